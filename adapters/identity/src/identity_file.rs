@@ -141,7 +141,7 @@ struct Reader<'a> {
 struct Names {
     issuers: HashSet<Box<str>>,
     keys: HashSet<Box<str>>,
-    /// Whether there may be others, which cannot be read because of an error.
+    /// True if there may be others, which cannot be read because of an error.
     are_partial: bool,
 }
 

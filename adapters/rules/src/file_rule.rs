@@ -66,7 +66,7 @@ pub(crate) enum Message {
 struct Rejection {
     detail: String,
     undecided: Option<String>,
-    /// Whether the reason may quote items that were looked up.
+    /// True if the reason may quote items that were looked up.
     quotes_others: bool,
 }
 

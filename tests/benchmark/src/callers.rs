@@ -23,6 +23,7 @@ const AUDIENCE: &str = "benchmark";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Starts an issuer, writes the identity file that names it, and returns a token of each caller.
+#[expect(clippy::disallowed_methods, reason = "no part of the service")]
 pub(super) fn tokens(file: &Path) -> Result<Vec<String>> {
     let random = SystemRandom::new();
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;

@@ -57,11 +57,7 @@ fn a_link_to_what_may_not_be_read_is_shown_nowhere() {
         let now = by_chief.value()["_meta"]["created_at"].as_str().unwrap().to_owned();
         let patch = |name: &str| {
             let request = service.patch(&format!("/v1/files/{id}"));
-            callers
-                .sign(name, request.body("application/merge-patch+json", r#"{"name":"a"}"#))
-                .send()
-                .expect(200)
-                .value()
+            callers.sign(name, request.json(r#"{"name":"a"}"#)).send().expect(200).value()
         };
         let mut shown =
             vec![(by_clerk.value(), by_chief.value()), (patch("clerk"), patch("chief"))];

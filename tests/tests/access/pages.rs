@@ -1,4 +1,4 @@
-//! What people and programs are told of items that they may not read.
+//! Refusals as people and programs are told them, of items that they may not read.
 
 use std::fs;
 use std::path::Path;

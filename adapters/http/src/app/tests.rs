@@ -62,7 +62,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     (ports, options)
 }
 
-/// What a path asks of callers, in words.
+/// Describes what a path asks of callers.
 fn described(asks: Asks) -> String {
     match asks {
         Asks::Nothing => "nothing".to_owned(),

@@ -94,7 +94,7 @@ struct ProblemPage<'a> {
     policies: &'a [Box<str>],
 }
 
-/// What a person can do about a page that is not for them.
+/// Ways for a person to deal with a page that is not for them.
 #[derive(Clone, Copy)]
 enum Refusal {
     /// They sign in.

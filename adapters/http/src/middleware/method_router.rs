@@ -71,7 +71,7 @@ impl MethodRouter {
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 
-    /// What each method asks of callers.
+    /// Returns what each method asks of callers.
     #[cfg(test)]
     pub fn asked(&self) -> impl Iterator<Item = (&Method, Asks)> {
         self.methods.iter().map(|(method, asks, _)| (method, *asks))
