@@ -26,17 +26,27 @@ class Database:
                 f"patroni-{node}",
                 [f"{programs}/patroni", f"{places.state}/{node}.yml"],
                 places.logs,
-                env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+                env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": f"{self.home(node)}"},
                 **parts.as_postgres(),
             )
             for node in NODES
         }
 
+    def home(self, node):
+        """A home of its own, where Patroni has the passwords of this node."""
+        home = self.places.state / f"{node}.home"
+        home.mkdir(exist_ok=True)
+        options = parts.as_postgres()
+        if options:
+            os.chown(home, options["user"], options["group"])
+        return home
+
     def start(self):
         self.etcd.start()
-        self.nodes["first"].start()
-        parts.await_that("the first server is the primary", lambda: self.primary() == "first")
-        self.nodes["second"].start()
+        first, second = self.nodes.values()
+        first.start()
+        parts.await_that("the first server is the primary", lambda: first.require_running() and self.primary() == "first")
+        second.start()
         account = (self.places.state / "account.sql").read_text()
         for statement in filter(str.strip, account.split(";\n")):
             self.query("first", statement)
@@ -116,7 +126,8 @@ class Database:
     def query(self, node, statement):
         """The rows of a statement, by the superuser."""
         host, port = self.places.address(node).split(":")
-        command = ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", "postgres", "-c", statement]
+        command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--field-separator", "\t", "--set", "ON_ERROR_STOP=1"]
+        command += ["--host", host, "--port", port, "--username", "postgres", "--command", statement]
         environment = os.environ | {"PGPASSWORD": "change-me", "PGCONNECT_TIMEOUT": "5"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
         if done.returncode:

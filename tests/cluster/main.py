@@ -2,10 +2,10 @@
 
     tests/cluster/main.py [SCENARIO...]
 
-PostgreSQL 15 with a standby under Patroni, etcd, HAProxy, PgBouncer and three instances of the service run as processes on
+PostgreSQL with a standby under Patroni, etcd, HAProxy, PgBouncer and three instances of the service run as processes on
 free ports of loopback, with the configuration that docs/failover.md shows. A load of writes and reads that are checked
-goes on in each scenario. The logs of all parts are in target/tests-run/cluster afterwards. PATRONI names the folder of Patroni's programs,
-PROPOSAL_SERVICE_BIN the binary of the service.
+goes on in each scenario. The logs of all parts are in target/tests-run/cluster afterwards. PATRONI names the folder of
+Patroni's programs, PROPOSAL_SERVICE_BIN the binary of the service.
 """
 
 import os
@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import configuration
-import parts
 import service
 from database import Database
 from failure import Wrong
@@ -52,7 +51,7 @@ class Cluster:
         self.balancer.start_before(self.database.primary())
         for name, instance in self.instances.items():
             instance.start()
-            service.await_ready(self.places, name)
+            service.await_ready(self.places, name, part=instance)
         for name in self.instances:
             self.balancer.await_state(name, True)
 

@@ -5,6 +5,7 @@ import pwd
 import socket
 import subprocess
 import time
+from contextlib import suppress
 
 from failure import Wrong
 
@@ -50,6 +51,13 @@ class Part:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
+    def require_running(self):
+        """Fails at once of what ended by itself, rather than when everything waited for it in vain."""
+        if not self.is_running:
+            last = "".join(self.log.read_text().splitlines(keepends=True)[-5:])
+            raise Wrong(f"{self.name} runs", f"it ended with status {self.process.returncode}: {last}")
+        return True
+
     def send_signal(self, number):
         self.process.send_signal(number)
 
@@ -82,7 +90,5 @@ def await_that(wanted, is_so, seconds=SECONDS_TO_START, pause=0.2):
 
 def send_signal(process, number):
     """Sends a signal to a process that is no child of ours."""
-    try:
+    with suppress(ProcessLookupError):
         os.kill(process, number)
-    except ProcessLookupError:
-        pass

@@ -41,9 +41,12 @@ def readiness(address):
         connection.close()
 
 
-def await_ready(places, name, status=200, seconds=parts.SECONDS_TO_START):
-    wanted = f"/readyz of {name} is {status}"
-    return parts.await_that(wanted, lambda: readiness(places.address(name)) == status, seconds)
+def await_ready(places, name, status=200, seconds=parts.SECONDS_TO_START, part=None):
+    """Waits for a status of `/readyz`; a part that is starting must not end meanwhile."""
+    def is_so():
+        return (part is None or part.require_running()) and readiness(places.address(name)) == status
+
+    return parts.await_that(f"/readyz of {name} is {status}", is_so, seconds)
 
 
 class Balancer(parts.Part):
