@@ -33,7 +33,12 @@ impl AccessFiles {
         let open =
             |path: &PathBuf| ReloadablePolicies::open(path, Arc::clone(clock)).map_err(failed);
         let policies = options.policies.as_ref().map(open).transpose()?.map(Arc::new);
-        match (&identity, &policies) {
+        Ok(Self { identity, policies })
+    }
+
+    /// The ports with these behind them. The log is told what that means for callers.
+    pub fn behind(&self, ports: Ports) -> Ports {
+        match (&self.identity, &self.policies) {
             (Some(_), None) => tracing::info!(
                 "there are no policies: every known caller may do everything, and nobody else anything"
             ),
@@ -45,11 +50,6 @@ impl AccessFiles {
             ),
             (Some(_), Some(_)) => {}
         }
-        Ok(Self { identity, policies })
-    }
-
-    /// The ports with these behind them.
-    pub fn behind(&self, ports: Ports) -> Ports {
         let without = match self.identity {
             Some(_) => NoPolicies::SignedIn,
             None => NoPolicies::Open,

@@ -350,8 +350,8 @@ fn a_refusal_names_the_policies_that_deny() {
     assert_eq!(answer["policies"][0]["id"], "scores_are_the_reviewers");
     // A policy that allows something on other items is none that denies.
     let path = "/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
-    let patch = service.patch(path).json("{}");
-    let refusal = callers.sign("author", patch).send().expect(403).value();
+    let request = service.patch(path).json("{}");
+    let refusal = callers.sign("author", request).send().expect(403).value();
     assert_eq!(refusal["policies"], Value::Array(Vec::new()));
     let href = answer["policies"][0]["href"].as_str().unwrap();
     let (_, path) = href.split_once("/policies/").unwrap();
