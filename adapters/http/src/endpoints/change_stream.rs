@@ -97,6 +97,8 @@ impl Endpoint for ChangeStream {
             self.feed.listen(caller.clone(), after.map(|after| after.sequence)),
         )
         .await;
+        // Another server may have taken over before the log was read: the position means nothing on it.
+        require_own(after, History::of(&self.feed.history()))?;
         let listener = listening
             .map_err(|_| Problem::unavailable("The service took too long."))?
             .map_err(Problem::from)?;
