@@ -16,8 +16,8 @@ use std::time::Duration;
 use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases};
 use bytes::Bytes;
 use domain::{ItemId, Members};
-use poem::http::header::{CONTENT_TYPE, VARY};
-use poem::http::{HeaderValue, StatusCode};
+use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
+use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
@@ -208,15 +208,33 @@ impl Endpoint for OperationEndpoint {
 
     async fn call(&self, mut request: Request) -> Result<Response> {
         // Taken before the work: a tag with the old history on what is newer matches nothing later.
-        let history = self.group.context.log.history();
+        let log = &self.group.context.log;
+        let mut history = log.history();
+        let conditions = self.conditions_of_read(&request);
         tag_history::strip(request.headers_mut(), &history);
-        let answer = self.group.answer(self.operation, &mut request).await;
+        let mut answer = self.group.answer(self.operation, &mut request).await;
+        // Another server may have taken over meanwhile, on which a tag of before names nothing.
+        if let Some(conditions) = conditions.filter(|_| log.history() != history) {
+            history = log.history();
+            *request.headers_mut() = conditions;
+            tag_history::strip(request.headers_mut(), &history);
+            answer = self.group.answer(self.operation, &mut request).await;
+        }
         let mut response = answer.map_err(|problem| problem.in_history(&history))?;
         tag_history::complete(response.headers_mut(), &history);
         if self.operation.takes_preference() {
             response.headers_mut().append(VARY, HeaderValue::from_static("Prefer"));
         }
         Ok(response)
+    }
+}
+
+impl OperationEndpoint {
+    /// The headers of a read under a condition, which can be done once more.
+    fn conditions_of_read(&self, request: &Request) -> Option<HeaderMap> {
+        let headers = request.headers();
+        let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
+        (self.operation.is_read() && is_conditional).then(|| headers.clone())
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use application::ports::MockItemRepository;
+use application::ports::{MockChangeLog, MockItemRepository};
 use application::query::{PageQuery, Total};
-use application::{Links, ListedPage, Revision, ShownItem, Totals};
+use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
@@ -107,6 +107,22 @@ async fn whoever_has_the_current_page_costs_no_look_at_the_items() {
         let request = request(Method::GET, target).header(IF_NONE_MATCH, "\"r7.h\"").finish();
         assert_eq!(answer(items, request).await.status(), StatusCode::NOT_MODIFIED, "{target}");
     }
+}
+
+/// Another server takes over while a page is read, and its collection is at the same revision.
+#[tokio::test]
+async fn a_tag_of_before_matches_nothing_when_its_history_ends_meanwhile() {
+    let mut items = MockItemRepository::new();
+    items.expect_totals().returning(|_, _| Ok(Totals { items: 9, revision: Revision(7) }));
+    items.expect_page().once().returning(|_, _| Ok(page(9)));
+    let mut changes = MockChangeLog::new();
+    changes.expect_history_id().once().returning(|| "h".into());
+    changes.expect_history_id().returning(|| "next".into());
+    let request = request(Method::GET, "/v1/files").header(IF_NONE_MATCH, "\"r7.h\"").finish();
+    let (ports, options) = mocked(items);
+    let ports = Ports { changes: Arc::new(changes), ..ports };
+    let response = service(&ports, options).call(request).await.unwrap();
+    assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"r7.next\"")));
 }
 
 #[tokio::test]
