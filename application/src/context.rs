@@ -1,5 +1,7 @@
 //! The options of a write.
 
+use std::sync::Arc;
+
 use domain::{Item, ItemId, Version};
 
 use crate::{Caller, Precondition};
@@ -15,13 +17,15 @@ pub struct WriteOptions {
     pub key: Option<IdempotencyKey>,
     /// The id of the request, which the change log keeps.
     pub request_id: Option<Box<str>>,
+    /// The history of the store that the versions and revisions in its condition are of.
+    pub history: Option<Arc<str>>,
 }
 
 impl WriteOptions {
     /// A write that is done, as often as it is sent.
     #[must_use]
     pub const fn by(caller: Caller) -> Self {
-        Self { caller, is_dry_run: false, key: None, request_id: None }
+        Self { caller, is_dry_run: false, key: None, request_id: None, history: None }
     }
 }
 

@@ -28,7 +28,8 @@ use domain::{Collection, Document, Fields, ItemId, Operation, Proposal, Resource
 use jiff::SignedDuration;
 
 use crate::ports::{
-    Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope, ShownItem,
+    ChangeLog, Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope,
+    ShownItem,
 };
 use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
 
@@ -82,6 +83,7 @@ pub struct ResourceService<R> {
     collection: Collection,
     repository: Arc<dyn ItemRepository>,
     history: Arc<dyn History>,
+    log: Arc<dyn ChangeLog>,
     ids: Arc<dyn IdGenerator>,
     clock: Arc<dyn Clock>,
     rules: Arc<dyn RuleBook>,
@@ -95,11 +97,12 @@ impl<R: Resource> ResourceService<R> {
     /// The use cases of `collection`.
     #[must_use]
     pub fn new(collection: Collection, ports: &Ports, limits: ResourceLimits) -> Self {
-        let Ports { items, history, ids, clock, rules, policies, .. } = ports.clone();
+        let Ports { items, history, changes, ids, clock, rules, policies, .. } = ports.clone();
         Self {
             collection,
             repository: items,
             history,
+            log: changes,
             ids,
             clock,
             rules,

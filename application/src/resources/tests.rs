@@ -111,6 +111,30 @@ fn ruled_service<R: domain::Resource>(
     )
 }
 
+/// The service on a store whose history is another one than when the conditions were read.
+#[tokio::test]
+async fn a_version_of_another_history_is_compared_with_none() {
+    let options =
+        WriteOptions { history: Some("lost".into()), ..WriteOptions::by(Caller::Anonymous) };
+    let precondition = Precondition::one_of(vec![Version::FIRST]);
+    let item = ItemAddress { parent: None, id: id(7) };
+    let write = ItemWrite { options: &options, item, precondition: &precondition, memory: LARGEST };
+    let found = || {
+        let mut repository = MockItemRepository::new();
+        repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
+        let mut log = MockChangeLog::new();
+        log.expect_history_id().returning(|| "next".into());
+        let mut service = service::<Document>(Collection::known("files"), repository);
+        service.log = Arc::new(log);
+        service
+    };
+    let unavailable =
+        |error| matches!(error, ApplicationError::Store(RepositoryError::Unavailable));
+    assert!(unavailable(found().replace(&write, members("{}")).await.unwrap_err()));
+    assert!(unavailable(found().patch(&write, members("{}")).await.unwrap_err()));
+    assert!(unavailable(found().delete(&write).await.unwrap_err()));
+}
+
 fn codes(error: ApplicationError) -> Vec<(String, String)> {
     match error {
         ApplicationError::Invalid(violations) => violations

@@ -103,7 +103,9 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
-            check(precondition, &self.find(caller, item).await?)?;
+            let shown = self.find(caller, item).await?;
+            self.require_history(options)?;
+            check(precondition, &shown)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
         let written = self.unless_answered(options, continued.await).await?;
@@ -126,6 +128,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(&options.caller, item).await?;
             self.require_on(access, &options.caller, Operation::Delete, item).await?;
+            self.require_history(options)?;
             check(precondition, &shown)?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
@@ -151,7 +154,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     ) -> Result<Replaced> {
         self.access.require_whole(&options.caller, self.collection, REPLACES_ALL)?;
         for _ in 0..MAX_ATTEMPTS {
-            let expected = self.expected_revision(precondition).await?;
+            let expected = self.expected_revision(options, precondition).await?;
             let Judged { content, items, warnings, read_set } =
                 self.judge_all(options, body, expected).await?;
             let written = if options.is_dry_run {
@@ -243,6 +246,7 @@ impl<R: Resource> ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let shown = self.find(&options.caller, item).await?;
             self.require_on(access, &options.caller, operation.into(), item).await?;
+            self.require_history(options)?;
             check(precondition, &shown)?;
             if operation == WriteOperation::Patch {
                 require_memory(write, &shown.item)?;
@@ -303,6 +307,7 @@ impl<R: Resource> ResourceService<R> {
     /// The revision a replacement is decided on, if the client cares.
     async fn expected_revision(
         &self,
+        options: &WriteOptions,
         precondition: &Precondition<Revision>,
     ) -> Result<Option<Revision>> {
         if !precondition.is_conditional() {
@@ -310,10 +315,22 @@ impl<R: Resource> ResourceService<R> {
         }
         let totals = self.repository.totals(&self.everything(), &self.referenced()).await?;
         let current = totals.revision;
+        self.require_history(options)?;
         if precondition.excludes(&current) {
             Err(ApplicationError::CollectionChanged { current })
         } else {
             Ok(Some(current))
+        }
+    }
+
+    /// Refuses to compare numbers of one history with those of another: when another server has taken
+    /// over since the condition was read, what was read then is of the next history.
+    fn require_history(&self, options: &WriteOptions) -> Result<()> {
+        match &options.history {
+            Some(history) if *history != self.log.history_id() => {
+                Err(ApplicationError::Store(RepositoryError::Unavailable))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -97,7 +97,8 @@ impl Imports {
         };
         let caller = caller_of(request).clone();
         let request_id = request_id_of(request).map(Into::into);
-        let options = WriteOptions { caller, is_dry_run: query.is_dry_run, key, request_id };
+        let options =
+            WriteOptions { caller, is_dry_run: query.is_dry_run, key, request_id, history: None };
         let work = self.service.import(&options, &import);
         let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
         let imported = tokio::time::timeout(limit, work)

@@ -210,11 +210,16 @@ impl Endpoint for OperationEndpoint {
         // Taken before the work: a tag with the old history on what is newer matches nothing later.
         let log = &self.group.context.log;
         let mut history = log.history();
-        let conditions = self.conditions_of_read(&request);
+        let conditions = conditions_of(&request);
         tag_history::strip(request.headers_mut(), &history);
+        if conditions.is_some() && !self.operation.is_read() {
+            request.set_data(ConditionHistory(Arc::clone(&history)));
+        }
         let mut answer = self.group.answer(self.operation, &mut request).await;
-        // Another server may have taken over meanwhile, on which a tag of before names nothing.
-        if let Some(conditions) = conditions.filter(|_| log.history() != history) {
+        // Another server may have taken over meanwhile, on which a tag of before names nothing. A write
+        // finds that out before it is done.
+        let is_outdated = |_: &_| self.operation.is_read() && log.history() != history;
+        if let Some(conditions) = conditions.filter(is_outdated) {
             history = log.history();
             *request.headers_mut() = conditions;
             tag_history::strip(request.headers_mut(), &history);
@@ -229,13 +234,15 @@ impl Endpoint for OperationEndpoint {
     }
 }
 
-impl OperationEndpoint {
-    /// The headers of a read under a condition, which can be done once more.
-    fn conditions_of_read(&self, request: &Request) -> Option<HeaderMap> {
-        let headers = request.headers();
-        let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
-        (self.operation.is_read() && is_conditional).then(|| headers.clone())
-    }
+/// The history that the tags in the conditions of a write are of.
+#[derive(Clone)]
+struct ConditionHistory(Arc<str>);
+
+/// The headers of a request under a condition.
+fn conditions_of(request: &Request) -> Option<HeaderMap> {
+    let headers = request.headers();
+    let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
+    is_conditional.then(|| headers.clone())
 }
 
 /// A body as its operation takes it.

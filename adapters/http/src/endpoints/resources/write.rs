@@ -1,5 +1,7 @@
 //! Writes.
 
+use std::sync::Arc;
+
 use application::{
     ApplicationError, IdempotencyKey, ItemWrite, Precondition, ReplacementBody, WriteOptions,
 };
@@ -7,7 +9,7 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 
 use super::respond::{with_tag, without_body};
-use super::{GroupEndpoint, Input, query_of};
+use super::{ConditionHistory, GroupEndpoint, Input, query_of};
 use crate::groups::Operation;
 use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
@@ -35,7 +37,9 @@ impl GroupEndpoint {
             key = Some(IdempotencyKey { path, key: chosen, fingerprint });
         }
         let request_id = request_id_of(request).map(Into::into);
-        Ok(WriteOptions { caller: caller_of(request).clone(), is_dry_run, key, request_id })
+        let history = request.data::<ConditionHistory>().map(|ConditionHistory(id)| Arc::clone(id));
+        let caller = caller_of(request).clone();
+        Ok(WriteOptions { caller, is_dry_run, key, request_id, history })
     }
 
     /// Performs a write of the item in the path.
