@@ -44,6 +44,8 @@ class Cluster:
             "three": [self.places.url_at(network.address) for network in self.networks.values()],
         }
         self.instances = {name: service.instance(self.places, name, urls[name]) for name in urls}
+        # Those that a scenario starts for itself.
+        self.quiet = []
         self.pooled = service.instance(self.places, "pooled", [self.places.url("pgbouncer")])
 
     def start(self):
@@ -56,7 +58,7 @@ class Cluster:
             self.balancer.await_state(name, True)
 
     def end(self):
-        for part in [*self.instances.values(), self.pooled, self.pooler, self.balancer]:
+        for part in [*self.instances.values(), *self.quiet, self.pooled, self.pooler, self.balancer]:
             if part.is_running:
                 part.kill()
         for network in self.networks.values():

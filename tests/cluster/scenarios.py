@@ -8,7 +8,7 @@ import parts
 import service
 from client import Client, Journal, Lost
 from failure import Wrong
-from load import FEED, FILES, Load, path_of
+from load import FEED, FILES, Load, history, path_of
 from service import BALANCER, INSTANCES
 
 TTL = 20
@@ -21,6 +21,7 @@ STANDBY_LOSS = 10
 UNREADY = 20
 POOLER_RESTART = 10
 
+QUIET = ("quiet-reader", "quiet-writer")
 LOST_KEY = '"lost-with-the-primary"'
 
 EVERYWHERE = (BALANCER, *INSTANCES)
@@ -222,19 +223,27 @@ def asynchronous_failover(run):
     database.configure({"synchronous_mode": False, "maximum_lag_on_failover": 64 * 1024 * 1024})
     database.await_healthy(is_synchronous=False)
     client = run.client("one")
-    kept = create(client, "kept")
+    kept, known = create(client, "kept"), create(client, "known")
+    quiet = start_quiet(run)
     run.start_load()
     run.changes_of_history = 1
     run.load.keep()
     receiver = database.cut_standby_off()
     run.load.is_lossy = True
     lost = make_lost(client, kept)
+    tag = client.send("PUT", known, {"name": "lost"}).etag
+    for name in QUIET:
+        if run.client(name).send("GET", known, If_None_Match=tag).status != 304:
+            raise Wrong(f"{name} knows what will be lost", "it does not")
     begun = time.monotonic()
     database.kill(database.primary())
     parts.send_signal(receiver, signal.SIGKILL)
     run.permit(EVERYWHERE, begun, FAILOVER + 5)
     parts.await_that("the standby takes over", database.primary)
     run.load.is_restored()
+    check_quiet(run, known, tag)
+    for part in quiet:
+        part.kill()
     run.await_writes(time.monotonic() + 1, FAILOVER)
     run.check_pauses(begun, FAILOVER + 5)
     check_lost_key(run, lost)
@@ -246,6 +255,38 @@ def asynchronous_failover(run):
     run.figures["lost increments"] = sum(counter.lost for counter in run.load.counters)
     database.configure({"synchronous_mode": True, "maximum_lag_on_failover": None})
     run.figures["standby back after"] = f"{database.await_healthy():.1f} s"
+
+
+def start_quiet(run):
+    """Instances that nobody asks anything: they learn by the next request that another server has taken over."""
+    urls = [run.places.url(node) for node in ("first", "second")]
+    run.cluster.quiet = [service.instance(run.places, name, urls) for name in QUIET]
+    for name, part in zip(QUIET, run.cluster.quiet):
+        part.start()
+        service.await_ready(run.places, name, part=part)
+    return run.cluster.quiet
+
+
+def check_quiet(run, known, tag):
+    """The lost version is written again elsewhere: its tag of before matches nothing at an instance's first request."""
+    journal = Journal()
+    two, reader, writer = (Client(name, run.places.address(name), journal) for name in ("two", *QUIET))
+
+    def is_in_next_history():
+        try:
+            answer = two.send("GET", known)
+        except Lost:
+            return False
+        return answer.status == 200 and history(answer.etag) != history(tag)
+
+    parts.await_that("the next server answers", is_in_next_history, pause=0.02)
+    again = two.send("PUT", known, {"name": "again"})
+    read = reader.send("GET", known, If_None_Match=tag)
+    written = writer.send("PUT", known, {"name": "overwritten"}, If_Match=tag)
+    if again.status != 200 or read.status != 200 or read.json["name"] != "again":
+        run.journal.violation("a quiet instance shows what was written again", f"{again.status}, {read.status} {read.body}")
+    if written.status not in (412, 503) or writer.send("PUT", known, {}, If_Match=tag).status != 412:
+        run.journal.violation("a lost tag overwrites nothing at a quiet instance", f"{written.status} {written.body}")
 
 
 def create(client, name, **headers):
