@@ -1,5 +1,7 @@
 //! The use cases over mocked ports: what comes out, and what must never be called.
 
+mod conditions;
+
 use std::sync::Arc;
 
 use domain::{
@@ -111,30 +113,6 @@ fn ruled_service<R: domain::Resource>(
     )
 }
 
-/// The service on a store whose history is another one than when the conditions were read.
-#[tokio::test]
-async fn a_version_of_another_history_is_compared_with_none() {
-    let options =
-        WriteOptions { history: Some("lost".into()), ..WriteOptions::by(Caller::Anonymous) };
-    let precondition = Precondition::one_of(vec![Version::FIRST]);
-    let item = ItemAddress { parent: None, id: id(7) };
-    let write = ItemWrite { options: &options, item, precondition: &precondition, memory: LARGEST };
-    let found = || {
-        let mut repository = MockItemRepository::new();
-        repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
-        let mut log = MockChangeLog::new();
-        log.expect_history_id().returning(|| "next".into());
-        let mut service = service::<Document>(Collection::known("files"), repository);
-        service.log = Arc::new(log);
-        service
-    };
-    let unavailable =
-        |error| matches!(error, ApplicationError::Store(RepositoryError::Unavailable));
-    assert!(unavailable(found().replace(&write, members("{}")).await.unwrap_err()));
-    assert!(unavailable(found().patch(&write, members("{}")).await.unwrap_err()));
-    assert!(unavailable(found().delete(&write).await.unwrap_err()));
-}
-
 fn codes(error: ApplicationError) -> Vec<(String, String)> {
     match error {
         ApplicationError::Invalid(violations) => violations
@@ -219,20 +197,6 @@ async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
     let service = service(Collection::known("lib"), without_parent);
     let again = service.create(&options, Some(id(1)), body()).await;
     assert_eq!(again.unwrap().shown.item.id, id(7), "its parent was removed since");
-}
-
-#[tokio::test]
-async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
-    let service = service::<Document>(Collection::known("files"), repository);
-    let condition = Precondition::one_of(vec![Version::from_number(2)]);
-    let replaced = service.replace(&write(&condition), members(r#"{"id":"also wrong"}"#)).await;
-    assert!(
-        matches!(replaced, Err(ApplicationError::PreconditionFailed { current, .. }) if current.number() == 3)
-    );
-    let deleted = service.delete(&write(&condition)).await;
-    assert!(matches!(deleted, Err(ApplicationError::PreconditionFailed { .. })));
 }
 
 #[tokio::test]
@@ -386,22 +350,6 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
         codes(refused.unwrap_err()),
         expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
     );
-}
-
-#[tokio::test]
-async fn a_collection_that_has_changed_is_not_replaced() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
-    let service = service::<Document>(Collection::known("cashprogram"), repository);
-    let refused = service
-        .replace_all(
-            WRITE,
-            &Precondition::one_of(vec![Revision(7)]),
-            &ReplacementBody { elements: Vec::new() },
-            FIRST,
-        )
-        .await;
-    assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
 }
 
 #[tokio::test]
