@@ -109,26 +109,18 @@ impl PolicySet {
         (collection, operation): (Collection, Operation),
         ownerships: &[Ownership],
     ) -> Vec<Box<str>> {
-        let concerning = self.policies.iter().filter(|policy| policy.concerns(caller, today));
-        let concerning: Vec<_> = concerning.collect();
-        let mut of_each = Vec::new();
-        for &ownership in ownerships {
-            let is_said = |denies: bool, operation: Operation| {
-                concerning.iter().any(|policy| {
-                    policy.denies == denies && policy.speaks_of(collection, operation, ownership)
-                })
-            };
-            let can_read = is_said(false, Operation::Read) && !is_said(true, Operation::Read);
-            let operation =
-                if operation.needs_read() && !can_read { Operation::Read } else { operation };
-            of_each.push((ownership, operation, is_said(true, operation)));
-        }
-        let decides = |policy: &Policy| {
-            of_each.iter().any(|(ownership, operation, is_denied)| {
-                policy.denies == *is_denied && policy.speaks_of(collection, *operation, *ownership)
-            })
+        let access = self.access(caller, collection, || today);
+        let decides = |policy: &Policy, ownership: Ownership| {
+            let permitted = access.on(ownership);
+            let needs_read = operation.needs_read() && !permitted.contains(Operation::Read);
+            let decisive = if needs_read { Operation::Read } else { operation };
+            // What is not permitted is denied, or nothing allows it.
+            policy.denies != permitted.contains(decisive)
+                && policy.speaks_of(collection, decisive, ownership)
         };
-        let deciding = concerning.iter().filter(|policy| decides(policy));
+        let concerning = self.policies.iter().filter(|policy| policy.concerns(caller, today));
+        let deciding = concerning
+            .filter(|policy| ownerships.iter().any(|ownership| decides(policy, *ownership)));
         deciding.map(|policy| policy.id.clone()).collect()
     }
 }

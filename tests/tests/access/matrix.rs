@@ -348,6 +348,11 @@ fn a_refusal_names_the_policies_that_deny() {
     let request = service.post("/v1/gadscores").json("{}");
     let answer = callers.sign("secretariat", request).send().expect(403).value();
     assert_eq!(answer["policies"][0]["id"], "scores_are_the_reviewers");
+    let body = r#"{"action":{"name":"create"},"resource":{"type":"gadscores"}}"#;
+    let asked = service.post("/access/v1/evaluation").json(body);
+    let told = callers.sign("secretariat", asked).send().expect(200).value();
+    let found = (&told["decision"], &told["context"]["reason"]);
+    assert_eq!(found, (&false.into(), &"not-permitted".into()), "as the request is answered");
     // A policy that allows something on other items is none that denies.
     let path = "/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let request = service.patch(path).json("{}");

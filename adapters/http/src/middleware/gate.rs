@@ -173,7 +173,7 @@ impl Gate {
                 self.challenged(Problem::new(&kinds::INVALID_TOKEN, detail), &challenge)
             }
             Unrecognized::Unavailable => {
-                let detail = "The token cannot be verified now: its issuer cannot be reached, or too many others are.";
+                let detail = "The token cannot be verified now: its issuer cannot be reached, or too many tokens wait.";
                 Problem::new(&kinds::UNAVAILABLE, detail)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("10"))
             }

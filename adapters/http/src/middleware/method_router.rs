@@ -26,8 +26,8 @@ impl Negotiated {
     }
 }
 
-/// Dispatches on the method; answers OPTIONS, 405, 401, 403 and 406 itself, in this order; puts Allow
-/// and Content-Type on everything.
+/// Dispatches on the method; answers OPTIONS and 405 itself, then what the [`Gate`] refuses (400, 401,
+/// 403, 429, 503), then 406; puts Allow and Content-Type on everything.
 pub struct MethodRouter {
     methods: Vec<Served>,
     allow: HeaderValue,
