@@ -2,7 +2,6 @@
 //! command-line adapter; [`serve`] runs the server.
 
 mod access;
-mod identifiers;
 mod serve;
 
 use std::path::Path;
@@ -18,8 +17,7 @@ use jiff::tz::TimeZone;
 use policies_adapter::PolicySet;
 use rules_adapter::{ReloadableRules, RuleSet, Trials};
 use storage_adapter::{SCHEMA_VERSION, Store, StoreError, StoreOptions};
-
-use identifiers::{SystemClock, UuidV7Generator};
+use system_adapter::{SystemClock, UuidV7Generator};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

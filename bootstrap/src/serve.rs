@@ -10,12 +10,12 @@ use http_adapter::{
 };
 use jiff::SignedDuration;
 use storage_adapter::Store;
+use system_adapter::SystemClock;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::access::{AccessFiles, audit_log};
-use crate::identifiers::SystemClock;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.

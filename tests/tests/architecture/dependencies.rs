@@ -19,6 +19,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("policies-adapter", &["application", "domain", "language"]),
     ("rules-adapter", &["application", "domain", "language"]),
     ("storage-adapter", &["application", "domain"]),
+    ("system-adapter", &["application", "domain"]),
     (
         "bootstrap",
         &[
@@ -30,6 +31,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "policies-adapter",
             "rules-adapter",
             "storage-adapter",
+            "system-adapter",
         ],
     ),
 ];
@@ -67,7 +69,7 @@ fn each_crate_depends_on_the_floors_below_it_only() {
     }
     let wired: Vec<_> =
         dependencies["bootstrap"].iter().filter(|name| ours.contains(name.as_str())).collect();
-    assert_eq!(wired.len(), 8, "bootstrap wires all floors: {wired:?}");
+    assert_eq!(wired.len(), 9, "bootstrap wires all floors: {wired:?}");
 }
 
 #[test]
