@@ -16,6 +16,7 @@ mod changes;
 mod context;
 mod demonstration;
 mod error;
+pub mod metrics;
 pub mod ports;
 mod precondition;
 pub mod query;
