@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, State
 
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::StoreError;
+use crate::metrics::{Sample, StoreMetrics};
 use crate::search_index::progress::Step;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
@@ -18,6 +20,17 @@ use crate::write::command::{Answer, Write};
 pub(crate) trait Engine: Send + Sync {
     /// Its spellings.
     fn dialect(&self) -> &'static Dialect;
+
+    /// What is counted here and by all who use it.
+    fn metrics(&self) -> &Arc<StoreMetrics>;
+
+    /// Gives the series that are the engine's own.
+    fn collect(&self, _collector: &mut dyn Collector) {}
+
+    /// Looks at what is told of the store from time to time.
+    async fn sample(&self) -> Result<Sample, RepositoryError> {
+        Ok(Sample::default())
+    }
 
     /// The most statements of a kind of read that are under way; the reads that wait meanwhile
     /// share the next ones.

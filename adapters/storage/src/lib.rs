@@ -42,6 +42,7 @@ mod callers;
 mod engine;
 mod entities;
 mod error;
+mod metrics;
 mod migration;
 mod options;
 mod postgres;
@@ -55,6 +56,7 @@ mod transfer;
 mod write;
 
 pub use error::StoreError;
+pub use metrics::METRICS;
 pub use migration::schema_version::SCHEMA_VERSION;
 pub use options::StoreOptions;
 pub use store::Store;

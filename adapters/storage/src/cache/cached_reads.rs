@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use application::metrics::Collector;
 use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
@@ -13,6 +14,7 @@ use crate::cache::item_cache::CachedAt;
 use crate::cache::page_cache::PageCache;
 use crate::cache::revision_cache::RevisionCache;
 use crate::engine::Engine;
+use crate::metrics::collect_cache_sizes;
 use crate::read::queued::QueuedReads;
 
 /// The reads behind their caches. Where this process alone writes, the engine's cache says what is
@@ -29,6 +31,16 @@ impl CachedReads {
         Self { engine, reads, items: RevisionCache::new(), pages: PageCache::new() }
     }
 
+    /// Gives the sizes of the caches, and how many reads wait behind them.
+    pub fn collect(&self, collector: &mut dyn Collector) {
+        let items = match self.engine.write_through_cache() {
+            Some(cache) => cache.bytes(),
+            None => self.items.bytes(),
+        };
+        collect_cache_sizes(&[("items", items), ("pages", self.pages.bytes())], collector);
+        self.reads.collect(collector);
+    }
+
     /// The item, if the scope holds it.
     pub async fn item(
         &self,
@@ -38,7 +50,7 @@ impl CachedReads {
         let Some(cache) = self.engine.write_through_cache() else {
             return self.revalidated_item(scope, id).await;
         };
-        match cache.find(scope, id) {
+        match self.engine.metrics().items.count(cache.find(scope, id)) {
             Some(shown) => Ok(Some(shown)),
             None => self.reads.item(scope, id).await,
         }
@@ -51,7 +63,7 @@ impl CachedReads {
         id: ItemId,
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let collection = scope.collection;
-        let losses = self.engine.losses();
+        let (losses, counted) = (self.engine.losses(), &self.engine.metrics().items);
         if self.items.may_be_current(scope, id, losses) {
             let referenced: Vec<_> = collection.referenced().collect();
             let Revision(revision) =
@@ -59,9 +71,10 @@ impl CachedReads {
             let now = CachedAt { losses, revision };
             self.items.observe(collection, now);
             if let Some(shown) = self.items.find(scope, id, now) {
-                return Ok(Some(shown));
+                return Ok(counted.count(Some(shown)));
             }
         }
+        counted.misses.increment();
         let least = self.items.least(collection, losses);
         let found = self.reads.item(scope, id).await?;
         if let Some(shown) = &found {
@@ -103,7 +116,8 @@ impl CachedReads {
             Some(epoch) => epoch,
             None => self.reads.totals(scope, &query.related).await?.revision.0,
         };
-        if let Some(page) = self.pages.find(scope, query, CachedAt { losses, revision }) {
+        let known = self.pages.find(scope, query, CachedAt { losses, revision });
+        if let Some(page) = self.engine.metrics().pages.count(known) {
             return Ok(page);
         }
         let page = self.reads.page(scope, query).await?;
@@ -119,7 +133,11 @@ impl CachedReads {
         &self,
         metadata: &WriteMetadata,
     ) -> Result<Option<Answered>, RepositoryError> {
-        self.reads.answered(metadata).await
+        let answered = self.reads.answered(metadata).await?;
+        if answered.is_some() {
+            self.engine.metrics().replays.increment();
+        }
+        Ok(answered)
     }
 
     /// Returns whether there are still workers for every kind of read.

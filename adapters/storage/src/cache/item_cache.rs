@@ -67,6 +67,11 @@ impl ItemCache {
         drop(self.0.remove(&id));
     }
 
+    /// Its size in bytes, about.
+    pub fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+
     pub fn clear(&self) {
         self.0.clear();
     }

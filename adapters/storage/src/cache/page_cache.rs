@@ -58,6 +58,11 @@ impl PageCache {
         Self(Cache::with_weighter(32, CAPACITY_BYTES, ByBytes))
     }
 
+    /// Its size in bytes, about.
+    pub fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+
     /// The page, if it was read when all that it shows was as it is now.
     pub fn find(
         &self,

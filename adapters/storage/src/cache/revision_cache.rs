@@ -26,6 +26,11 @@ impl RevisionCache {
         Self { items: ItemCache::new(), states: RwLock::default() }
     }
 
+    /// Its size in bytes, about.
+    pub fn bytes(&self) -> u64 {
+        self.items.bytes()
+    }
+
     /// The least that the collection's state can be, after so many losses. What is read from now on
     /// is at least as new.
     pub fn least(&self, collection: Collection, losses: u64) -> CachedAt {

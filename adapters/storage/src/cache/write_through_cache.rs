@@ -70,6 +70,11 @@ impl WriteThroughCache {
         }
     }
 
+    /// Its size in bytes, about.
+    pub fn bytes(&self) -> u64 {
+        self.items.bytes()
+    }
+
     /// The item, if it is known and in the scope. `None` says nothing about whether it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
         self.items.find(scope, id).map(|(_, shown)| shown)

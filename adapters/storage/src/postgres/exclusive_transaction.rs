@@ -6,12 +6,16 @@
 //! statements has no parameters, so the values of the lookups are sent before, as a setting of the
 //! transaction.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use application::WriteMetadata;
 use domain::Version;
 use domain::json::encode_string;
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 
+use crate::metrics::StoreMetrics;
 use crate::postgres::fence;
 use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
@@ -32,6 +36,20 @@ pub(crate) struct ExclusiveTransaction {
     pub time: Timestamp,
     /// The current results of the lookups in the read sets of its writes.
     pub current_reads: CurrentReads,
+    /// Measures how long it lasts.
+    pub held: Held,
+}
+
+/// The time for which others are kept out: until it is dropped.
+pub(crate) struct Held {
+    since: Instant,
+    metrics: Arc<StoreMetrics>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.metrics.lock_held.record_time(self.since.elapsed());
+    }
 }
 
 impl ExclusiveTransaction {
@@ -51,7 +69,10 @@ impl ExclusiveTransaction {
             let values = format!("[{}]", values.join(","));
             session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;
         }
+        let asked = Instant::now();
         let mut answers = session.query_each(&text).await?;
+        let held = Held { since: Instant::now(), metrics: Arc::clone(pool.metrics()) };
+        pool.metrics().lock_wait.record_time(held.since.duration_since(asked));
         let found = answers.split_off(answers.len().saturating_sub(looks.len()));
         let time = fence::time(&answers)?;
         let mut current_reads = CurrentReads::default();
@@ -61,7 +82,7 @@ impl ExclusiveTransaction {
                 None => current_reads.note(look, looked_up(&found)?),
             }
         }
-        Ok(Self { session, time, current_reads })
+        Ok(Self { session, time, current_reads, held })
     }
 }
 

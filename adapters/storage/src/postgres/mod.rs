@@ -9,6 +9,7 @@ mod losses;
 mod pool;
 mod probe;
 pub(crate) mod row_writes;
+mod sample;
 pub(crate) mod search_index;
 mod server;
 mod session;
@@ -17,6 +18,7 @@ pub(crate) mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -30,6 +32,7 @@ use tokio::time::{sleep, timeout};
 use crate::StoreOptions;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged};
+use crate::metrics::{Sample, StoreMetrics};
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::fence::NOW;
 use crate::postgres::losses::Losses;
@@ -122,16 +125,18 @@ impl Postgres {
         let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
         let reading = options.connections.saturating_sub(writing + slow).max(1);
         let (server, losses) = (Arc::new(server), Arc::new(Losses::new()));
+        let metrics = Arc::<StoreMetrics>::default();
         let pool = |purpose, connections| {
             let (server, losses) = (Arc::clone(&server), Arc::clone(&losses));
-            Pool::new(server, purpose, connections, losses, options.acquire_timeout)
+            let metrics = Arc::clone(&metrics);
+            Pool::new(server, purpose, connections, losses, options.acquire_timeout, metrics)
         };
         let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
         let slow_readers =
             Cancellable { connections: pool(Purpose::Search, slow), others: readers.clone() };
         let statements = Arc::new(PostgresWrites::new());
         let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&statements) };
-        let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout);
+        let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout, &metrics);
         Ok(Self { readers, slow_readers, writers, writes: statements, rows, schema })
     }
 
@@ -144,6 +149,28 @@ impl Postgres {
 impl Engine for Postgres {
     fn dialect(&self) -> &'static Dialect {
         &POSTGRES
+    }
+
+    fn metrics(&self) -> &Arc<StoreMetrics> {
+        self.readers.metrics()
+    }
+
+    fn collect(&self, collector: &mut dyn Collector) {
+        let pools = [
+            ("read", &self.readers),
+            ("search", &self.slow_readers.connections),
+            ("write", &self.writers),
+        ];
+        let pools = pools.map(|(name, pool)| {
+            let (used, idle) = pool.sizes();
+            (name, used, idle)
+        });
+        self.metrics().collect_connections(&pools, self.losses(), collector);
+    }
+
+    async fn sample(&self) -> Result<Sample, RepositoryError> {
+        let sampled = async { sample::take(&Session::open(&self.readers, BRIEF).await?).await };
+        sampled.await.map_err(|error| logged(&error, "sample"))
     }
 
     fn workers(&self) -> usize {

@@ -15,6 +15,7 @@ use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
+use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{Purpose, Server};
 
@@ -46,6 +47,7 @@ struct Inner {
     idle: Mutex<Vec<Idle>>,
     losses: Arc<Losses>,
     acquire_timeout: Duration,
+    metrics: Arc<StoreMetrics>,
 }
 
 struct Idle {
@@ -69,6 +71,7 @@ impl Pool {
         connections: u32,
         losses: Arc<Losses>,
         acquire_timeout: Duration,
+        metrics: Arc<StoreMetrics>,
     ) -> Self {
         let permits = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
         Self(Arc::new(Inner {
@@ -79,6 +82,7 @@ impl Pool {
             idle: Mutex::default(),
             losses,
             acquire_timeout,
+            metrics,
         }))
     }
 
@@ -98,8 +102,24 @@ impl Pool {
 
     /// Waits for a connection, and opens one where none is idle.
     pub async fn acquire(&self) -> Result<Lease, DbErr> {
-        let timed_out = |_| Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
-        timeout(self.0.acquire_timeout, self.wait()).await.unwrap_or_else(timed_out)
+        let (began, metrics) = (Instant::now(), &self.0.metrics);
+        let acquired = timeout(self.0.acquire_timeout, self.wait()).await;
+        metrics.connection_wait.record_time(began.elapsed());
+        acquired.unwrap_or_else(|_| {
+            metrics.connection_timeouts.increment();
+            Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
+        })
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Arc<StoreMetrics> {
+        &self.0.metrics
+    }
+
+    /// The numbers of connections in use, or being opened, and of idle ones.
+    pub fn sizes(&self) -> (usize, usize) {
+        let used = (self.0.connections as usize).saturating_sub(self.0.permits.available_permits());
+        (used, self.0.idle().len())
     }
 
     async fn wait(&self) -> Result<Lease, DbErr> {

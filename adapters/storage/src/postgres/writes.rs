@@ -79,6 +79,7 @@ impl PostgresWrites {
                 Ok(done) => answers.extend(done),
                 Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
+                    pool.metrics().retries.one_by_one.add(together.len() as u64);
                     for write in together {
                         let alone = [*write];
                         let done = self.try_rows(pool, &alone).await;
@@ -101,11 +102,11 @@ impl PostgresWrites {
         pool: &Pool,
         writes: &[RowWrite<'_>],
     ) -> Result<Vec<Answer>, WriteError> {
-        let mut answers = again(|_| self.attempt_rows(pool, writes)).await?;
+        let mut answers = again(pool, |_| self.attempt_rows(pool, writes)).await?;
         for (write, answer) in writes.iter().zip(&mut answers) {
             if answer.is_err() && write.metadata.key.is_some() && !write.row.adds() {
                 let alone = [*write];
-                let done = again(|_| self.attempt_rows(pool, &alone)).await;
+                let done = again(pool, |_| self.attempt_rows(pool, &alone)).await;
                 *answer = done.map_or_else(|error| Err(error.logged()), only);
             }
         }
@@ -126,7 +127,7 @@ impl PostgresWrites {
         if writes.iter().any(is_exclusive) {
             let metadata = writes.iter().map(|write| write.metadata);
             let begun = ExclusiveTransaction::begin(pool, BATCH, metadata).await;
-            let ExclusiveTransaction { session, current_reads, .. } =
+            let ExclusiveTransaction { session, current_reads, held: _held, .. } =
                 begun.map_err(WriteError::RolledBack)?;
             let done = self.perform_in_transaction(&session, writes, &current_reads).await;
             return WriteError::unless(done, &session);
@@ -154,7 +155,7 @@ impl PostgresWrites {
 
     /// Does a write of another kind.
     pub async fn perform(&self, pool: &Pool, write: &Write) -> Answer {
-        let done = again(|attempt| self.attempt(pool, write, attempt)).await;
+        let done = again(pool, |attempt| self.attempt(pool, write, attempt)).await;
         done.unwrap_or_else(|error| Err(error.logged()))
     }
 
@@ -195,7 +196,7 @@ impl PostgresWrites {
         transaction: &ExclusiveTransaction,
         write: &Write,
     ) -> Result<Answer, DbErr> {
-        let ExclusiveTransaction { session, time, current_reads } = transaction;
+        let ExclusiveTransaction { session, time, current_reads, .. } = transaction;
         let Write { change, metadata } = write;
         match change {
             Change::Delete(deletion) => {
@@ -327,6 +328,7 @@ async fn revision_of(
 /// Does something, and does it again when the database rolled it back for the sake of another: only
 /// then, because what may have been committed must not be done twice.
 async fn again<T, F: Future<Output = Result<T, WriteError>>>(
+    pool: &Pool,
     attempt: impl Fn(u32) -> F,
 ) -> Result<T, WriteError> {
     let begun = Instant::now();
@@ -336,6 +338,7 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
                 if is_worth_retrying(&error) && begun.elapsed() < RETRIED_FOR =>
             {
                 tracing::debug!(%error, number, "the database rolled a write back; doing it again");
+                pool.metrics().retries.rolled_back.increment();
                 tokio::time::sleep(pause(number)).await;
             }
             done => return done,

@@ -64,6 +64,11 @@ impl<K: Clone + Send + Sync + 'static, F: Send + 'static> ReadQueue<K, F> {
         Err(RepositoryError::Unavailable)
     }
 
+    /// Returns how many reads wait.
+    pub fn length(&self) -> usize {
+        self.jobs.max_capacity() - self.jobs.capacity()
+    }
+
     /// Returns whether there is still a worker to do the reads.
     pub fn is_alive(&self) -> bool {
         !self.jobs.is_closed()

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::Collector;
 use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 use domain::{Collection, ItemId};
 
+use crate::metrics::collect_queued_reads;
 use crate::read::queue::ReadQueue;
 use crate::read::reads::{PageKey, Reads};
 use crate::read::shared::SharedReads;
@@ -43,6 +45,7 @@ impl QueuedReads {
         let workers = reads.engine.workers();
         Self {
             items: ReadQueue::start(workers, queue_timeout, move |keys| {
+                of_items.engine.metrics().shared_reads.record_count(keys.len());
                 Arc::clone(&of_items).all_items(keys)
             }),
             totals: ReadQueue::start(1, queue_timeout, move |keys| {
@@ -56,6 +59,18 @@ impl QueuedReads {
             reads: Arc::clone(reads),
             indexer,
         }
+    }
+
+    /// Gives how many reads wait.
+    pub fn collect(&self, collector: &mut dyn Collector) {
+        let lengths = [
+            ("items", self.items.length()),
+            ("totals", self.totals.length()),
+            ("keys", self.answered.length()),
+            ("pages", self.pages.length()),
+            ("slow_pages", self.slow_pages.length()),
+        ];
+        collect_queued_reads(&lengths, collector);
     }
 
     /// The item, if the scope holds it.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
@@ -14,6 +15,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::Engine;
 use crate::error::logged;
+use crate::metrics::OperationKind;
 use crate::read::queue::Results;
 use crate::search_index::value_counts;
 use crate::sql::idempotency::KeyIdentity;
@@ -50,7 +52,10 @@ impl Reads {
         statement: Statement,
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        understood(self.engine.read(statement).await, step, understand)
+        let began = Instant::now();
+        let rows = self.engine.read(statement).await;
+        self.engine.metrics().operation(OperationKind::Read).record_time(began.elapsed());
+        understood(rows, step, understand)
     }
 
     /// The same of a statement that may take long.
@@ -60,7 +65,10 @@ impl Reads {
         statement: Statement,
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        understood(self.engine.read_slowly(statement).await, step, understand)
+        let began = Instant::now();
+        let rows = self.engine.read_slowly(statement).await;
+        self.engine.metrics().operation(OperationKind::SlowRead).record_time(began.elapsed());
+        understood(rows, step, understand)
     }
 
     /// The items of the scope, from memory as far as they are known.

@@ -82,6 +82,11 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F: Clone + Send + 'static> Sh
         Err(RepositoryError::Unavailable)
     }
 
+    /// Returns how many reads wait.
+    pub fn length(&self) -> usize {
+        self.keys.max_capacity() - self.keys.capacity()
+    }
+
     /// Returns whether there is still a worker to do the reads.
     pub fn is_alive(&self) -> bool {
         !self.keys.is_closed()

@@ -8,7 +8,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use futures_util::FutureExt as _;
@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
 use crate::error::logged;
+use crate::metrics::OperationKind;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::progress::{PROGRESS, Step};
 use crate::sql::row_mapping;
@@ -85,8 +86,11 @@ impl Indexer {
             let mut progress = self.work.indexed.subscribe();
             let has_room =
                 async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
+            let began = Instant::now();
             // The write goes on either way.
             let _ = timeout(MAX_DELAY, has_room).await;
+            let held_back = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.engine.metrics().held_back.add(held_back);
         }
     }
 
@@ -190,7 +194,7 @@ impl Work {
 async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
     loop {
         work.is_due().await;
-        let waited = work.waiting.load(Ordering::Relaxed);
+        let (waited, began) = (work.waiting.load(Ordering::Relaxed), Instant::now());
         let step = async {
             let last = high_water_mark.last().await?;
             engine.index(AT_A_TIME, last).await
@@ -198,6 +202,8 @@ async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, wor
         let step = AssertUnwindSafe(step).catch_unwind().await;
         if let Ok(Ok(step)) = step {
             work.stepped(waited, step);
+            engine.metrics().operation(OperationKind::Index).record_time(began.elapsed());
+            engine.metrics().index_step.record_count(step.changes);
             if step.has_more && step.changes == 0 {
                 sleep(WHILE_ANOTHER_INDEXES).await;
             }

@@ -22,6 +22,11 @@ const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
 pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELECT MAX(c.sequence) FROM changes c), 0) AS written \
                                    FROM search_progress p";
 
+/// How many changes are not indexed yet, and the time of the oldest of them.
+pub(crate) const LAG: &str = "SELECT COALESCE((SELECT MAX(c.sequence) FROM changes c), 0) - p.sequence AS changes, \
+                              (SELECT c.time FROM changes c WHERE c.sequence > p.sequence ORDER BY c.sequence LIMIT 1) AS oldest \
+                              FROM search_progress p";
+
 /// Notes up to which change everything is indexed.
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 

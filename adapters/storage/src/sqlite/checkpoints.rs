@@ -8,9 +8,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use std::time::Instant;
+
 use rusqlite::Connection;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
+
+use crate::metrics::StoreMetrics;
 
 /// About how many bytes are written until the log is copied.
 const LENGTH: usize = 16 * 1024 * 1024;
@@ -27,19 +31,21 @@ pub(crate) struct Checkpoints {
     connection: Arc<Mutex<Option<Connection>>>,
     written: Arc<AtomicUsize>,
     is_almost_done: Arc<AtomicBool>,
+    metrics: Arc<StoreMetrics>,
 }
 
 impl Checkpoints {
-    pub fn new(connection: Connection) -> Self {
+    pub fn new(connection: Connection, metrics: &Arc<StoreMetrics>) -> Self {
+        let metrics = Arc::clone(metrics);
         let (connection, written) = (Arc::new(Mutex::new(Some(connection))), Arc::default());
-        Self { connection, written, is_almost_done: Arc::default() }
+        Self { connection, written, is_almost_done: Arc::default(), metrics }
     }
 
     /// To be called by the writer after each transaction, with its rows and about how many bytes
     /// there are in them.
     pub fn after(&self, rows: usize, bytes: usize, writer: &Connection) {
         if self.is_almost_done.swap(false, Ordering::Relaxed) {
-            log(copy(writer));
+            self.copy(writer);
         }
         let bytes = bytes + rows * BESIDE_ROW;
         if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes < LENGTH {
@@ -47,28 +53,26 @@ impl Checkpoints {
         }
         let Ok(connection) = Arc::clone(&self.connection).try_lock_owned() else { return };
         self.written.store(0, Ordering::Relaxed);
-        let is_almost_done = Arc::clone(&self.is_almost_done);
+        let checkpoints = self.clone();
         spawn_blocking(move || {
             if let Some(connection) = connection.as_ref() {
-                log(copy(connection));
-                is_almost_done.store(true, Ordering::Relaxed);
+                checkpoints.copy(connection);
+                checkpoints.is_almost_done.store(true, Ordering::Relaxed);
             }
         });
+    }
+
+    /// Copies what there is; the writer's own limit stands behind it.
+    fn copy(&self, connection: &Connection) {
+        let began = Instant::now();
+        if let Err(error) = connection.query_row(COPY, [], |_| Ok(())) {
+            tracing::warn!(%error, "the write-ahead log was not copied");
+        }
+        self.metrics.checkpoint.record_time(began.elapsed());
     }
 
     /// Closes the connection, after what is under way.
     pub async fn close(&self) {
         drop(self.connection.lock().await.take());
-    }
-}
-
-fn copy(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row(COPY, [], |_| Ok(()))
-}
-
-/// The writer's own limit stands behind it.
-fn log(copied: rusqlite::Result<()>) {
-    if let Err(error) = copied {
-        tracing::warn!(%error, "the write-ahead log was not copied");
     }
 }

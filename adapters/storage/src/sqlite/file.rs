@@ -9,6 +9,7 @@ use application::RepositoryError;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 
 use crate::error::StoreError;
+use crate::metrics::Sample;
 
 /// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
@@ -92,6 +93,25 @@ impl OwnedFile {
             "the database file was moved, removed or replaced; restart the service with the right one"
         );
         Err(RepositoryError::Unavailable)
+    }
+
+    /// Looks at how large the file and its log are, and at the disk. What cannot be seen is left out.
+    pub fn sample(&self) -> Sample {
+        let size = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        let disk = rustix::fs::statvfs(&*self.path).ok();
+        Sample {
+            sizes: size(&self.path).map(|bytes| ("file", bytes)).into_iter().collect(),
+            wal: Some(size(Path::new(&log)).unwrap_or(0)),
+            disk: disk.map(|disk| {
+                (
+                    disk.f_blocks.saturating_mul(disk.f_frsize),
+                    disk.f_bavail.saturating_mul(disk.f_frsize),
+                )
+            }),
+            replicas: None,
+        }
     }
 
     /// Lets another process have the file, which must be closed.

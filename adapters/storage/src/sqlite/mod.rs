@@ -34,6 +34,7 @@ use crate::StoreOptions;
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, logged};
+use crate::metrics::{Sample, StoreMetrics};
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
@@ -78,6 +79,7 @@ pub(crate) struct Sqlite {
     queue: WriteQueue,
     cache: Arc<WriteThroughCache>,
     file: OwnedFile,
+    metrics: Arc<StoreMetrics>,
 }
 
 impl Sqlite {
@@ -94,15 +96,15 @@ impl Sqlite {
         let slow_readers = SqlxSqliteConnector::connect(query_only(options, slow_workers()));
         let slow_readers =
             Interruptible { connections: slow_readers.await.map_err(connect_error)? };
-        let cache = Arc::new(WriteThroughCache::new());
+        let (cache, metrics) = (Arc::new(WriteThroughCache::new()), Arc::<StoreMetrics>::default());
         let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
         let connect_error = |error: rusqlite::Error| StoreError::open(&file, &error);
-        let checkpoints = Checkpoints::new(copying.map_err(connect_error)?);
-        let writer =
-            SqliteWriter::new(connection.map_err(connect_error)?, checkpoints, Arc::clone(&cache));
-        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout)
+        let checkpoints = Checkpoints::new(copying.map_err(connect_error)?, &metrics);
+        let connection = connection.map_err(connect_error)?;
+        let writer = SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &metrics);
+        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout, &metrics)
             .map_err(StoreError::Thread)?;
-        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, file: owned })
+        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, file: owned, metrics })
     }
 }
 
@@ -110,6 +112,14 @@ impl Sqlite {
 impl Engine for Sqlite {
     fn dialect(&self) -> &'static Dialect {
         &SQLITE
+    }
+
+    fn metrics(&self) -> &Arc<StoreMetrics> {
+        &self.metrics
+    }
+
+    async fn sample(&self) -> Result<Sample, RepositoryError> {
+        Ok(self.file.sample())
     }
 
     fn workers(&self) -> usize {

@@ -1,5 +1,7 @@
 //! An `SQLite` file that is only looked at, beside the process that serves it.
 
+use std::sync::Arc;
+
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -11,6 +13,7 @@ use sea_orm::{
 use crate::StoreOptions;
 use crate::engine::Engine;
 use crate::error::StoreError;
+use crate::metrics::StoreMetrics;
 use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::{connect_to_look, last_change};
@@ -21,12 +24,12 @@ const CONNECTIONS: u32 = 2;
 
 /// Connections that read, and none that writes. It knows nothing to be current: another process
 /// writes.
-pub(crate) struct SqliteReaders(DatabaseConnection);
+pub(crate) struct SqliteReaders(DatabaseConnection, Arc<StoreMetrics>);
 
 impl SqliteReaders {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let query_only = |file: SqliteConnectOptions| file.pragma("query_only", "ON");
-        Ok(Self(connect_to_look(options, CONNECTIONS, query_only).await?))
+        Ok(Self(connect_to_look(options, CONNECTIONS, query_only).await?, Arc::default()))
     }
 }
 
@@ -34,6 +37,10 @@ impl SqliteReaders {
 impl Engine for SqliteReaders {
     fn dialect(&self) -> &'static Dialect {
         &SQLITE
+    }
+
+    fn metrics(&self) -> &Arc<StoreMetrics> {
+        &self.1
     }
 
     fn workers(&self) -> usize {

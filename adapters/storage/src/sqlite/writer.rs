@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
@@ -21,6 +22,7 @@ use tokio::task::spawn_blocking;
 
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::logged_sqlite;
+use crate::metrics::StoreMetrics;
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sqlite::checkpoints::Checkpoints;
@@ -57,14 +59,19 @@ pub(crate) struct SqliteWriter {
     checkpoints: Checkpoints,
     /// The time of the last transaction in microseconds, or 0 before it is known.
     last: Arc<AtomicI64>,
+    metrics: Arc<StoreMetrics>,
 }
 
 #[async_trait]
 impl Writer for SqliteWriter {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
+        let asked = Instant::now();
         let answers = match self.connection.lock().await.as_mut() {
             Some(connection) => {
+                let had = Instant::now();
+                self.metrics.lock_wait.record_time(had.duration_since(asked));
                 let answers = self.transactions(connection, writes);
+                self.metrics.lock_held.record_time(had.elapsed());
                 let bytes = writes.iter().map(|write| write.members_length()).sum();
                 self.checkpoints.after(writes.len(), bytes, connection);
                 answers
@@ -83,10 +90,12 @@ impl SqliteWriter {
         connection: Connection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
+        metrics: &Arc<StoreMetrics>,
     ) -> Self {
         let (connection, writes) =
             (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
-        Self { connection, writes, cache, checkpoints, last: Arc::new(AtomicI64::new(0)) }
+        let (last, metrics) = (Arc::new(AtomicI64::new(0)), Arc::clone(metrics));
+        Self { connection, writes, cache, checkpoints, last, metrics }
     }
 
     /// Brings the full-text index up to some more changes.
@@ -158,6 +167,7 @@ impl SqliteWriter {
             Ok(answers) => answers,
             Err(TransactionError::Write(error)) if writes.len() > 1 => {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
+                self.metrics.retries.one_by_one.add(writes.len() as u64);
                 let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
                     Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
                     Err(error) => Err(error.logged()),

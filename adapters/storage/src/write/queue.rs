@@ -19,6 +19,7 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::metrics::{OperationKind, StoreMetrics};
 use crate::write::command::{Answer, Write};
 
 /// The most writes that may wait.
@@ -42,6 +43,7 @@ pub(crate) trait Writer: Send + Sync + 'static {
 struct Job {
     write: Write,
     reply: oneshot::Sender<Answer>,
+    queued: Instant,
 }
 
 /// The queue to the workers, and the workers.
@@ -50,6 +52,7 @@ pub(crate) struct WriteQueue {
     workers: Mutex<JoinSet<()>>,
     health: Vec<Arc<Health>>,
     queue_timeout: Duration,
+    metrics: Arc<StoreMetrics>,
 }
 
 /// The state of a worker.
@@ -74,29 +77,44 @@ impl Health {
 
 impl WriteQueue {
     /// A write waits for its place as long as `queue_timeout` says.
-    pub fn start(writer: impl Writer, workers: usize, queue_timeout: Duration) -> Self {
+    pub fn start(
+        writer: impl Writer,
+        workers: usize,
+        queue_timeout: Duration,
+        metrics: &Arc<StoreMetrics>,
+    ) -> Self {
+        let metrics = Arc::clone(metrics);
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (writer, queue) = (Arc::new(writer), Arc::new(AsyncMutex::new(queue)));
         let health: Vec<_> = (0..workers).map(|_| Arc::<Health>::default()).collect();
-        let serve = |health| serve(Arc::clone(&writer), Arc::clone(&queue), Arc::clone(health));
+        let serve = |health| {
+            let (writer, queue) = (Arc::clone(&writer), Arc::clone(&queue));
+            serve(writer, queue, Arc::clone(health), Arc::clone(&metrics))
+        };
         let workers = Mutex::new(health.iter().map(serve).collect());
-        Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout }
+        Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout, metrics }
     }
 
     /// The same with one worker on a thread of its own, for a writer that blocks.
-    pub fn start_thread(writer: impl Writer, queue_timeout: Duration) -> std::io::Result<Self> {
+    pub fn start_thread(
+        writer: impl Writer,
+        queue_timeout: Duration,
+        metrics: &Arc<StoreMetrics>,
+    ) -> std::io::Result<Self> {
+        let (metrics, metrics_of_thread) = (Arc::clone(metrics), Arc::clone(metrics));
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = oneshot::channel::<()>();
         let (runtime, health) = (Handle::current(), Arc::<Health>::default());
         let health_of_thread = Arc::clone(&health);
         std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
             let queue = Arc::new(AsyncMutex::new(queue));
-            runtime.block_on(serve(Arc::new(writer), queue, health_of_thread));
+            let serving = serve(Arc::new(writer), queue, health_of_thread, metrics_of_thread);
+            runtime.block_on(serving);
             drop(end);
         })?;
         let workers = Mutex::new(std::iter::once(async { drop(ended.await) }).collect());
         let health = vec![health];
-        Ok(Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout })
+        Ok(Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout, metrics })
     }
 
     /// Returns whether writes go through, as far as is known: the queue is open, the last batches
@@ -112,10 +130,16 @@ impl WriteQueue {
         let queue = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
-        match timeout(self.queue_timeout, queue.send(Job { write, reply })).await {
-            Ok(Ok(())) => answer
-                .await
-                .unwrap_or_else(|_| Err(unavailable("the writer went away with the write"))),
+        let job = Job { write, reply, queued: Instant::now() };
+        match timeout(self.queue_timeout, queue.reserve()).await {
+            Ok(Ok(place)) => {
+                // Before it can be taken from there.
+                self.metrics.queued_writes.add(1);
+                place.send(job);
+                answer
+                    .await
+                    .unwrap_or_else(|_| Err(unavailable("the writer went away with the write")))
+            }
             Ok(Err(_)) => Err(unavailable("the writer went away")),
             Err(_) => Err(unavailable("the queue of writes is full")),
         }
@@ -144,13 +168,22 @@ async fn serve<W: Writer>(
     writer: Arc<W>,
     queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
     health: Arc<Health>,
+    metrics: Arc<StoreMetrics>,
 ) {
     let mut jobs = Vec::with_capacity(BATCH);
     while queue.lock().await.recv_many(&mut jobs, BATCH).await > 0 {
-        let queued: Vec<_> = jobs.iter().map(|job: &Job| &job.write).collect();
-        health.set_busy_since(Some(Instant::now()));
+        let (queued, began): (Vec<_>, _) =
+            (jobs.iter().map(|job: &Job| &job.write).collect(), Instant::now());
+        metrics.queued_writes.add(-i64::try_from(queued.len()).unwrap_or(0));
+        for job in &jobs {
+            metrics.queue_wait.record_time(began.duration_since(job.queued));
+        }
+        metrics.batch_rows.record_count(queued.len());
+        health.set_busy_since(Some(began));
         let answers = AssertUnwindSafe(writer.commit(&queued)).catch_unwind().await;
         health.set_busy_since(None);
+        metrics.batch.record_time(began.elapsed());
+        metrics.operation(OperationKind::Write).record_time(began.elapsed());
         health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
         let answers = answers.unwrap_or_else(|_| {
             tracing::error!(writes = queued.len(), "the writer panicked; going on with the next");
@@ -165,6 +198,7 @@ async fn serve<W: Writer>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
@@ -205,8 +239,9 @@ mod tests {
     #[tokio::test]
     async fn a_panic_of_the_writer_is_told_and_the_queue_goes_on() {
         for queue in [
-            WriteQueue::start(Unsteady::default(), 1, Duration::from_secs(1)),
-            WriteQueue::start_thread(Unsteady::default(), Duration::from_secs(1)).unwrap(),
+            WriteQueue::start(Unsteady::default(), 1, Duration::from_secs(1), &Arc::default()),
+            WriteQueue::start_thread(Unsteady::default(), Duration::from_secs(1), &Arc::default())
+                .unwrap(),
         ] {
             assert!(queue.is_alive());
             for _ in 0..3 {
