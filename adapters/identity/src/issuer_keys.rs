@@ -66,6 +66,16 @@ struct State {
     /// When they are fetched again; without it, at once.
     due: Option<Timestamp>,
     warned: Option<Timestamp>,
+    fetches: Fetches,
+}
+
+/// How often keys were fetched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fetches {
+    pub answered: u64,
+    pub failed: u64,
+    /// True if the issuer answered the last time.
+    pub is_reachable: bool,
 }
 
 impl fmt::Debug for IssuerKeys {
@@ -120,6 +130,11 @@ impl IssuerKeys {
     /// Returns the issuer's token endpoint, if it is discovered.
     pub fn token_endpoint(&self) -> Option<Box<str>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).token_endpoint.clone()
+    }
+
+    /// Returns how often they were fetched.
+    pub fn fetches(&self) -> Fetches {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).fetches
     }
 
     /// Fetches the keys aside if it is time to.
@@ -211,6 +226,9 @@ impl IssuerKeys {
         let now = self.clock.now();
         let issuer = &self.source.issuer;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let fetches = &mut state.fetches;
+        fetches.is_reachable = fetched.is_ok();
+        *(if fetched.is_ok() { &mut fetches.answered } else { &mut fetches.failed }) += 1;
         let pause = match fetched {
             Ok((keys, max_age)) => {
                 state.answered = Some(now);

@@ -25,10 +25,12 @@ mod jwk;
 mod key_definition;
 mod machine_key;
 mod mapping;
+mod metrics;
 mod reloadable;
 mod token;
 mod verifier;
 
 pub use file_format::schema;
 pub use machine_key::{NewKey, NewKeyError, new_key};
+pub use metrics::METRICS;
 pub use reloadable::ReloadableIdentity;

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{Clock, Identity, PublishedIdentity, Unrecognized};
 use async_trait::async_trait;
 use domain::Principal;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, TrackedFiles};
+use language::{Reload, Reloads, TrackedFiles};
 
 use crate::file_format::KIND_OF_FILES;
 use crate::identity_file::IdentityFile;
@@ -125,4 +126,12 @@ fn of_tls(path: &Path, error: &rustls::Error) -> FileErrors {
     language::error::ErrorCollector::new(&name, &mut errors)
         .add_to_file(format!("TLS to issuers cannot be set up: {error}"));
     errors
+}
+
+impl Instrumented for ReloadableIdentity {
+    fn collect(&self, collector: &mut dyn Collector) {
+        self.verifier.metrics.collect(&self.current(), collector);
+        let Reloads { taken, refused, is_refused } = self.files.reloads();
+        collect_reloads("identity", (taken, refused, is_refused), collector);
+    }
 }

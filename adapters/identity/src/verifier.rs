@@ -18,6 +18,7 @@ use crate::issuer_keys::IssuerKeys;
 use crate::jwk::FoundKey;
 use crate::machine_key::{PREFIX, SentKey};
 use crate::mapping::MappingError;
+use crate::metrics::{Check, IdentityMetrics};
 use crate::token::{Claims, InvalidSignature, Reason, Token, verify};
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) struct Verifier {
     permits: Semaphore,
     /// When a mapping that failed was last logged, in seconds since 1970.
     warned: AtomicI64,
+    pub metrics: IdentityMetrics,
 }
 
 impl Default for Verifier {
@@ -43,7 +45,8 @@ impl Default for Verifier {
         // Signatures are verified on the workers, of which half are left for other requests.
         let workers = available_parallelism().map_or(1, Into::into);
         let (permits, warned) = (Semaphore::new((workers / 2).max(1)), AtomicI64::new(i64::MIN));
-        Self { cache: TokenCache::default(), permits, warned }
+        let metrics = IdentityMetrics::default();
+        Self { cache: TokenCache::default(), permits, warned, metrics }
     }
 }
 
@@ -74,15 +77,30 @@ impl Verifier {
         now: Timestamp,
     ) -> Result<Arc<Principal>, Unrecognized> {
         if token.starts_with(PREFIX) {
-            return by_key(current, token, now).map_err(Unrecognized::Invalid);
+            let known = by_key(current, token, now);
+            match &known {
+                Ok(_) => self.metrics.keys.increment(),
+                Err(_) => self.metrics.refused(Check::Key),
+            }
+            return known.map_err(Unrecognized::Invalid);
         }
         let digest = cache::digest(token);
         if let Some(known) = self.cache.find(&digest, current.edition, now) {
+            match &known {
+                Ok(_) => self.metrics.cached.increment(),
+                Err(_) => self.metrics.refused(Check::Repeated),
+            }
             return known;
         }
         match self.verify(current, token, digest, now).await {
-            Ok(principal) => Ok(principal),
-            Err(Refusal::Unavailable) => Err(Unrecognized::Unavailable),
+            Ok(principal) => {
+                self.metrics.verified.increment();
+                Ok(principal)
+            }
+            Err(Refusal::Unavailable) => {
+                self.metrics.unavailable.increment();
+                Err(Unrecognized::Unavailable)
+            }
             Err(Refusal::Passing(reason)) => Err(Unrecognized::Invalid(reason)),
             Err(Refusal::Lasting(reason)) => {
                 self.cache.refuse(digest, (reason.clone(), now), current.edition, None);
@@ -103,25 +121,37 @@ impl Verifier {
         digest: TokenDigest,
         now: Timestamp,
     ) -> Result<Arc<Principal>, Refusal> {
-        let token = Token::read(token)?;
-        let url = Claims::issuer(&token.claims)?;
+        let failed = |check| move |_: &_| self.metrics.refused(check);
+        let token = Token::read(token).inspect_err(failed(Check::Form))?;
+        let url = Claims::issuer(&token.claims).inspect_err(failed(Check::Form))?;
         let (issuer, keys) = current
             .issuer(&url)
-            .ok_or(Reason::from("the token's issuer is not one of those known here"))?;
-        issuer.check_header(&token.header)?;
-        let claims = Claims::read(&token.claims)?;
+            .ok_or(Reason::from("the token's issuer is not one of those known here"))
+            .inspect_err(failed(Check::Issuer))?;
+        issuer.check_header(&token.header).inspect_err(failed(Check::Header))?;
+        let claims = Claims::read(&token.claims).inspect_err(failed(Check::Claims))?;
         let ends = claims.check(&issuer.conditions(), now).map_err(|reason| {
+            self.metrics.refused(Check::Claims);
             if claims.begins_later(now) {
                 Refusal::Passing(reason)
             } else {
                 Refusal::Lasting(reason)
             }
         })?;
-        let keys_edition = self.check_signature(&token, issuer, keys, now).await?;
+        let keys_edition = self.check_signature(&token, issuer, keys, now).await;
+        let keys_edition = keys_edition.inspect_err(|refusal| {
+            if !matches!(refusal, Refusal::Unavailable) {
+                self.metrics.refused(Check::Signature);
+            }
+        })?;
         let mapped = issuer.mapping.map(&token.claims).await;
-        let mapped = mapped.map_err(|error| self.unmapped(issuer, error, now))?;
+        let mapped = mapped.map_err(|error| {
+            self.metrics.refused(Check::Mapping);
+            self.unmapped(issuer, error, now)
+        })?;
         if claims.acting.is_some() && !mapped.is_subject_of(&token.claims) {
             // It would be taken for the caller whose id happens to be the same.
+            self.metrics.refused(Check::Mapping);
             let reason = "the token has `act`, whose `sub` is no id of a caller of its issuer";
             return Err(Refusal::Lasting(reason.into()));
         }
@@ -130,6 +160,7 @@ impl Verifier {
         let principal = mapped.principal(&issuer.name, by, granted);
         let is_revoked = |id: &str| current.file.is_revoked(issuer, id, claims.issued);
         if is_revoked(&principal.id) || principal.acting.as_deref().is_some_and(is_revoked) {
+            self.metrics.refused(Check::Revocation);
             return Err(Refusal::Lasting("the token was revoked".into()));
         }
         let principal = Arc::new(Principal { expires: Some(ends), ..principal });

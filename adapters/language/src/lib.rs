@@ -25,5 +25,5 @@ mod watch;
 pub mod yaml;
 
 pub use schema::schema;
-pub use tracked_files::TrackedFiles;
+pub use tracked_files::{Reloads, TrackedFiles};
 pub use watch::{Reload, hang_ups, watch};

@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{Access, Caller, Clock, Ownership, Policies, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, TrackedFiles};
+use language::{Reload, Reloads, TrackedFiles};
 
 use crate::file_format::KIND_OF_FILES;
 use crate::policy_set::PolicySet;
@@ -99,5 +100,12 @@ impl Policies for ReloadablePolicies {
 
     fn edition(&self) -> u64 {
         self.current().edition()
+    }
+}
+
+impl Instrumented for ReloadablePolicies {
+    fn collect(&self, collector: &mut dyn Collector) {
+        let Reloads { taken, refused, is_refused } = self.files.reloads();
+        collect_reloads("policies", (taken, refused, is_refused), collector);
     }
 }

@@ -12,6 +12,7 @@ use language::yaml::{Entry, Node};
 use crate::file_format::RULE;
 use crate::file_rule::{Field, FileRule, Message};
 use crate::lookup_target::LookupTarget;
+use crate::metrics::Verdicts;
 use crate::notes::Notes;
 
 const ON: [WriteOperation; 3] =
@@ -77,6 +78,7 @@ pub(crate) fn read(
             variables,
             targets,
             notes,
+            verdicts: Verdicts::default(),
         })
     };
     let rule = if is_sound { rule() } else { None };

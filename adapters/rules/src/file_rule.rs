@@ -18,6 +18,7 @@ use language::expression::{
 };
 
 use crate::lookup_target::LookupTarget;
+use crate::metrics::Verdicts;
 use crate::notes::Notes;
 
 pub(crate) const LONGEST_MESSAGE: usize = 2_000;
@@ -44,6 +45,7 @@ pub struct FileRule {
     pub(crate) variables: Vec<(String, Shape)>,
     pub(crate) targets: Vec<LookupTarget>,
     pub(crate) notes: Notes,
+    pub(crate) verdicts: Verdicts,
 }
 
 #[derive(Debug)]
@@ -333,9 +335,15 @@ impl BookRule for FileRule {
     }
 
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition))
-            .await
-            .map_err(|rejection| self.violation(rejection))
+        let verdict =
+            evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition)).await;
+        let verdicts = &self.verdicts;
+        match &verdict {
+            Ok(()) => verdicts.passed.increment(),
+            Err(Rejection { undecided: None, .. }) => verdicts.failed.increment(),
+            Err(_) => verdicts.undecided.increment(),
+        }
+        verdict.map_err(|rejection| self.violation(rejection))
     }
 
     async fn applies(&self, transition: &Transition<'_, Members>) -> bool {

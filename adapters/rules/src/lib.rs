@@ -54,6 +54,7 @@ mod definition;
 mod file_format;
 mod file_rule;
 mod lookup_target;
+mod metrics;
 mod notes;
 mod reloadable;
 mod rule_set;
@@ -66,6 +67,7 @@ mod yaml;
 
 pub use file_rule::FileRule;
 pub use language::{hang_ups, watch};
+pub use metrics::METRICS;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;

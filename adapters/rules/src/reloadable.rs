@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, TrackedFiles};
+use language::{Reload, Reloads, TrackedFiles};
 
 use crate::file_format::KIND_OF_FILES;
+use crate::metrics;
 use crate::rule_set::RuleSet;
 
 /// The rules of a path, read again when it is asked for.
@@ -91,5 +93,15 @@ impl RuleBook for ReloadableRules {
 
     fn edition(&self) -> u64 {
         self.current.read().unwrap_or_else(PoisonError::into_inner).edition()
+    }
+}
+
+impl Instrumented for ReloadableRules {
+    fn collect(&self, collector: &mut dyn Collector) {
+        metrics::collect(&self.current(), collector);
+        if let Some(source) = &self.source {
+            let Reloads { taken, refused, is_refused } = source.files.reloads();
+            collect_reloads("rules", (taken, refused, is_refused), collector);
+        }
     }
 }

@@ -1,0 +1,62 @@
+//! The metrics of rules in files.
+
+use application::metrics::{Collector, Counter, Metric, Reading};
+
+use crate::rule_set::RuleSet;
+
+/// The metrics of this crate.
+pub static METRICS: &[&Metric] = &[&EVALUATIONS, &RULES];
+
+static EVALUATIONS: Metric = Metric::counter(
+    "proposal_service_rule_evaluations",
+    "Evaluations of the rules in files for writes, by rule and verdict, since the rules were read; rules beyond 200 are together `other`",
+);
+static RULES: Metric = Metric::gauge("proposal_service_rules", "Rules of files that are in force");
+
+/// Rules that have series of their own.
+const MOST_RULES: usize = 200;
+
+const OTHER: &str = "other";
+
+/// The verdicts of a rule.
+#[derive(Debug, Default)]
+pub struct Verdicts {
+    pub passed: Counter,
+    pub failed: Counter,
+    pub undecided: Counter,
+}
+
+impl Verdicts {
+    fn counts(&self) -> [u64; 3] {
+        [self.passed.count(), self.failed.count(), self.undecided.count()]
+    }
+}
+
+/// Gives the series of the rules in force.
+pub fn collect(rules: &RuleSet, collector: &mut dyn Collector) {
+    let rules: Vec<_> = rules.rules().collect();
+    collector.take(&RULES, &[], Reading::Count(rules.len() as u64));
+    let (own, others) = rules.split_at(rules.len().min(MOST_RULES));
+    for rule in own {
+        take(&rule.id, rule.verdicts.counts(), collector);
+    }
+    let mut sums = [0; 3];
+    for rule in others {
+        for (sum, count) in sums.iter_mut().zip(rule.verdicts.counts()) {
+            *sum += count;
+        }
+    }
+    if !others.is_empty() {
+        take(OTHER, sums, collector);
+    }
+}
+
+fn take(rule: &str, counts: [u64; 3], collector: &mut dyn Collector) {
+    for (verdict, count) in ["passed", "failed", "undecided"].into_iter().zip(counts) {
+        collector.take(
+            &EVALUATIONS,
+            &[("rule", rule), ("verdict", verdict)],
+            Reading::Count(count),
+        );
+    }
+}
