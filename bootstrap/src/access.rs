@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use application::metrics::Instrumented;
 use application::{Clock, Identity, NoPolicies, Policies, Ports};
 use cli_adapter::{AccessOptions, CommandError, ServeOptions};
 use http_adapter::{AuditLog, BaseUrl};
@@ -60,6 +61,13 @@ impl AccessFiles {
             policies: policies.unwrap_or_else(|| Arc::new(without)),
             ..ports
         }
+    }
+
+    /// Those that have metrics.
+    pub fn instrumented(&self) -> impl Iterator<Item = Arc<dyn Instrumented>> + use<> {
+        let identity = self.identity.clone().map(|identity| identity as Arc<dyn Instrumented>);
+        let policies = self.policies.clone().map(|policies| policies as Arc<dyn Instrumented>);
+        identity.into_iter().chain(policies)
     }
 
     /// Keeps them up to date while the tasks run.

@@ -2,6 +2,7 @@
 //! command-line adapter; [`serve`] runs the server.
 
 mod access;
+mod monitoring;
 mod serve;
 
 use std::path::Path;

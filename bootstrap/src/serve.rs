@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::Instrumented;
 use application::{Caller, Clock, DemonstrationError, Ports, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
     BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
 };
 use jiff::SignedDuration;
+use rules_adapter::ReloadableRules;
 use storage_adapter::Store;
 use system_adapter::SystemClock;
 use tokio::net::TcpListener;
@@ -16,6 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::access::{AccessFiles, audit_log};
+use crate::monitoring::Monitoring;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.
@@ -37,6 +40,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
     let audit_log = audit_log(&options, &clock)?;
+    let monitoring = Monitoring::start(&options, &clock)?;
     let (listener, store) = tokio::select! {
         started = start(&options, port) => started?,
         signal = signals.next() => {
@@ -44,7 +48,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
             return Ok(());
         }
     };
-    let ports = access.behind(ports(&store, Arc::clone(&rules), clock));
+    let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
     if options.demo {
         load_demo(&ports).await?;
     }
@@ -53,15 +57,26 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let engine = store.engine_name();
     let http_options =
         http_options(&options, base_url.clone(), engine, limits.connections, is_leaving);
-    let http_options = HttpOptions { audit_log, ..http_options };
+    let (metrics, access_log) = (Arc::clone(&monitoring.http), monitoring.access_log.clone());
+    let http_options = HttpOptions { audit_log, metrics, access_log, ..http_options };
     let endpoint = http_adapter::service(&ports, http_options);
+    let mut watching = JoinSet::new();
+    if monitoring.is_on() {
+        let mut components: Vec<Arc<dyn Instrumented>> =
+            vec![Arc::new(store.clone()), Arc::<ReloadableRules>::clone(&rules)];
+        components.extend(access.instrumented());
+        let readiness = (store.readiness(), leaving.subscribe());
+        monitoring.started(engine, components, readiness);
+        watching.spawn(store.clone().keep_sampling(clock));
+    }
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
-    let mut watching = JoinSet::new();
     watching.spawn(rules_adapter::watch(rules, hang_ups));
     access.keep(&mut watching);
     let stopped = signals.stop(options.drain_delay, leaving);
-    let drained = http_adapter::serve(listener, endpoint, limits, stopped).await;
+    let drained =
+        http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped);
+    let drained = drained.await;
     forgetting.abort();
     watching.abort_all();
     if let Drained::CutOff(connections) = drained {
@@ -141,6 +156,8 @@ fn http_options(
         address_rate: options.access.address_rate,
         trusted_proxies: options.access.trusted_proxies.clone(),
         audit_log: None,
+        access_log: None,
+        metrics: Arc::default(),
         // A lifetime that was accepted is far from the longest there is.
         key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
             .unwrap_or(SignedDuration::MAX),

@@ -45,7 +45,9 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 pub use error::CommandError;
+pub use logging::set_filter as set_log_filter;
 use options::{AccessCommand, Command, KeysCommand, LoggingOptions, PoliciesCommand, RulesCommand};
+pub use options::{AccessLogFormat, MonitoringOptions};
 pub use options::{
     AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, NewKeyOptions, OpenapiOptions,
     RulesOptions, ServeOptions,

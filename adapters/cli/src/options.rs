@@ -2,6 +2,7 @@
 
 mod access;
 mod files;
+mod monitoring;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub use access::{
     AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
 };
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
+pub use monitoring::{AccessLogFormat, MonitoringOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,6 +125,9 @@ pub struct ServeOptions {
     /// Who may do what.
     #[command(flatten)]
     pub access: AccessOptions,
+    /// What monitoring sees.
+    #[command(flatten)]
+    pub monitoring: MonitoringOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
     /// else wrote
     #[arg(long, env = "PROPOSAL_SERVICE_REQUIRE_IF_MATCH")]

@@ -28,12 +28,14 @@ use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{EXPORTS, IMPORTS};
+use crate::metrics::HttpMetrics;
+use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
-use crate::middleware::request_context::RequestContext;
+use crate::middleware::request_context::{Observers, RequestContext};
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
@@ -81,6 +83,10 @@ pub struct HttpOptions {
     pub trusted_proxies: Vec<(IpAddr, u8)>,
     /// The record of refusals, and of what is done in groups that are audited.
     pub audit_log: Option<AuditLog>,
+    /// A line for each request.
+    pub access_log: Option<Arc<AccessLog>>,
+    /// What is counted.
+    pub metrics: Arc<HttpMetrics>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<HeaderValue>,
     /// The JSON Schema of rule files.
@@ -98,10 +104,14 @@ pub fn service(
     let base_url = Arc::new(options.base_url.clone());
     let cors = Cors::new(std::mem::take(&mut options.cors_origins));
     let mut routes = Route::new();
+    let metrics = Arc::clone(&options.metrics);
+    let observers =
+        Observers { metrics: Arc::clone(&metrics), access_log: options.access_log.take() };
     for (path, router) in paths(ports, options, &base_url) {
-        routes = routes.at(path, router);
+        let of_path = metrics.route(&path);
+        routes = routes.at(path, router.measured(of_path));
     }
-    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), cors)
+    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), cors, observers)
 }
 
 /// Every path there is, with what it asks of callers.
@@ -118,11 +128,15 @@ fn paths(
         gate: Arc::clone(&gate),
         log: change_service(ports, &access),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
-        responses: MemoryBudget::of_mib(RESPONSE_BUDGET_MIB),
-        comparisons: MemoryBudget::of_mib(COMPARISON_BUDGET_MIB),
+        responses: MemoryBudget::of_mib("responses", RESPONSE_BUDGET_MIB),
+        comparisons: MemoryBudget::of_mib("comparisons", COMPARISON_BUDGET_MIB),
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
+    let budgets = [&context.responses, &context.comparisons];
+    for budget in context.bodies.budgets().into_iter().chain(budgets) {
+        options.metrics.add(budget.state());
+    }
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
     let ready = Ready {
         store: Arc::clone(&ports.readiness),
@@ -134,9 +148,11 @@ fn paths(
         gate,
         base_url: Arc::clone(base_url),
         permits: Arc::new(Semaphore::new(options.max_streams as usize)),
+        metrics: Arc::clone(&options.metrics),
         max_age: options.stream_max_age,
         time_limit: options.request_timeout,
     };
+    options.metrics.add(Arc::new(stream.listeners(options.max_streams)));
     let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));

@@ -6,6 +6,7 @@
 //! become responses in `problem` alone, items become HAL in `hal` alone, and `openapi` writes
 //! the document from the same tables.
 
+mod admin;
 mod app;
 mod assets;
 mod base_url;
@@ -17,6 +18,7 @@ mod hal;
 mod hash;
 mod headers;
 mod links;
+mod metrics;
 mod middleware;
 mod openapi;
 mod own_paths;
@@ -27,10 +29,15 @@ mod server;
 mod tables;
 mod time;
 
+pub use admin::{Admin, SetLogFilter};
 pub use app::{HttpOptions, openapi_document, service};
 pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
+pub use metrics::{HttpMetrics, METRICS};
+pub use middleware::access_log::AccessLog;
 pub use middleware::audit_log::{AuditLog, AuditLogError};
-pub use server::{Drained, ListenError, Port, ServerLimits, affordable_connections, serve};
+pub use server::{
+    Drained, ListenError, Port, ServerLimits, affordable_connections, serve, serve_measured,
+};

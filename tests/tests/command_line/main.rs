@@ -22,8 +22,10 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 31] = [
+const VARIABLES: [&str; 33] = [
+    "PROPOSAL_SERVICE_ACCESS_LOG",
     "PROPOSAL_SERVICE_ADDRESS_RATE",
+    "PROPOSAL_SERVICE_ADMIN_LISTEN",
     "PROPOSAL_SERVICE_ALLOW_ANONYMOUS",
     "PROPOSAL_SERVICE_AUDIT",
     "PROPOSAL_SERVICE_AUDIT_LOG",
@@ -208,6 +210,8 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (["--lisen", "127.0.0.1:0"].as_slice(), "'--listen'"),
         (&["sevre"], "'serve'"),
         (&["--listen", "localhost"], "127.0.0.1:8080"),
+        (&["--admin-listen", "9090"], "127.0.0.1:8080"),
+        (&["--access-log", "xml"], "text, json"),
         (&["--base-url", "example.org"], "http:// or https://"),
         (&["--cors-origin", "https://example.org/app"], "https://example.org"),
         (&["--max-body", "lots"], "8MiB"),

@@ -44,6 +44,8 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         address_rate: None,
         trusted_proxies: Vec::new(),
         audit_log: None,
+        access_log: None,
+        metrics: Arc::default(),
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         max_import: 1 << 20,

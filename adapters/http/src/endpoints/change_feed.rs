@@ -77,6 +77,12 @@ impl ChangeFeed {
         self.service.history()
     }
 
+    /// Returns how many changes wait in memory for the slowest listener.
+    pub fn lag(&self) -> usize {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map_or(0, |live| live.sender.len())
+    }
+
     /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
     /// `BeyondLog` if the log ends before that change.
     pub async fn listen(

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::{Collector, Instrumented, Reading};
 use application::{Caller, CallerNames, LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
@@ -25,6 +26,7 @@ use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
 use crate::links::CHANGES;
+use crate::metrics::{CutOff, FEED_LAG, HttpMetrics, LISTENERS, MOST_LISTENERS};
 use crate::middleware::gate::Gate;
 use crate::problem::Problem;
 use crate::query::change_cursor::{History, LogPosition};
@@ -59,6 +61,30 @@ pub struct ChangeStream {
     pub max_age: Duration,
     /// How long it may take to begin.
     pub time_limit: Duration,
+    pub metrics: Arc<HttpMetrics>,
+}
+
+/// The streams that are open, for their metrics.
+pub struct Listeners {
+    feed: ChangeFeed,
+    permits: Arc<Semaphore>,
+    most: u32,
+}
+
+impl ChangeStream {
+    /// Returns the streams that are open, of those that may be.
+    pub fn listeners(&self, most: u32) -> Listeners {
+        Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
+    }
+}
+
+impl Instrumented for Listeners {
+    fn collect(&self, collector: &mut dyn Collector) {
+        let open = (self.most as usize).saturating_sub(self.permits.available_permits());
+        collector.take(&LISTENERS, &[], Reading::Count(open as u64));
+        collector.take(&MOST_LISTENERS, &[], Reading::Count(self.most.into()));
+        collector.take(&FEED_LAG, &[], Reading::Count(self.feed.lag() as u64));
+    }
 }
 
 /// The state of one stream.
@@ -74,6 +100,7 @@ struct Streaming {
     /// When the token is looked at again.
     next_look: Instant,
     gate: Arc<Gate>,
+    metrics: Arc<HttpMetrics>,
     _permit: OwnedSemaphorePermit,
     /// The number of the current event; the first two are no changes.
     event: u8,
@@ -112,6 +139,7 @@ impl Endpoint for ChangeStream {
             credentials: token.map(|token| (caller, token)),
             next_look: Instant::now() + LOOK,
             gate: Arc::clone(&self.gate),
+            metrics: Arc::clone(&self.metrics),
             _permit: permit,
             event: 0,
         };
@@ -149,6 +177,7 @@ impl Streaming {
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
                     if !self.may_go_on().await {
+                        self.metrics.cut_off(CutOff::Credentials);
                         return None;
                     }
                     continue;
@@ -158,13 +187,17 @@ impl Streaming {
             };
             match change {
                 // The store has lost what was sent: the client is told when it connects again.
-                Ok(_) if History::of(&self.feed.history()) != self.history => return None,
+                Ok(_) if History::of(&self.feed.history()) != self.history => {
+                    self.metrics.cut_off(CutOff::AnotherHistory);
+                    return None;
+                }
                 Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
                     return Some(encoded(&self.represent(&change)));
                 }
                 Ok(_) => {}
                 Err(ended) => {
                     tracing::info!(?ended, "a stream of changes was cut off");
+                    self.metrics.cut_off(CutOff::TooSlow);
                     return None;
                 }
             }

@@ -9,3 +9,4 @@ pub mod link;
 pub mod media_type;
 pub mod prefer;
 pub mod quality_list;
+pub mod trace_context;

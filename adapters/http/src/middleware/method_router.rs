@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use application::Caller;
 use futures_util::FutureExt;
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
@@ -11,9 +12,11 @@ use poem::{Endpoint, Request, Response, Result};
 
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
+use crate::metrics::RouteMetrics;
 use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
+use crate::request::caller::{NOBODY, caller_of};
 
 /// The media type a request is answered in, for the endpoint that answers it.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +37,16 @@ pub struct MethodRouter {
     media_types: Vec<MediaType>,
     is_negotiated: bool,
     gate: Arc<Gate>,
+    metrics: Option<Arc<RouteMetrics>>,
+}
+
+/// The path and the caller of a request, for the layers above: an extension of the response.
+#[derive(Clone)]
+pub struct Routed {
+    /// The metrics of the path.
+    pub metrics: Option<Arc<RouteMetrics>>,
+    /// The caller, as far as they were looked at.
+    pub caller: Caller,
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.
@@ -59,7 +72,13 @@ impl MethodRouter {
         let allowed: Vec<_> = METHODS.into_iter().filter(is_allowed).collect();
         let allow = HeaderValue::from_str(&allowed.join(", "));
         let allow = allow.unwrap_or_else(|_| HeaderValue::from_static(""));
-        Self { methods, allow, media_types, is_negotiated: true, gate: Arc::clone(gate) }
+        let gate = Arc::clone(gate);
+        Self { methods, allow, media_types, is_negotiated: true, gate, metrics: None }
+    }
+
+    /// The same with metrics.
+    pub fn measured(self, metrics: Arc<RouteMetrics>) -> Self {
+        Self { metrics: Some(metrics), ..self }
     }
 
     /// A path that has one representation and serves it whatever the client accepts.
@@ -88,6 +107,7 @@ impl MethodRouter {
         mut request: Request,
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
+        caller: &mut Caller,
     ) -> Result<Response, Problem> {
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
@@ -98,6 +118,7 @@ impl MethodRouter {
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
         let admitted = self.gate.admit(*asks, &mut request).await;
+        caller.clone_from(caller_of(&request));
         if let Some(audited) = &mut audited {
             audited.recognize(&request);
         }
@@ -151,7 +172,9 @@ impl Endpoint for MethodRouter {
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
-        let answer = AssertUnwindSafe(self.answer(request, negotiated, audited.as_mut()));
+        let mut caller = NOBODY.clone();
+        let answer = self.answer(request, negotiated, audited.as_mut(), &mut caller);
+        let answer = AssertUnwindSafe(answer);
         let answer = answer.catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
         let answer = match audited {
@@ -166,6 +189,7 @@ impl Endpoint for MethodRouter {
         headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         self.gate.complete(asks, &mut response);
+        response.extensions_mut().insert(Routed { metrics: self.metrics.clone(), caller });
         Ok(response)
     }
 }

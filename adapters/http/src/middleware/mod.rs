@@ -1,5 +1,6 @@
 //! The layers that a request passes on its way to an endpoint, and its response on the way back.
 
+pub mod access_log;
 pub mod audit_log;
 pub mod compression;
 pub mod cors;

@@ -162,9 +162,14 @@ impl Network {
 /// stand in between, the nearest one that is none of them. All addresses of an IPv6 network of 64 bits
 /// count as one, because one machine has as many.
 pub fn address_of(request: &Request, trusted: &[Network]) -> Option<IpAddr> {
+    client_address(request, trusted).map(counted)
+}
+
+/// Returns the address of the client of a request, as proxies that are trusted name it.
+pub fn client_address(request: &Request, trusted: &[Network]) -> Option<IpAddr> {
     let RemoteAddr(peer) = request.remote_addr();
     let peer = peer.as_socket_addr()?.ip().to_canonical();
-    Some(counted(behind(peer, request.headers(), trusted)))
+    Some(behind(peer, request.headers(), trusted))
 }
 
 fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {

@@ -2,34 +2,50 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
+use std::time::Instant;
 
 use application::IdGenerator;
+use application::metrics::TraceId;
+use http_body_util::combinators::BoxBody;
+use hyper::body::Body as _;
 use poem::http::header::{
-    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, VARY, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use poem::http::uri::{Authority, Uri};
 use poem::http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Body, Endpoint, Request, Response, Result};
 use tracing::{Instrument, Span, info_span};
 
 use crate::base_url::BaseUrl;
 use crate::headers::accept::{accepts_gzip, negotiate};
 use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
+use crate::headers::trace_context::sampled_trace;
+use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
+use crate::middleware::access_log::{AccessLog, LoggedRequest};
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
+use crate::middleware::method_router::Routed;
 use crate::problem::{Problem, kinds};
-use crate::request::caller::RequestId;
+use crate::request::caller::{NOBODY, RequestId};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
 
-/// Gives every request an id and a trace span; compresses; admits other origins.
+/// The observers of all requests.
+pub struct Observers {
+    pub metrics: Arc<HttpMetrics>,
+    pub access_log: Option<Arc<AccessLog>>,
+}
+
+/// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
 pub struct RequestContext<E> {
     inner: E,
     base_url: Arc<BaseUrl>,
     ids: Arc<dyn IdGenerator>,
     cors: Cors,
+    observers: Observers,
 }
 
 impl<E: Endpoint<Output = Response>> RequestContext<E> {
@@ -38,8 +54,9 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         base_url: Arc<BaseUrl>,
         ids: Arc<dyn IdGenerator>,
         cors: Cors,
+        observers: Observers,
     ) -> Self {
-        Self { inner, base_url, ids, cors }
+        Self { inner, base_url, ids, cors, observers }
     }
 
     /// The caller's own id for the request, if it is one that can safely be repeated in headers and
@@ -132,6 +149,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             return Ok(response);
         };
         let span = span_of(&request, &request_id);
+        let observed = self.observers.begin(&request, &request_id);
         request.set_data(RequestId(request_id.clone()));
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
@@ -147,11 +165,67 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             secure(response.headers_mut());
             response.headers_mut().insert(X_REQUEST_ID, request_id);
             log(response.status());
-            Ok(response)
+            Ok(observed.answered(response))
         }
         .instrument(span)
         .await
     }
+}
+
+/// A request that is observed: dropped unanswered, its client went away.
+struct Observed {
+    began: Instant,
+    method: Method,
+    trace: Option<TraceId>,
+    /// True if anybody looks at the size of the body.
+    is_sized: bool,
+    active: ActiveRequest,
+    logged: Option<LoggedRequest>,
+}
+
+impl Observers {
+    fn begin(&self, request: &Request, request_id: &HeaderValue) -> Observed {
+        let headers = request.headers();
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        let logged = self.access_log.as_ref().map(|log| log.begin(request, request_id));
+        Observed {
+            began: Instant::now(),
+            method: request.method().clone(),
+            trace: sampled_trace(headers),
+            is_sized: logged.is_some() || self.metrics.is_collected(),
+            active: self.metrics.begin(length.and_then(|length| length.parse().ok())),
+            logged,
+        }
+    }
+}
+
+impl Observed {
+    fn answered(self, mut response: Response) -> Response {
+        let routed = response.extensions_mut().remove::<Routed>();
+        let bytes = if self.is_sized { size(&mut response) } else { None };
+        let (caller, metrics) = routed.map(|routed| (routed.caller, routed.metrics)).unzip();
+        if let Some(mut logged) = self.logged {
+            (logged.status, logged.bytes) = (Some(response.status()), bytes);
+            logged.caller = caller.unwrap_or_else(|| NOBODY.clone());
+        }
+        self.active.answered(Answer {
+            route: metrics.flatten().as_deref(),
+            method: &self.method,
+            status: response.status(),
+            time: self.began.elapsed(),
+            bytes,
+            trace: self.trace,
+        });
+        response
+    }
+}
+
+/// The size of a body, unless it is made while it is sent.
+fn size(response: &mut Response) -> Option<u64> {
+    let body: BoxBody<_, _> = response.take_body().into();
+    let size = body.size_hint().exact();
+    response.set_body(Body::from(body));
+    size
 }
 
 fn span_of(request: &Request, request_id: &HeaderValue) -> Span {
@@ -174,7 +248,7 @@ mod tests {
     use poem::http::{HeaderValue, Method};
     use poem::{Endpoint as _, EndpointExt as _, Request, Response, Route, endpoint::make_sync};
 
-    use super::{Arc, Cors, RequestContext, is_host};
+    use super::{Arc, Cors, Observers, RequestContext, is_host};
 
     #[test]
     fn a_host_is_a_name_or_an_address_with_or_without_a_port() {
@@ -210,7 +284,8 @@ mod tests {
         let routes = Route::new().at("/", make_sync(|_| Response::from(())).boxed());
         let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
         let ids: Arc<dyn IdGenerator> = Arc::new(ids);
-        let endpoint = RequestContext::new(routes, base_url, ids, Cors::default());
+        let observers = Observers { metrics: Arc::default(), access_log: None };
+        let endpoint = RequestContext::new(routes, base_url, ids, Cors::default(), observers);
         let request = Request::builder().method(Method::GET).uri("/".parse().unwrap());
         let response = endpoint.call(request.header("host", "localhost").finish()).await.unwrap();
         assert_eq!(response.status(), 500);

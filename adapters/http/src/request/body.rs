@@ -90,13 +90,18 @@ impl BodyReader {
         Self {
             limit,
             time_limit,
-            tiny: MemoryBudget::of_mib(TINY_BUDGET_MIB),
-            small: MemoryBudget::of_mib(SMALL_BUDGET_MIB),
-            large: MemoryBudget::of_mib(LARGE_BUDGET_MIB),
-            tiny_work: MemoryBudget::of_mib(TINY_WORK_BUDGET_MIB),
-            small_work: MemoryBudget::of_mib(SMALL_WORK_BUDGET_MIB),
-            elements: MemoryBudget::of_mib(ELEMENTS_BUDGET_MIB),
+            tiny: MemoryBudget::of_mib("tiny_bodies", TINY_BUDGET_MIB),
+            small: MemoryBudget::of_mib("small_bodies", SMALL_BUDGET_MIB),
+            large: MemoryBudget::of_mib("large_bodies", LARGE_BUDGET_MIB),
+            tiny_work: MemoryBudget::of_mib("tiny_work", TINY_WORK_BUDGET_MIB),
+            small_work: MemoryBudget::of_mib("small_work", SMALL_WORK_BUDGET_MIB),
+            elements: MemoryBudget::of_mib("elements", ELEMENTS_BUDGET_MIB),
         }
+    }
+
+    /// Returns the budgets of memory.
+    pub const fn budgets(&self) -> [&MemoryBudget; 6] {
+        [&self.tiny, &self.small, &self.large, &self.tiny_work, &self.small_work, &self.elements]
     }
 
     /// Reads a body as the replacement of a collection whose items stand under `_embedded.<name>`:

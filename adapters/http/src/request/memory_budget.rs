@@ -1,12 +1,14 @@
 //! The memory that all requests together may take.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use application::metrics::{Collector, Counter, Histogram, Instrumented, Reading};
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::metrics::{MEMORY, MEMORY_REFUSED, MEMORY_WAIT};
 use crate::problem::Problem;
 
 /// How long a request waits for its reservation.
@@ -16,6 +18,29 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 pub struct MemoryBudget {
     whole: u32,
     free: Arc<Semaphore>,
+    state: Arc<BudgetState>,
+}
+
+/// The state of a budget, for its metrics.
+pub struct BudgetState {
+    name: &'static str,
+    whole: u32,
+    free: Arc<Semaphore>,
+    waits: Histogram,
+    refused: Counter,
+}
+
+impl Instrumented for BudgetState {
+    fn collect(&self, collector: &mut dyn Collector) {
+        let bytes = |kib: usize| Reading::Count(kib as u64 * 1024);
+        let free = self.free.available_permits();
+        let reserved = (self.whole as usize).saturating_sub(free);
+        let named = ("budget", self.name);
+        collector.take(&MEMORY, &[named, ("state", "reserved")], bytes(reserved));
+        collector.take(&MEMORY, &[named, ("state", "free")], bytes(free));
+        collector.take(&MEMORY_WAIT, &[named], Reading::Histogram(&self.waits));
+        collector.take(&MEMORY_REFUSED, &[named], self.refused.read());
+    }
 }
 
 /// A part of a budget, given back when it is dropped.
@@ -23,10 +48,18 @@ pub struct MemoryBudget {
 pub struct MemoryReservation(OwnedSemaphorePermit);
 
 impl MemoryBudget {
-    /// A budget in MiB.
-    pub fn of_mib(mib: u16) -> Self {
+    /// A budget in MiB, by the name that its metrics have.
+    pub fn of_mib(name: &'static str, mib: u16) -> Self {
         let whole = u32::from(mib) * 1024;
-        Self { whole, free: Arc::new(Semaphore::new(whole as usize)) }
+        let free = Arc::new(Semaphore::new(whole as usize));
+        let (waits, refused) = (Histogram::default(), Counter::default());
+        let state = BudgetState { name, whole, free: Arc::clone(&free), waits, refused };
+        Self { whole, free, state: Arc::new(state) }
+    }
+
+    /// Returns its state, for its metrics.
+    pub fn state(&self) -> Arc<BudgetState> {
+        Arc::clone(&self.state)
     }
 
     /// Reserves bytes; more than the whole budget counts as the whole.
@@ -34,11 +67,18 @@ impl MemoryBudget {
     /// # Errors
     /// 503 when the budget stays used up.
     pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
-        let kib = self.kib(bytes);
-        match timeout(QUEUE_TIMEOUT, Arc::clone(&self.free).acquire_many_owned(kib)).await {
-            Ok(Ok(permit)) => Ok(MemoryReservation(permit)),
-            _ => Err(Problem::unavailable("Too many large requests are being served at once.")),
+        if let Some(reservation) = self.try_reserve(bytes) {
+            self.state.waits.record(0.0);
+            return Ok(reservation);
         }
+        let (kib, began) = (self.kib(bytes), Instant::now());
+        let permit = timeout(QUEUE_TIMEOUT, Arc::clone(&self.free).acquire_many_owned(kib)).await;
+        self.state.waits.record_time(began.elapsed());
+        let Ok(Ok(permit)) = permit else {
+            self.state.refused.increment();
+            return Err(Problem::unavailable("Too many large requests are being served at once."));
+        };
+        Ok(MemoryReservation(permit))
     }
 
     /// Reserves bytes if they are free now and nobody waits for them.

@@ -33,6 +33,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::metrics::HttpMetrics;
 use connection::Connection;
 pub use reserve::RESERVED_CONNECTIONS;
 use reserve::Reserve;
@@ -126,6 +127,17 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     limits: ServerLimits,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Drained {
+    serve_measured(listener, endpoint, limits, &Arc::default(), shutdown).await
+}
+
+/// The same, with its connections counted.
+pub async fn serve_measured<E: poem::Endpoint + 'static>(
+    listener: TcpListener,
+    endpoint: E,
+    limits: ServerLimits,
+    metrics: &HttpMetrics,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Drained {
     let permits = Arc::new(Semaphore::new(limits.connections as usize));
     let (stage, stages) = watch::channel(Stage::Serving);
     let (connections, drain_timeout) = (limits.connections, limits.drain_timeout);
@@ -136,7 +148,7 @@ pub async fn serve<E: poem::Endpoint + 'static>(
         is_kept_alive: true,
     };
     tokio::select! {
-        never = accept_all(&listener, &permits, &connection) => match never {},
+        never = accept_all(&listener, &permits, &connection, metrics) => match never {},
         () = shutdown => {}
     }
     drop(listener);
@@ -149,12 +161,15 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
     connection: &Connection<E>,
+    metrics: &HttpMetrics,
 ) -> Infallible {
     let (mut shortage, mut failures) = (Burst::default(), Burst::default());
     let mut reserve = Reserve::default();
     loop {
         let stream = accept(listener, &mut failures).await;
+        metrics.accepted.increment();
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
+            metrics.over_limit.increment();
             if shortage.begins() {
                 tracing::warn!(
                     "the limit of connections is reached; {RESERVED_CONNECTIONS} may wait, and others are refused"
@@ -163,10 +178,10 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
             reserve.admit(stream, permits, connection);
             continue;
         };
-        let connection = connection.clone();
+        let (connection, open) = (connection.clone(), metrics.connections.enter());
         tokio::spawn(async move {
             connection.serve(stream).await;
-            drop(permit);
+            drop((permit, open));
         });
     }
 }

@@ -65,6 +65,13 @@ pub struct ListenError {
     fix: String,
 }
 
+impl ListenError {
+    /// The same about the address of another option than `--listen`.
+    pub(crate) fn of(self, option: &str) -> Self {
+        Self { fix: self.fix.replace("--listen", option), ..self }
+    }
+}
+
 fn listen_error(address: SocketAddr, cause: &io::Error) -> ListenError {
     let fix = match cause.kind() {
         io::ErrorKind::AddrInUse => {

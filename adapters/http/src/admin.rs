@@ -1,0 +1,179 @@
+//! The admin listener: what monitoring asks of an instance, on an address of its own that no client of the service
+//! needs to reach.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use application::Readiness;
+use application::metrics::{Exposition, Format};
+use poem::http::header::ALLOW;
+use poem::http::{HeaderValue, Method, StatusCode};
+use poem::{Body, Endpoint, Request, Response, Result};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::endpoints::health::Ready;
+use crate::headers::accept::negotiate;
+use crate::headers::media_type::{MediaType, has_content_type};
+use crate::server::{ListenError, Port, ServerLimits, serve};
+
+const TEXT: MediaType = MediaType::vendor("text/plain");
+const OPEN_METRICS: MediaType = MediaType::vendor("application/openmetrics-text");
+
+const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+const OPEN_METRICS_FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The longest filter of the log, in bytes.
+const LONGEST_FILTER: usize = 4096;
+
+/// Few connections, and little patience: it is for programs nearby.
+const CONNECTIONS: u32 = 32;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sets the filter of the log, or says what is wrong with it.
+pub type SetLogFilter = fn(&str) -> std::result::Result<(), String>;
+
+/// The state that the admin listener tells of.
+#[derive(Clone)]
+pub struct Admin(Arc<State>);
+
+struct State {
+    metrics: Arc<dyn Exposition>,
+    set_log_filter: SetLogFilter,
+    /// Present once the service is prepared and serves.
+    ready: OnceLock<Ready>,
+}
+
+impl Admin {
+    /// An instance that starts.
+    #[must_use]
+    pub fn new(metrics: Arc<dyn Exposition>, set_log_filter: SetLogFilter) -> Self {
+        Self(Arc::new(State { metrics, set_log_filter, ready: OnceLock::new() }))
+    }
+
+    /// Tells it that the service serves, from this store, until it is leaving.
+    pub fn started(&self, store: Arc<dyn Readiness>, is_leaving: watch::Receiver<bool>) {
+        self.0.ready.get_or_init(|| Ready { store, is_leaving, is_open_to_all: false });
+    }
+
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn listen(
+        address: SocketAddr,
+    ) -> std::result::Result<(SocketAddr, TcpListener), ListenError> {
+        let port = Port::take(address).map_err(|error| error.of("--admin-listen"))?;
+        let address = port.address();
+        Ok((address, port.open().map_err(|error| error.of("--admin-listen"))?))
+    }
+
+    /// Answers what comes in until the shutdown.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) {
+        let limits = ServerLimits {
+            connections: CONNECTIONS,
+            header_timeout: PATIENCE,
+            body_timeout: PATIENCE,
+            write_timeout: PATIENCE,
+            linger_timeout: Duration::from_secs(1),
+            drain_timeout: Duration::from_secs(1),
+            ..ServerLimits::default()
+        };
+        serve(listener, self, limits, shutdown).await;
+    }
+
+    fn metrics(&self, request: &Request) -> Response {
+        let (format, content_type) = match negotiate(request.headers(), &[TEXT, OPEN_METRICS]) {
+            Some(media) if media == OPEN_METRICS => (Format::OpenMetrics, OPEN_METRICS_FORMAT),
+            _ => (Format::Prometheus, TEXT_FORMAT),
+        };
+        Response::builder().content_type(content_type).body(self.0.metrics.write(format))
+    }
+
+    async fn readiness(&self, request: Request) -> Response {
+        let Some(ready) = self.0.ready.get() else { return self.startup() };
+        match ready.call(request).await {
+            Ok(_) => text(StatusCode::OK, "ready"),
+            Err(_) if *ready.is_leaving.borrow() => {
+                text(StatusCode::SERVICE_UNAVAILABLE, "the service is about to stop")
+            }
+            Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "the store cannot be reached"),
+        }
+    }
+
+    fn startup(&self) -> Response {
+        match self.0.ready.get() {
+            Some(_) => text(StatusCode::OK, "started"),
+            None => text(StatusCode::SERVICE_UNAVAILABLE, "the service is starting"),
+        }
+    }
+
+    async fn set_log_filter(&self, mut request: Request) -> Response {
+        if !has_content_type(request.headers(), &[TEXT]) {
+            let fix = "send the filter as text/plain, such as info,storage_adapter=debug";
+            return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, fix);
+        }
+        let Some(filter) = filter(request.take_body()).await else {
+            let fix = format!("send a filter of at most {LONGEST_FILTER} bytes of UTF-8");
+            return text(StatusCode::BAD_REQUEST, &fix);
+        };
+        match (self.0.set_log_filter)(filter.trim()) {
+            Ok(()) => {
+                tracing::info!(filter = filter.trim(), "the filter of the log was set");
+                StatusCode::NO_CONTENT.into()
+            }
+            Err(reason) => text(StatusCode::BAD_REQUEST, &reason),
+        }
+    }
+}
+
+async fn filter(body: Body) -> Option<String> {
+    let bytes = body.into_bytes_limit(LONGEST_FILTER).await.ok()?;
+    String::from_utf8(bytes.into()).ok()
+}
+
+fn text(status: StatusCode, text: &str) -> Response {
+    let response = Response::builder().status(status).content_type("text/plain; charset=utf-8");
+    response.body(format!("{text}\n"))
+}
+
+/// The methods of a path.
+fn allowed(path: &str) -> Option<&'static str> {
+    match path {
+        "/metrics" | "/healthz" | "/readyz" | "/startupz" => Some("GET, HEAD"),
+        "/log" => Some("PUT"),
+        _ => None,
+    }
+}
+
+impl Endpoint for Admin {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        let path = request.uri().path().to_owned();
+        let Some(allowed) = allowed(&path) else {
+            let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
+            return Ok(text(StatusCode::NOT_FOUND, paths));
+        };
+        let is_allowed = match *request.method() {
+            Method::GET | Method::HEAD => allowed != "PUT",
+            Method::PUT => allowed == "PUT",
+            _ => false,
+        };
+        if !is_allowed {
+            let mut response =
+                text(StatusCode::METHOD_NOT_ALLOWED, &format!("this path serves {allowed}"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+            return Ok(response);
+        }
+        Ok(match &*path {
+            "/metrics" => self.metrics(&request),
+            "/readyz" => self.readiness(request).await,
+            "/startupz" => self.startup(),
+            "/log" => self.set_log_filter(request).await,
+            _ => text(StatusCode::OK, "ok"),
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! The access log: a line for each request on standard error.
+//!
+//! A thread of its own writes the lines, from a bounded queue. While it is full, lines are dropped and counted, so that
+//! a slow reader of the log keeps no request waiting. A line has neither the query, which may hold personal data, nor
+//! any header but the id of the request.
+
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use application::metrics::{Collector, Instrumented, Reading};
+use application::{Caller, Clock};
+use jiff::Timestamp;
+use poem::Request;
+use poem::http::{HeaderValue, Method, StatusCode, Version};
+use serde_json::json;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+
+use crate::metrics::ACCESS_LOG_DROPPED;
+use crate::middleware::rate_limit::{Network, client_address};
+use crate::request::caller::NOBODY;
+
+/// Lines that may wait to be written.
+const QUEUE: usize = 16_384;
+
+/// The access log of a service.
+pub struct AccessLog {
+    /// True for an object on each line; otherwise lines are in the Combined Log Format, with the time taken in
+    /// seconds and the id of the request at their ends.
+    is_json: bool,
+    lines: NonBlocking,
+    dropped: ErrorCounter,
+    clock: Arc<dyn Clock>,
+    trusted: Vec<Network>,
+    /// Writes what waits when the service ends.
+    _writer: WorkerGuard,
+}
+
+impl AccessLog {
+    /// Starts the thread that writes, as JSON or as text. `trusted` are the proxies that are believed when they name a client's address.
+    #[must_use]
+    pub fn start(is_json: bool, trusted: &[(IpAddr, u8)], clock: Arc<dyn Clock>) -> Self {
+        let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE);
+        let (lines, writer) = builder.thread_name("access-log").finish(io::stderr());
+        let network =
+            |(address, prefix): &(IpAddr, u8)| Network { address: *address, prefix: *prefix };
+        let (dropped, trusted) = (lines.error_counter(), trusted.iter().map(network).collect());
+        Self { is_json, lines, dropped, clock, trusted, _writer: writer }
+    }
+
+    /// Begins the line of a request.
+    pub fn begin(self: &Arc<Self>, request: &Request, request_id: &HeaderValue) -> LoggedRequest {
+        LoggedRequest {
+            log: Arc::clone(self),
+            time: self.clock.now(),
+            began: Instant::now(),
+            request_id: request_id.clone(),
+            address: client_address(request, &self.trusted),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            version: request.version(),
+            caller: NOBODY.clone(),
+            status: None,
+            bytes: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for AccessLog {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AccessLog").field("is_json", &self.is_json).finish_non_exhaustive()
+    }
+}
+
+impl Instrumented for AccessLog {
+    fn collect(&self, collector: &mut dyn Collector) {
+        let dropped = Reading::Count(self.dropped.dropped_lines() as u64);
+        collector.take(&ACCESS_LOG_DROPPED, &[], dropped);
+    }
+}
+
+/// A request whose line is written when it is dropped, answered or not.
+pub struct LoggedRequest {
+    log: Arc<AccessLog>,
+    time: Timestamp,
+    began: Instant,
+    request_id: HeaderValue,
+    address: Option<IpAddr>,
+    method: Method,
+    path: String,
+    version: Version,
+    /// Whoever sent it, as far as is known.
+    pub caller: Caller,
+    /// The status; none when the client went away.
+    pub status: Option<StatusCode>,
+    /// The size of the body, if it is known when the response begins.
+    pub bytes: Option<u64>,
+}
+
+impl LoggedRequest {
+    fn line(&self) -> String {
+        let took = self.began.elapsed();
+        if self.log.is_json { self.json(took) } else { self.plain(took) }
+    }
+
+    fn json(&self, took: Duration) -> String {
+        let line = json!({
+            "time": self.time.to_string(),
+            "request_id": self.request_id.to_str().ok(),
+            "address": self.address.map(|address| address.to_string()),
+            "caller": self.caller.id(),
+            "method": self.method.as_str(),
+            "path": self.path,
+            "status": self.status.map(|status| status.as_u16()),
+            "bytes": self.bytes,
+            "duration_seconds": took.as_secs_f64(),
+        });
+        format!("{line}\n")
+    }
+
+    fn plain(&self, took: Duration) -> String {
+        let known = |known: Option<String>| known.unwrap_or_else(|| "-".to_owned());
+        let request = format!("{} {} {:?}", self.method, self.path, self.version);
+        format!(
+            "{} - {} [{}] {} {} {} {:.6} {}\n",
+            known(self.address.map(|address| address.to_string())),
+            known(self.caller.id().map(quoted)),
+            self.time.strftime("%d/%b/%Y:%H:%M:%S %z"),
+            quoted(&request),
+            known(self.status.map(|status| status.as_u16().to_string())),
+            known(self.bytes.map(|bytes| bytes.to_string())),
+            took.as_secs_f64(),
+            self.request_id.to_str().unwrap_or("-"),
+        )
+    }
+}
+
+/// A string in quotes, which nothing in it can end or break off.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl Drop for LoggedRequest {
+    fn drop(&mut self) {
+        // A line for which there is no room is counted by the queue.
+        let _ = self.log.lines.clone().write_all(self.line().as_bytes());
+    }
+}
