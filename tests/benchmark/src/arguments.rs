@@ -40,6 +40,10 @@ pub struct Arguments {
     /// callers, against itself without.
     #[arg(long)]
     pub(super) identity: bool,
+    /// Measure the service with `--admin-listen` too, so that all metrics are recorded, against itself
+    /// without.
+    #[arg(long)]
+    pub(super) metrics: bool,
     /// Another binary of the service, such as one of an earlier commit, measured on stores of its
     /// own, in turns with the service.
     #[arg(long, value_name = "BINARY")]

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Ruled(Store),
     /// The service with an identity file, and tokens in all requests.
     Known(Store),
+    /// The service with an admin listener, and so with metrics.
+    Measured(Store),
     /// Another binary of the service.
     Baseline(Store),
     /// The hand-written axum service.
@@ -50,7 +52,14 @@ pub(super) struct Subject {
 impl Kind {
     /// Returns whether it is the service, which puts off what it can.
     const fn is_service(self) -> bool {
-        matches!(self, Self::Service(_) | Self::Ruled(_) | Self::Known(_) | Self::Baseline(_))
+        matches!(
+            self,
+            Self::Service(_)
+                | Self::Ruled(_)
+                | Self::Known(_)
+                | Self::Measured(_)
+                | Self::Baseline(_)
+        )
     }
 
     pub(super) const fn title(self) -> &'static str {
@@ -61,6 +70,8 @@ impl Kind {
             Self::Ruled(Store::Postgres) => "with 20 rules on PostgreSQL",
             Self::Known(Store::Sqlite) => "with callers on SQLite",
             Self::Known(Store::Postgres) => "with callers on PostgreSQL",
+            Self::Measured(Store::Sqlite) => "with metrics on SQLite",
+            Self::Measured(Store::Postgres) => "with metrics on PostgreSQL",
             Self::Baseline(Store::Sqlite) => "baseline on SQLite",
             Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
@@ -72,11 +83,13 @@ impl Kind {
     }
 
     /// The reference on the same store: what could be written by hand in its place,
-    /// or itself without rules or callers.
+    /// or itself without rules, callers or metrics.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
-            Self::Ruled(store) | Self::Known(store) => Some(Self::Service(store)),
+            Self::Ruled(store) | Self::Known(store) | Self::Measured(store) => {
+                Some(Self::Service(store))
+            }
             Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
         }
     }
@@ -101,6 +114,7 @@ impl Kind {
         match self {
             Self::Ruled(_) => "with-rules",
             Self::Known(_) => "with-callers",
+            Self::Measured(_) => "with-metrics",
             Self::Baseline(_) => "baseline",
             Self::Logged(_) => "logged",
             _ => self.program(),
@@ -109,9 +123,11 @@ impl Kind {
 
     const fn program(self) -> &'static str {
         match self {
-            Self::Service(_) | Self::Ruled(_) | Self::Known(_) | Self::Baseline(_) => {
-                "proposal-service"
-            }
+            Self::Service(_)
+            | Self::Ruled(_)
+            | Self::Known(_)
+            | Self::Measured(_)
+            | Self::Baseline(_) => "proposal-service",
             Self::Minimal(_) | Self::Logged(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
@@ -146,6 +162,9 @@ impl Subject {
         if matches!(kind, Kind::Known(_)) {
             tokens = callers::tokens(&identity)?;
             said.extend(["--identity", &file]);
+        }
+        if matches!(kind, Kind::Measured(_)) {
+            said.extend(["--admin-listen", "127.0.0.1:0"]);
         }
         if matches!(kind, Kind::Logged(_)) {
             said.push("--log");
