@@ -103,12 +103,22 @@ impl TestDatabase {
     /// Does something while another program has what every write needs, for less than the service
     /// waits for it.
     pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
-        let (take, let_go) = match self.home {
-            Home::File(_) => ("BEGIN IMMEDIATE", "ROLLBACK"),
-            Home::Server(..) | Home::Elsewhere => {
-                ("BEGIN; LOCK TABLE write_fence IN SHARE MODE", "ROLLBACK")
-            }
-        };
+        self.while_locked(
+            match self.home {
+                Home::File(_) => "BEGIN IMMEDIATE",
+                Home::Server(..) | Home::Elsewhere => "BEGIN; LOCK TABLE write_fence IN SHARE MODE",
+            },
+            work,
+        )
+    }
+
+    /// Does something while another instance prepares the schema of this database of PostgreSQL.
+    pub fn while_the_schema_is_locked<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.while_locked("BEGIN; SELECT pg_advisory_xact_lock(8102661208289796460)", work)
+    }
+
+    fn while_locked<T>(&self, take: &'static str, work: impl FnOnce() -> T) -> T {
+        let let_go = "ROLLBACK";
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let url = self.url.clone();
