@@ -9,6 +9,7 @@ use cli_adapter::{AccessOptions, CommandError, ServeOptions};
 use http_adapter::{AuditLog, BaseUrl};
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::failed;
@@ -70,14 +71,16 @@ impl AccessFiles {
         identity.into_iter().chain(policies)
     }
 
-    /// Keeps them up to date while the tasks run.
-    pub fn keep(self, tasks: &mut JoinSet<()>) {
+    /// Keeps them up to date while the tasks run, and tells when they were read again at SIGHUP.
+    pub fn keep(self, tasks: &mut JoinSet<()>, reloaded: &mpsc::Sender<()>) {
         if let Some(identity) = self.identity {
             tasks.spawn(Arc::clone(&identity).keep_keys());
-            tasks.spawn(rules_adapter::watch(identity, rules_adapter::hang_ups()));
+            let hang_ups = rules_adapter::hang_ups();
+            tasks.spawn(rules_adapter::watch(identity, hang_ups, reloaded.clone()));
         }
         if let Some(policies) = self.policies {
-            tasks.spawn(rules_adapter::watch(policies, rules_adapter::hang_ups()));
+            let hang_ups = rules_adapter::hang_ups();
+            tasks.spawn(rules_adapter::watch(policies, hang_ups, reloaded.clone()));
         }
     }
 }

@@ -12,9 +12,9 @@ use http_adapter::{
 use jiff::SignedDuration;
 use rules_adapter::ReloadableRules;
 use storage_adapter::Store;
-use system_adapter::SystemClock;
+use system_adapter::{SystemClock, inform_service_manager, inherited_listener};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::access::{AccessFiles, audit_log};
@@ -25,12 +25,15 @@ use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
+/// More than there are kinds of files that are read again at a signal.
+const MOST_RELOADS: usize = 16;
+
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
     let hang_ups = rules_adapter::hang_ups();
     // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.rules.as_deref())?;
-    let port = Port::take(options.listen).map_err(failed)?;
+    let port = take_port(&options)?;
     let address = port.address();
     let base_url = match &options.base_url {
         Some(url) => base_url(url)?,
@@ -56,7 +59,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let (leaving, is_leaving) = watch::channel(false);
     let engine = store.engine_name();
     let http_options =
-        http_options(&options, base_url.clone(), engine, limits.connections, is_leaving);
+        http_options(&options, base_url.clone(), engine, limits.connections, is_leaving.clone());
     let (metrics, access_log) = (Arc::clone(&monitoring.http), monitoring.access_log.clone());
     let http_options = HttpOptions { audit_log, metrics, access_log, ..http_options };
     let endpoint = http_adapter::service(&ports, http_options);
@@ -71,8 +74,10 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     }
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
-    watching.spawn(rules_adapter::watch(rules, hang_ups));
-    access.keep(&mut watching);
+    let (reloaded, reloads) = mpsc::channel(MOST_RELOADS);
+    access.keep(&mut watching, &reloaded);
+    watching.spawn(rules_adapter::watch(rules, hang_ups, reloaded));
+    watching.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
     let stopped = signals.stop(options.drain_delay, leaving);
     let drained =
         http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped);
@@ -86,6 +91,16 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     close(Box::new(store)).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Takes the socket that was handed over, or else the port that the options name.
+fn take_port(options: &ServeOptions) -> Result<Port, CommandError> {
+    let port = match inherited_listener().map_err(failed)? {
+        Some(listener) => Port::inherited(listener).map_err(failed)?,
+        None => Port::take(options.listen).map_err(failed)?,
+    };
+    options.require_safe(port.address())?;
+    Ok(port)
 }
 
 /// Migrates the store when the port is taken: an instance started twice by mistake, perhaps of another

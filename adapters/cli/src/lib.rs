@@ -116,7 +116,6 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
     }
     match command {
         Command::Serve(options) => {
-            options.require_safe()?;
             within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
         }
         Command::Migrate(database) => within_runtime(async {

@@ -1,6 +1,7 @@
 //! The commands, their options, and the environment variables that can replace these.
 
 mod access;
+mod database;
 mod files;
 mod monitoring;
 
@@ -20,6 +21,7 @@ use crate::usage;
 pub use access::{
     AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
 };
+pub use database::DatabaseOptions;
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use monitoring::{AccessLogFormat, MonitoringOptions};
 
@@ -96,7 +98,7 @@ pub enum Command {
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
-    /// Where to listen; port 0 lets the system choose
+    /// Where to listen; port 0 lets the system choose, and a socket handed over (`LISTEN_FDS`) comes first
     #[arg(long, env = "PROPOSAL_SERVICE_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
     /// Where clients reach the service: the root of all links [default: where it listens]
@@ -310,26 +312,6 @@ pub struct OpenapiOptions {
     /// A file of business rules, or a folder of them, that the document is to list
     #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
     pub rules: Option<PathBuf>,
-}
-
-/// Where the items are.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Database")]
-pub struct DatabaseOptions {
-    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
-    /// the server of PostgreSQL that takes writes is used
-    // Values from the environment are not shown: they hold a password.
-    #[arg(
-        long,
-        env = "PROPOSAL_SERVICE_DATABASE_URL",
-        value_name = "URL",
-        default_value = "sqlite://data/proposals.db?mode=rwc",
-        hide_env_values = true
-    )]
-    pub database_url: Vec<String>,
-    /// Most connections to PostgreSQL, or readers of an SQLite file
-    #[arg(long, env = "PROPOSAL_SERVICE_DATABASE_CONNECTIONS", value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub database_connections: u32,
 }
 
 /// Options of the log, which every command takes.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::error::FileErrors;
 use crate::files::Fingerprint;
@@ -40,8 +41,13 @@ pub fn hang_ups() -> Option<Signal> {
         .ok()
 }
 
-/// Keeps what was read from files up to date, for ever.
-pub async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>) {
+/// Keeps what was read from files up to date, for ever. After each SIGHUP it tells `reloaded` that
+/// they were read again.
+pub async fn watch<T: Reload>(
+    files: Arc<T>,
+    mut hang_ups: Option<Signal>,
+    reloaded: mpsc::Sender<()>,
+) {
     let mut seen = None;
     loop {
         let hang_up = async {
@@ -76,6 +82,10 @@ pub async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>) {
             Ok(Ok(None)) => {}
             Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
             Err(error) => tracing::error!(%error, "the {name} could not be read again"),
+        }
+        if is_asked_for {
+            // Nobody listens where no service manager waits for it, and then the channel is full.
+            let _ = reloaded.try_send(());
         }
     }
 }

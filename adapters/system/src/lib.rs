@@ -1,4 +1,8 @@
-//! Identifiers and time: the only code that takes them from the system.
+//! What the service takes from the system it runs on: identifiers and time, which no other code
+//! takes from there, the service manager, and a socket that was handed over.
+
+mod inherited_socket;
+mod service_manager;
 
 use application::{Clock, IdGenerator};
 use domain::ItemId;
@@ -6,6 +10,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
+
+pub use inherited_socket::{InheritedSocketError, inherited_listener};
+pub use service_manager::inform_service_manager;
 
 /// Makes identifiers that sort by time, and by a counter within a millisecond.
 pub struct UuidV7Generator;

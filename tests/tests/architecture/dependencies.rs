@@ -48,6 +48,7 @@ const OWNERS: &[(&[&str], &[&str])] = &[
     (&["language"], &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
     (&["telemetry-adapter"], &["procfs", "prometheus-client"]),
     (&["cli-adapter"], &["clap", "indicatif", "tracing-subscriber"]),
+    (&["system-adapter"], &["listenfd", "sd-notify"]),
 ];
 
 /// Crates that would bring I/O, a clock or a framework into the domain.

@@ -8,6 +8,7 @@ mod manuals;
 mod policies;
 mod rules;
 mod signals;
+mod supervised;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +23,7 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 33] = [
+const VARIABLES: [&str; 34] = [
     "PROPOSAL_SERVICE_ACCESS_LOG",
     "PROPOSAL_SERVICE_ADDRESS_RATE",
     "PROPOSAL_SERVICE_ADMIN_LISTEN",
@@ -34,6 +35,7 @@ const VARIABLES: [&str; 33] = [
     "PROPOSAL_SERVICE_CORS_ORIGIN",
     "PROPOSAL_SERVICE_DATABASE_CONNECTIONS",
     "PROPOSAL_SERVICE_DATABASE_URL",
+    "PROPOSAL_SERVICE_DATABASE_URL_FILE",
     "PROPOSAL_SERVICE_DRAIN_DELAY",
     "PROPOSAL_SERVICE_DRAIN_TIMEOUT",
     "PROPOSAL_SERVICE_IDEMPOTENCY_TTL",

@@ -1,6 +1,6 @@
 //! Options about who may do what: of `serve`, and of the commands about keys and policies.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use application::AuditLevel;
@@ -47,16 +47,17 @@ pub struct AccessOptions {
 
 impl ServeOptions {
     /// Refuses to serve others than this machine while nobody is asked who they are, unless the
-    /// operator wants just that.
+    /// operator wants just that. `address` is where it listens, which a socket that was handed over
+    /// decides, and `--listen` otherwise.
     ///
     /// # Errors
     /// `Usage`.
-    pub fn require_safe(&self) -> Result<(), CommandError> {
+    pub fn require_safe(&self, address: SocketAddr) -> Result<(), CommandError> {
         let AccessOptions { identity, policies, allow_anonymous, .. } = &self.access;
         if identity.is_some() || policies.is_some() {
             return Ok(());
         }
-        let is_local = self.listen.ip().is_loopback()
+        let is_local = address.ip().is_loopback()
             && self.base_url.as_deref().is_none_or(leads_to_this_machine);
         if !is_local && !allow_anonymous {
             return Err(CommandError::Usage(
@@ -180,7 +181,7 @@ mod tests {
         ] {
             let words = ["p"].into_iter().chain(options.split_whitespace());
             let said = CommandLine::try_parse_from(words).unwrap();
-            assert_eq!(said.serve.require_safe().is_ok(), is_started, "{options}");
+            assert_eq!(said.serve.require_safe(said.serve.listen).is_ok(), is_started, "{options}");
         }
     }
 

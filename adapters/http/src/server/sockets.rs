@@ -1,7 +1,7 @@
 //! The listening socket, and how many others the system lets the process have.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{self, SocketAddr};
 
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -21,7 +21,14 @@ const FILES_PER_DATABASE_CONNECTION: u32 = 3;
 /// A port that is ours but not yet open.
 pub struct Port {
     address: SocketAddr,
-    socket: TcpSocket,
+    socket: Socket,
+}
+
+enum Socket {
+    /// Bound, and not yet listening.
+    Bound(TcpSocket),
+    /// Opened by whoever started the process: the system queues connections already.
+    Listening(net::TcpListener),
 }
 
 impl Port {
@@ -36,9 +43,18 @@ impl Port {
             socket.set_reuseaddr(true)?;
             socket.bind(address)?;
             // With port 0 the system chose one.
-            Ok(Self { address: socket.local_addr()?, socket })
+            Ok(Self { address: socket.local_addr()?, socket: Socket::Bound(socket) })
         });
         taken.map_err(|cause| listen_error(address, &cause))
+    }
+
+    /// Takes a socket that listens already. Connections to it wait until the port is open.
+    ///
+    /// # Errors
+    /// The system does not say where it listens.
+    pub fn inherited(listener: net::TcpListener) -> Result<Self, io::Error> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { address: listener.local_addr()?, socket: Socket::Listening(listener) })
     }
 
     /// The address with the port that was taken.
@@ -53,7 +69,11 @@ impl Port {
     /// The system does not listen on it.
     pub fn open(self) -> Result<TcpListener, ListenError> {
         let address = self.address;
-        self.socket.listen(BACKLOG).map_err(|cause| listen_error(address, &cause))
+        let opened = match self.socket {
+            Socket::Bound(socket) => socket.listen(BACKLOG),
+            Socket::Listening(listener) => TcpListener::from_std(listener),
+        };
+        opened.map_err(|cause| listen_error(address, &cause))
     }
 }
 
