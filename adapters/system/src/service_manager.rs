@@ -35,7 +35,7 @@ pub async fn inform_service_manager(
 async fn feed_watchdog(store: Arc<dyn Readiness>) {
     let Some(limit) = sd_notify::watchdog_enabled() else { return };
     loop {
-        drop(store.check().await);
+        let _ = store.check().await;
         tell(NotifyState::Watchdog).await;
         sleep((limit / 4).max(SHORTEST_PAUSE)).await;
     }

@@ -28,6 +28,7 @@ pub struct DatabaseOptions {
 /// The options as they are written; [`DatabaseOptions`] has what they mean.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Database")]
+#[expect(clippy::struct_field_names, reason = "clap names the options after the fields")]
 struct Written {
     /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
     /// the server of PostgreSQL that takes writes is used
