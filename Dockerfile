@@ -4,10 +4,12 @@
 FROM rust:1.95.0-bookworm AS build
 WORKDIR /source
 COPY . .
+# The repository's history is not copied: --build-arg PROPOSAL_SERVICE_COMMIT=$(git rev-parse --short=12 HEAD) names the commit.
 ARG PROPOSAL_SERVICE_COMMIT=unknown
+ARG SOURCE_DATE_EPOCH=0
 RUN cargo install --locked cargo-auditable@0.7.7 \
     && bootstrap/packaging/release/build \
-    && install -D --directory --owner 65532 --group 65532 --mode 0700 /empty/data
+    && install --directory --owner 65532 --group 65532 --mode 0700 /empty/data
 
 # distroless: loader, libc, libgcc, CA certificates, time zones, and the user 65532; no shell.
 FROM gcr.io/distroless/cc-debian12:nonroot

@@ -151,6 +151,7 @@ def in_a_clean_debian(package):
     told(f"mmdebstrap: a clean {SUITE}")
     shutil.copy(package, root / "tmp")
     inside = ["chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"]
+    run(*inside, "apt-get", "update", "--quiet=2", quiet=True)
     run(*inside, "apt-get", "install", "--quiet=2", "--yes", f"/tmp/{package.name}", quiet=True)
     said = run(*inside, "proposal-service", "--version")
     require(version() in said, said)
