@@ -119,9 +119,10 @@ impl From<RepositoryError> for ApplicationError {
             RepositoryError::VersionConflict | RepositoryError::AnsweredBefore => {
                 Self::TooManyConflicts
             }
-            RepositoryError::Unavailable | RepositoryError::Full | RepositoryError::Corrupt => {
-                Self::Store(error)
-            }
+            RepositoryError::Unavailable
+            | RepositoryError::IndexBuilding { .. }
+            | RepositoryError::Full
+            | RepositoryError::Corrupt => Self::Store(error),
         }
     }
 }

@@ -23,6 +23,16 @@ pub enum RepositoryError {
     /// The store cannot be reached or is too busy; trying again later may help.
     #[error("the store is unavailable")]
     Unavailable,
+    /// The full-text index is further behind than a search waits.
+    #[error("the full-text index is behind: it knows {indexed} of {of} changes")]
+    IndexBuilding {
+        /// The changes that are indexed.
+        indexed: u64,
+        /// The changes that there are.
+        of: u64,
+        /// About how many seconds the rest takes.
+        seconds: u64,
+    },
     /// The store has no room for the write.
     #[error("the store is full")]
     Full,

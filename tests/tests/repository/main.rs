@@ -31,6 +31,7 @@ mod exports;
 mod followers;
 mod full;
 mod lookups;
+mod index_building;
 mod many;
 mod member_counts;
 mod model;

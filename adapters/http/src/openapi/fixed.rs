@@ -152,6 +152,10 @@ pub struct Problem {
     errors: Option<Vec<ValidationError>>,
     /// The same by field and code, for Laminas clients.
     validation_messages: Option<HashMap<String, HashMap<String, String>>>,
+    /// The changes that the full-text index knows. Only of `index-building`.
+    indexed: Option<u64>,
+    /// The changes that it has to know. Only of `index-building`.
+    of: Option<u64>,
 }
 
 /// An error in the body.

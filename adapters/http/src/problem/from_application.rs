@@ -130,10 +130,37 @@ impl Problem {
                 Self::new(&kinds::STORE_FULL, "The store has no space for this write.")
             }
             RepositoryError::Unavailable => Self::unavailable("The store cannot be reached."),
+            RepositoryError::IndexBuilding { indexed, of, seconds } => {
+                Self::index_building(indexed, of, seconds)
+            }
             error => {
                 tracing::error!(%error, "the store failed");
                 Self::new(&kinds::INTERNAL, "The service could not do its work.")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use application::{ApplicationError, RepositoryError};
+    use poem::http::header;
+
+    use super::Problem;
+    use crate::base_url::BaseUrl;
+
+    #[test]
+    fn a_search_is_told_how_far_the_index_is() {
+        let behind = RepositoryError::IndexBuilding { indexed: 7, of: 900, seconds: 42 };
+        let problem = Problem::from(ApplicationError::from(behind));
+        let retry = problem.headers().find(|(name, _)| *name == header::RETRY_AFTER);
+        assert_eq!(retry.unwrap().1, "42");
+        let base_url: BaseUrl = "http://localhost".parse().unwrap();
+        let members = problem.to_json(&base_url, "/v1/proposals");
+        assert_eq!(members["status"], 503);
+        assert_eq!(members["code"], "index-building");
+        assert_eq!((&members["indexed"], &members["of"]), (&7.into(), &900.into()));
+        let detail = members["detail"].as_str().unwrap();
+        assert!(detail.contains("7 of 900") && detail.contains("42 seconds"), "{detail}");
     }
 }

@@ -116,6 +116,8 @@ problem_kinds! {
         "The cause lies in the service, not in the request. Tell the operators the request id (header X-Request-Id).";
     UNAVAILABLE = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer now":
         "The store is out of reach or the service is at its limit. Try again after the seconds in Retry-After. A write may have happened: look before you repeat it.";
+    INDEX_BUILDING = "index-building" SERVICE_UNAVAILABLE "The full-text index is being built":
+        "More was written than a search waits for, as after an import or an upgrade. `indexed` and `of` tell how far the index has come. Try again after the seconds in Retry-After; everything but searches works meanwhile.";
     STORE_FULL = "store-full" INSUFFICIENT_STORAGE "The store is full":
         "There is no space for the write, and nothing was written. Reads still work. Tell the operators.";
 }

@@ -39,6 +39,11 @@ enum More {
     Rows(Vec<(u64, Violation)>),
     /// The policies that refuse.
     Policies(Vec<Box<str>>),
+    /// The changes that the full-text index knows, and all there are.
+    Progress {
+        indexed: u64,
+        of: u64,
+    },
 }
 
 impl Problem {
@@ -51,6 +56,15 @@ impl Problem {
     pub fn unavailable(detail: &str) -> Self {
         Self::new(&kinds::UNAVAILABLE, detail)
             .with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
+    }
+
+    /// 503 for a search that would wait for the full-text index for longer than it may.
+    pub fn index_building(indexed: u64, of: u64, seconds: u64) -> Self {
+        let detail = format!(
+            "The full-text index knows {indexed} of {of} changes; the rest takes about {seconds} seconds."
+        );
+        Self { more: More::Progress { indexed, of }, ..Self::new(&kinds::INDEX_BUILDING, detail) }
+            .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// 422 with every error.
@@ -158,6 +172,10 @@ impl Problem {
                     entry
                 });
                 members["errors"] = entries.collect();
+            }
+            More::Progress { indexed, of } => {
+                members["indexed"] = (*indexed).into();
+                members["of"] = (*of).into();
             }
             More::Policies(policies) => {
                 let entry = |id: &str| json!({ "id": id, "href": links::policy(base_url, id) });

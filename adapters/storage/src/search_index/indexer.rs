@@ -3,7 +3,7 @@
 //!
 //! The log is followed as far as it is whole (`read/high_water_mark.rs`). A search waits until the
 //! index knows every change that was committed before it was asked, so it finds what was
-//! acknowledged.
+//! acknowledged; where that takes too long (`search_index/pace.rs`) it is told so at once.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,6 +21,7 @@ use crate::engine::Engine;
 use crate::error::logged;
 use crate::metrics::OperationKind;
 use crate::read::high_water_mark::HighWaterMark;
+use crate::search_index::pace::{Measurement, Pace};
 use crate::search_index::progress::{PROGRESS, Step};
 use crate::sql::row_mapping;
 
@@ -63,6 +64,7 @@ struct Work {
     news: Notify,
     /// The number of changes that may wait while there is something to write.
     most_waiting: i64,
+    pace: Pace,
 }
 
 impl Indexer {
@@ -74,6 +76,7 @@ impl Indexer {
             failures: watch::Sender::new(0),
             news: Notify::new(),
             most_waiting: engine.most_waiting(),
+            pace: Pace::new(engine.most_waiting()),
         });
         let task = tokio::spawn(serve(Arc::clone(&engine), high_water_mark, Arc::clone(&work)));
         Self { engine, work, task: Mutex::new(Some(task)) }
@@ -102,7 +105,8 @@ impl Indexer {
         self.work.news.notify_one();
     }
 
-    /// Returns when everything that was committed before is indexed.
+    /// Returns when everything that was committed before is indexed; `IndexBuilding` where that
+    /// takes too long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
         let progress = rows.and_then(|rows| {
@@ -121,19 +125,23 @@ impl Indexer {
             (self.work.indexed.subscribe(), self.work.failures.subscribe());
         self.work.wanted.fetch_max(written, Ordering::Relaxed);
         self.work.news.notify_one();
-        let is_done = tokio::select! {
-            done = progress.wait_for(|indexed| *indexed >= written) => done.is_ok(),
-            _ = failures.changed() => false,
-            () = sleep(SEARCH_TIMEOUT) => false,
+        self.work.pace.require_within(indexed, written, SEARCH_TIMEOUT)?;
+        let failed = tokio::select! {
+            done = progress.wait_for(|indexed| *indexed >= written) => match done {
+                Ok(_) => return Ok(()),
+                Err(_) => RepositoryError::Unavailable,
+            },
+            _ = failures.changed() => RepositoryError::Unavailable,
+            () = sleep(SEARCH_TIMEOUT) => {
+                let reached = indexed.max(*self.work.indexed.borrow());
+                self.work.pace.behind(reached, written)
+            }
         };
-        if is_done {
-            return Ok(());
-        }
         tracing::warn!(
             changes = written - indexed,
             "a search waited in vain for the full-text index"
         );
-        Err(RepositoryError::Unavailable)
+        Err(failed)
     }
 
     /// Returns whether there is still a task that indexes.
@@ -192,6 +200,7 @@ impl Work {
 }
 
 async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
+    let mut measurement = Measurement::default();
     loop {
         work.is_due().await;
         let (waited, began) = (work.waiting.load(Ordering::Relaxed), Instant::now());
@@ -199,8 +208,13 @@ async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, wor
             let last = high_water_mark.last().await?;
             engine.index(AT_A_TIME, last).await
         };
+        let begun = Instant::now();
         let step = AssertUnwindSafe(step).catch_unwind().await;
         if let Ok(Ok(step)) = step {
+            // A step that is not full takes longer for each of its changes.
+            if step.has_more && step.changes > 0 {
+                work.pace.note(&mut measurement, step.changes, begun.elapsed());
+            }
             work.stepped(waited, step);
             engine.metrics().operation(OperationKind::Index).record_time(began.elapsed());
             engine.metrics().index_step.record_count(step.changes);

@@ -3,5 +3,6 @@
 pub(crate) mod amounts;
 pub(crate) mod indexed_words;
 pub(crate) mod indexer;
+mod pace;
 pub(crate) mod progress;
 pub(crate) mod value_counts;
