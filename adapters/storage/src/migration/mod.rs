@@ -9,6 +9,7 @@ use crate::sql::dialect::Dialect;
 
 mod m20261122_000001_store;
 mod m20261123_000002_amounts;
+mod m20261124_000003_flat;
 pub(crate) mod proposals_view;
 pub(crate) mod schema_version;
 
@@ -20,6 +21,7 @@ impl MigratorTrait for Migrator {
         vec![
             statements("m20261122_000001_store", m20261122_000001_store::statements),
             statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
+            statements("m20261124_000003_flat", m20261124_000003_flat::statements),
         ]
     }
 }

@@ -15,6 +15,9 @@ use crate::engine::Engine;
 use crate::error::logged;
 use crate::sql::change_log;
 
+/// Changes of all collections that are looked through at the end of the log for those of one.
+const AT_END: u64 = 1_000;
+
 /// The number up to which no change is committed any more.
 pub(crate) struct HighWaterMark {
     engine: Arc<dyn Engine>,
@@ -34,17 +37,23 @@ impl HighWaterMark {
         Self { engine, mark: Mutex::default() }
     }
 
-    /// The changes after a number, up to the first that may still come.
+    /// The changes after a number, of one collection or of all, up to the first that may still come.
     pub async fn changes(
         &self,
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
     ) -> Result<LogPage, RepositoryError> {
+        match collection {
+            Some(collection) => self.of_collection(collection, after, limit).await,
+            None => self.of_all(after, limit).await,
+        }
+    }
+
+    async fn of_all(&self, after: Sequence, limit: u64) -> Result<LogPage, RepositoryError> {
         loop {
             let mark = self.mark().sequence.max(after.0);
-            let statement =
-                change_log::statement(self.engine.dialect(), after, collection, limit, mark);
+            let statement = change_log::statement(self.engine.dialect(), after, limit, mark);
             let rows = self.engine.read(statement).await;
             let page = rows.and_then(|rows| change_log::page(&rows, after, limit));
             match page.map_err(|error| logged(&error, "changes"))? {
@@ -52,6 +61,59 @@ impl HighWaterMark {
                 None => drop(self.pass_fence().await?),
             }
         }
+    }
+
+    /// A hole cannot be seen in the changes of one collection, so these are read by their index up to
+    /// the mark, and from there among those of all.
+    async fn of_collection(
+        &self,
+        collection: Collection,
+        after: Sequence,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        if self.mark().sequence == 0 {
+            self.pass_fence().await?;
+        }
+        let mark = self.mark();
+        let known = Sequence(mark.sequence);
+        if known > after {
+            let page = self.indexed(collection, after, known, limit).await?;
+            if !page.changes.is_empty() {
+                return Ok(page);
+            }
+        }
+        let after = after.max(known);
+        let mut end = self.of_all(after, AT_END).await?;
+        if after == known {
+            // There was no hole from the mark on.
+            self.raise(Mark { sequence: end.read_to.0, ..mark });
+        }
+        if end.changes.len() as u64 == AT_END {
+            let last = self.last().await?;
+            return self.indexed(collection, after, last, limit).await;
+        }
+        end.changes.retain(|change| change.collection == collection);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if end.changes.len() > limit {
+            end.changes.truncate(limit);
+            end.read_to = end.changes.last().map_or(after, |change| change.sequence);
+        }
+        Ok(end)
+    }
+
+    /// The changes of a collection up to a number that no change is committed below any more.
+    async fn indexed(
+        &self,
+        collection: Collection,
+        after: Sequence,
+        up_to: Sequence,
+        limit: u64,
+    ) -> Result<LogPage, RepositoryError> {
+        let dialect = self.engine.dialect();
+        let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
+        let rows = self.engine.read(changes).await;
+        let page = rows.and_then(|rows| change_log::page_of_collection(&rows, up_to, limit));
+        page.map_err(|error| logged(&error, "changes"))
     }
 
     /// The last change of which no earlier one is still to come.

@@ -5,8 +5,8 @@ use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::prelude::Uuid;
 use sea_orm::{
-    ColumnTrait, DbErr, DerivePartialModel, EntityTrait, FromQueryResult, QueryFilter, QueryResult,
-    QuerySelect, QueryTrait, Select, Statement, Value,
+    ColumnTrait, DbErr, DerivePartialModel, EntityTrait, FromQueryResult, PartialModelTrait,
+    QueryFilter, QueryOrder, QueryResult, QuerySelect, QueryTrait, Select, Statement,
 };
 
 use crate::entities::change;
@@ -14,22 +14,17 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;
 
-/// Changes that are looked through at most for those of one collection: an index for it would cost
-/// every write.
-const LOOKED_THROUGH: i64 = 10_000;
-
-/// `$1` the number to begin after, `$2` how many are looked through, `$3` the collection if it
-/// matters, `$4` how many are wanted, `$5` the high-water mark. Beyond the mark nothing is looked
-/// through from the first `hole` on: the changes after a number that is missing.
-const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $5 AND \
-                       sequence - CASE WHEN previous > $5 THEN previous ELSE CAST($5 AS BIGINT) END > 1 AS is_after_hole \
+/// `$1` the number to begin after, `$2` how many are wanted, `$3` the high-water mark. Beyond the mark
+/// nothing is told from the first `hole` on: the changes after a number that is missing.
+const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $3 AND \
+                       sequence - CASE WHEN previous > $3 THEN previous ELSE CAST($3 AS BIGINT) END > 1 AS is_after_hole \
                        FROM (SELECT *, COALESCE(LAG(sequence) OVER (ORDER BY sequence), $1) AS previous \
                        FROM (SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id FROM changes \
                        WHERE sequence > $1 ORDER BY sequence LIMIT $2) f) l), \
                        t AS (SELECT MIN(CASE WHEN is_after_hole THEN sequence END) AS hole FROM looked), \
                        whole AS (SELECT l.* FROM looked l, t WHERE t.hole IS NULL OR l.sequence < t.hole) \
                        SELECT t.hole, (SELECT MAX(sequence) FROM whole) AS read_to, c.* FROM t \
-                       LEFT JOIN (SELECT * FROM whole WHERE collection = $3 OR $3 IS NULL ORDER BY sequence LIMIT $4) c ON TRUE \
+                       LEFT JOIN whole c ON TRUE \
                        ORDER BY c.sequence";
 
 /// The columns of a change that followers are told.
@@ -65,23 +60,48 @@ pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
 }
 
 /// The changes after a number.
-pub(crate) fn statement(
+pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i64) -> Statement {
+    dialect.statement(CHANGES, [after.0.into(), clamped(limit).into(), mark.into()])
+}
+
+/// The changes of a collection after a number, up to another that no change is committed below any
+/// more.
+pub(crate) fn of_collection(
     dialect: &Dialect,
     after: Sequence,
-    collection: Option<Collection>,
+    up_to: Sequence,
     limit: u64,
     mark: i64,
 ) -> Statement {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let looked_through = if collection.is_some() { LOOKED_THROUGH.max(limit) } else { limit };
-    let values: [Value; 5] = [
-        after.0.into(),
-        looked_through.into(),
-        collection.map(|name| name.name().to_owned()).into(),
-        limit.into(),
-        mark.into(),
-    ];
-    dialect.statement(CHANGES, values)
+    let changes = change::Entity::find()
+        .select_only()
+        .filter(change::Column::Collection.eq(collection.name()))
+        .filter(change::Column::Sequence.gt(after.0))
+        .filter(change::Column::Sequence.lte(up_to.0))
+        .order_by_asc(change::Column::Sequence)
+        .limit(limit);
+    LoggedRow::select_cols(changes).build(dialect.backend)
+}
+
+/// The page that [`of_collection`] found.
+pub(crate) fn page_of_collection(
+    rows: &[QueryResult],
+    up_to: Sequence,
+    limit: u64,
+) -> Result<LogPage, DbErr> {
+    let changes = rows.iter().map(change).collect::<Result<Vec<_>, _>>()?;
+    let read_to = last_of_full(&changes, limit).unwrap_or(up_to);
+    Ok(LogPage { changes, read_to })
+}
+
+/// The last change of a full page, which may have left changes unread.
+fn last_of_full(changes: &[LoggedChange], limit: u64) -> Option<Sequence> {
+    let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
+    changes.last().filter(|_| is_full).map(|change| change.sequence)
+}
+
+fn clamped(limit: u64) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 /// Looks at the end of the log: the last change above a mark, and how many there are.
@@ -134,10 +154,8 @@ pub(crate) fn page(
             changes.push(change(row)?);
         }
     }
-    // A full page may have left changes unread that were looked through.
-    let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
-    let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
-    Ok(Some(LogPage { changes, read_to: last.or(read_to.map(Sequence)).unwrap_or(after) }))
+    let last = last_of_full(&changes, limit).or(read_to.map(Sequence));
+    Ok(Some(LogPage { changes, read_to: last.unwrap_or(after) }))
 }
 
 /// The change of a row.

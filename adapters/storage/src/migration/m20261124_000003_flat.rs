@@ -1,0 +1,52 @@
+//! The changes of a collection have an index, so that who follows one that is seldom written does
+//! not look through the changes of all others. Older services keep it without knowing of it.
+
+use sea_orm::DbBackend;
+
+use crate::sql::dialect::Dialect;
+
+/// An index of `SQLite` has the number of the row in any case.
+pub(crate) fn statements(dialect: &Dialect) -> Vec<String> {
+    let is_sqlite = dialect.backend == DbBackend::Sqlite;
+    let columns = if is_sqlite { "collection" } else { "collection, sequence" };
+    vec![
+        format!("CREATE INDEX changes_by_collection ON changes ({columns})"),
+        "UPDATE schema_version SET version = 4".to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use application::Sequence;
+    use domain::Collection;
+    use rusqlite::Connection;
+
+    use super::super::{m20261122_000001_store, m20261123_000002_amounts};
+    use crate::sql::change_log;
+    use crate::sql::dialect::SQLITE;
+
+    #[test]
+    fn the_changes_of_a_collection_are_found_by_the_index_in_their_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        let steps = [
+            m20261122_000001_store::statements,
+            m20261123_000002_amounts::statements,
+            super::statements,
+        ];
+        for statement in steps.iter().flat_map(|statements| statements(&SQLITE)) {
+            connection.execute_batch(&statement).unwrap();
+        }
+        let files = Collection::known("files");
+        let statement = change_log::of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let count = plan.parameter_count();
+        let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
+        let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        let [step] = steps.as_slice() else { panic!("{steps:?}") };
+        assert!(
+            step.contains("changes_by_collection (collection=? AND rowid>? AND rowid<?)"),
+            "{step}"
+        );
+    }
+}
