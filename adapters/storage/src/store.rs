@@ -81,7 +81,8 @@ impl Store {
         let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
         let indexer = Indexer::start(Arc::clone(&engine), Arc::clone(&high_water_mark));
         let indexer = Arc::new(indexer);
-        let reads = Arc::new(Reads::new(Arc::clone(&engine)));
+        let reads = Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark));
+        let reads = Arc::new(reads);
         let queued = QueuedReads::start(&reads, Arc::clone(&indexer), options.acquire_timeout);
         let items = Arc::new(SqlItemRepository {
             cached: CachedReads::new(Arc::clone(&engine), queued),

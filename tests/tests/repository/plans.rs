@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::{IdempotencyKey, NewItem, ReadDependency, WriteMetadata};
+use application::{IdempotencyKey, NewItem, ReadDependency, Sequence, WriteMetadata};
 use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
 use tests::callers::warrant_of;
@@ -100,6 +100,41 @@ async fn items_that_are_read_together_are_found_by_an_index() {
     let read = after.read - before.read;
     println!("{read} rows were read for {TIMES} times {TOGETHER} items");
     assert!(read <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap() * 20, "{read}");
+}
+
+/// A follower of a group that is seldom written, and a page in the middle of all items.
+#[tokio::test(flavor = "multi_thread")]
+async fn rare_changes_and_pages_in_the_middle_are_found_by_an_index() {
+    /// Rows of a page's walk from its mark, and of the log since then.
+    const READ_BY_A_PAGE: i64 = 5_000;
+    const FILES: Collection = Collection::known("files");
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let rare = store.insert(all(FILES), "{}").await;
+    fill(&store, ROWS);
+    let _ = store.database.query(&format!(
+        "INSERT INTO totals VALUES ('status', '{}', 0, {ROWS}, {ROWS})",
+        uuid::Uuid::nil()
+    ));
+    let _ = store.database.query("VACUUM ANALYZE");
+    // The marks are set by the first page.
+    assert_eq!(store.page(all(STATUS), ROWS / 2, 25).await.items.len(), 25);
+    let log = store.store.change_log();
+    let before = counted(&store, 0).await;
+    for turn in 1..=TIMES {
+        let offset = 10_000 + turn * 4_000;
+        assert_eq!(store.page(all(STATUS), offset, 25).await.items.len(), 25);
+    }
+    let pages = counted(&store, before.inserted).await;
+    let read = pages.read - before.read;
+    println!("{read} rows were read for {TIMES} pages in the middle of {ROWS} items");
+    assert!(read <= READ_BY_A_PAGE * i64::try_from(TIMES).unwrap(), "{read}");
+    for _ in 0..TIMES {
+        let page = log.changes(Sequence(0), Some(FILES), 25).await.unwrap();
+        assert_eq!((page.changes.len(), page.changes[0].item), (1, rare.item.id));
+    }
+    let read = counted(&store, pages.inserted).await.read - pages.read;
+    println!("{read} rows were read for {TIMES} looks at the changes of a rare group");
+    assert!(read <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap(), "{read}");
 }
 
 /// Connections that read plan again when tables grow and were analysed, which these are not; they

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::metrics::Collector;
-use application::query::PageQuery;
+use application::query::{PageQuery, PageStart};
 use application::{
     Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 use domain::{Collection, ItemId};
 
 use crate::metrics::collect_queued_reads;
+use crate::read::page_marks;
 use crate::read::queue::ReadQueue;
 use crate::read::reads::{PageKey, Reads};
 use crate::read::shared::SharedReads;
@@ -117,6 +118,10 @@ impl QueuedReads {
             self.indexer.wait_until_indexed().await?;
         } else if !cost::is_indexed(scope.collection, query) {
             key.is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
+        } else if matches!(query.position, PageStart::Offset(1..)) {
+            let items = self.totals(scope, &[]).await?.items;
+            key.is_slow = page_marks::is_deep(query, items)
+                && !self.reads.page_marks.are_set_for(scope, query);
         }
         let queue = if key.is_slow { &self.slow_pages } else { &self.pages };
         let (page, has_parent) = queue.read(key).await?;

@@ -16,10 +16,12 @@ use sea_orm::{DbErr, QueryResult, Statement};
 use crate::engine::Engine;
 use crate::error::logged;
 use crate::metrics::OperationKind;
+use crate::read::high_water_mark::HighWaterMark;
+use crate::read::page_marks::PageMarks;
 use crate::read::queue::Results;
 use crate::search_index::value_counts;
 use crate::sql::idempotency::KeyIdentity;
-use crate::sql::page::{self, PageStatement};
+use crate::sql::page::{self, PageMark, PageStatement};
 use crate::sql::statements::Statements;
 use crate::sql::{idempotency, lookup, row_mapping, selection};
 
@@ -27,6 +29,7 @@ use crate::sql::{idempotency, lookup, row_mapping, selection};
 pub(crate) struct Reads {
     pub engine: Arc<dyn Engine>,
     pub statements: Statements,
+    pub page_marks: PageMarks,
 }
 
 /// A page to be read.
@@ -41,9 +44,10 @@ pub(crate) struct PageKey {
 }
 
 impl Reads {
-    pub fn new(engine: Arc<dyn Engine>) -> Self {
+    pub fn new(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
         let statements = Statements::new(engine.dialect());
-        Self { engine, statements }
+        let page_marks = PageMarks::new(Arc::clone(&engine), high_water_mark);
+        Self { engine, statements, page_marks }
     }
 
     pub async fn read<T>(
@@ -217,10 +221,25 @@ impl Reads {
             }
             _ => None,
         };
-        let page = PageStatement::new(&self.statements, scope, &query, known);
-        let rows = self.selected(&query, is_slow, page.statement.clone()).await;
-        let listed = rows.and_then(|rows| page.understand(&query, rows));
-        let (mut listed, has_parent) = listed.map_err(|error| logged(&error, "page"))?;
+        let mark = match &known {
+            Some(known) => self.page_marks.find(scope, &query, known.items).await?,
+            None => None,
+        };
+        let read = async |mark: Option<&PageMark>| {
+            let page = PageStatement::new(&self.statements, scope, &query, known, mark);
+            let rows = self.selected(&query, is_slow, page.statement.clone()).await?;
+            let was_led = page.was_led(&rows)?;
+            was_led.then(|| page.understand(&query, rows)).transpose()
+        };
+        let mut listed = read(mark.as_ref()).await;
+        if matches!(listed, Ok(None)) {
+            tracing::warn!(collection = scope.collection.name(), "the marks of pages do not fit");
+            self.page_marks.forget(scope.collection);
+            listed = read(None).await;
+        }
+        let page = listed
+            .and_then(|listed| listed.ok_or_else(|| DbErr::RecordNotFound("a page".to_owned())));
+        let (mut listed, has_parent) = page.map_err(|error| logged(&error, "page"))?;
         listed.revision = indexed.unwrap_or(listed.revision);
         Ok((Arc::new(listed), has_parent))
     }

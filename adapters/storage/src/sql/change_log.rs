@@ -43,6 +43,23 @@ pub(crate) struct LoggedRow {
     request_id: Option<String>,
 }
 
+/// How the change `c` adds to the number of items: an item comes with one that is `created`, after its
+/// removal too, and goes with one that is `deleted`.
+pub(crate) fn added() -> String {
+    let [created, deleted] = kinds_of_number();
+    format!("CASE c.kind WHEN {created} THEN 1 WHEN {deleted} THEN -1 ELSE 0 END")
+}
+
+/// The condition that the change `c` adds to the number of items.
+pub(crate) fn is_of_number() -> String {
+    format!("c.kind IN ({})", kinds_of_number().join(", "))
+}
+
+fn kinds_of_number() -> [String; 2] {
+    [WriteOperation::Create, WriteOperation::Delete]
+        .map(|operation| literal(operation.change_name()))
+}
+
 /// The number of the last change as `last`, if there is one.
 fn last() -> Select<change::Entity> {
     change::Entity::find().select_only().column_as(change::Column::Sequence.max(), "last")
@@ -68,10 +85,10 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i6
 /// more.
 pub(crate) fn of_collection(
     dialect: &Dialect,
+    collection: Collection,
     after: Sequence,
     up_to: Sequence,
     limit: u64,
-    mark: i64,
 ) -> Statement {
     let changes = change::Entity::find()
         .select_only()

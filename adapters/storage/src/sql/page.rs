@@ -7,6 +7,7 @@ use domain::{Collection, ItemId};
 use sea_orm::{DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
+use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
@@ -31,6 +32,19 @@ pub(crate) struct PageStatement {
     order: Order,
     is_backward: bool,
     count: Count,
+    has_mark: bool,
+}
+
+/// A place in the order of the ids that a page is walked to from, as of a change of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageMark {
+    pub id: Uuid,
+    /// The items on the near side of it: before it, or from it on where the greatest come first.
+    pub passed: i64,
+    /// All items.
+    pub items: i64,
+    /// The number of the change.
+    pub sequence: i64,
 }
 
 /// The way the items of a page are counted.
@@ -45,12 +59,14 @@ enum Count {
 
 impl PageStatement {
     /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
-    /// nothing hangs on its truth.
+    /// nothing hangs on its truth. With a mark, the rows tell whether it [`led`](Self::was_led) to the
+    /// page.
     pub fn new(
         statements: &Statements,
         scope: Scope,
         query: &PageQuery,
         known: Option<Totals>,
+        mark: Option<&PageMark>,
     ) -> Self {
         let dialect = statements.dialect();
         let mut text = SqlText::new(dialect);
@@ -63,7 +79,11 @@ impl PageStatement {
             (true, true) => Count::All,
             (true, false) => Count::Matches,
         };
-        let window = Window::of(&mut text, &order, query, known.filter(|_| is_everything));
+        let known = known.filter(|_| is_everything);
+        let window = Window::of(&mut text, &order, query, known, mark);
+        let (walk, walked) = mark.map_or_else(Default::default, |mark| {
+            (walk(&mut text, scope.collection, &order, query, mark), WALKED)
+        });
         let is_search = query.selection.search.is_some();
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
         let matches = match count {
@@ -76,7 +96,7 @@ impl PageStatement {
         let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
-            "WITH t AS ({totals}){tables}{counted} SELECT t.*, {matches} AS matches, s.*, {items}{counts} FROM t \
+            "WITH t AS ({totals}){tables}{counted}{walk} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
              LEFT JOIN (SELECT w.id AS place, {how_well} AS score{keys} FROM {source} w \
              WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE {joined}",
             tables = selected.tables,
@@ -88,7 +108,16 @@ impl PageStatement {
             offset = window.offset,
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
-        Self { statement: text.finish(&page), order, is_backward: window.is_backward, count }
+        let (statement, is_backward) = (text.finish(&page), window.is_backward);
+        Self { statement, order, is_backward, count, has_mark: mark.is_some() }
+    }
+
+    /// Returns whether the mark led to the page: the items before it are those that were passed, and
+    /// there are as many in all as there would have to be.
+    pub fn was_led(&self, rows: &[QueryResult]) -> Result<bool, DbErr> {
+        let Some(row) = rows.first().filter(|_| self.has_mark) else { return Ok(true) };
+        let get = |column| row_mapping::get::<i64>(row, column);
+        Ok(get("walked")? >= 0 && get("counted")? == get("total_items")?)
     }
 
     /// Understands the rows: the page, and whether the scope's parent exists. One more item was
@@ -256,8 +285,20 @@ struct Window {
 }
 
 impl Window {
-    fn of(text: &mut SqlText, order: &Order, query: &PageQuery, known: Option<Totals>) -> Self {
+    fn of(
+        text: &mut SqlText,
+        order: &Order,
+        query: &PageQuery,
+        known: Option<Totals>,
+        mark: Option<&PageMark>,
+    ) -> Self {
         let one_more = clamped(query.limit.saturating_add(1));
+        if let Some(mark) = mark {
+            let [sign, _] = order.signs_at_mark();
+            let beyond = format!(" AND w.id {sign} {}", text.bind(mark.id));
+            let offset = "(SELECT CASE WHEN walked < 0 THEN 0 ELSE walked END FROM m)".to_owned();
+            return Self { beyond, offset, ..Self::forward(text, one_more, 0) };
+        }
         match &query.position {
             PageStart::Offset(offset) => {
                 let is_nearer_to_the_end = known
@@ -304,6 +345,33 @@ impl Window {
             is_backward: true,
         }
     }
+}
+
+/// The columns that tell whether a mark led to the page.
+const WALKED: &str = ", (SELECT walked FROM m) AS walked, (SELECT counted FROM m) AS counted";
+
+/// The table of how many items lie between a mark and a page, with what came and went since the
+/// mark's change, and how many there have to be in all.
+fn walk(
+    text: &mut SqlText,
+    collection: Collection,
+    order: &Order,
+    query: &PageQuery,
+    mark: &PageMark,
+) -> String {
+    let PageStart::Offset(offset) = query.position else { return String::new() };
+    let [_, passed] = order.signs_at_mark();
+    format!(
+        ", m AS (SELECT CAST({between} - COALESCE(SUM(CASE WHEN c.item_id {passed} {id} THEN {added} ELSE 0 END), 0) AS BIGINT) AS walked, \
+         CAST({items} + COALESCE(SUM({added}), 0) AS BIGINT) AS counted FROM changes c \
+         WHERE c.collection = {collection} AND c.sequence > {sequence})",
+        between = clamped(offset) - mark.passed,
+        id = text.bind(mark.id),
+        added = change_log::added(),
+        items = mark.items,
+        collection = literal(collection.name()),
+        sequence = text.bind(mark.sequence),
+    )
 }
 
 /// The statement that asks for a scope's totals alone.

@@ -41,6 +41,11 @@ impl Order {
         self.keys.is_empty()
     }
 
+    /// How the ids from a mark on, and those before it, compare with the mark's.
+    pub const fn signs_at_mark(&self) -> [&'static str; 2] {
+        if self.is_id_descending { ["<", ">="] } else { [">=", "<"] }
+    }
+
     /// The values a place remembers, each with a leading comma.
     pub fn columns(&self) -> String {
         let columns = self.keys.iter().enumerate();

@@ -1,0 +1,186 @@
+//! Marks among the items of large collections, from which a page in the middle is walked to: a page
+//! number is a count of items, and to count millions of them takes too long for a page.
+//!
+//! Marks are kept in memory, as of a change of the log. The statement of a page adds what came and
+//! went since then, which the log tells in the same snapshot, so a page is what it would be if all
+//! items before it were counted. It tells too how many items there would have to be; where there are
+//! others, the marks are forgotten and the items are counted.
+
+mod marks;
+mod statements;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use application::query::{PageQuery, PageStart, Subject};
+use application::{RepositoryError, Scope, Sequence};
+use domain::Collection;
+use sea_orm::{DbErr, QueryResult};
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::engine::Engine;
+use crate::error::logged;
+use crate::read::high_water_mark::HighWaterMark;
+use crate::sql::change_log;
+use crate::sql::page::PageMark;
+use marks::Marks;
+use statements::Found;
+
+/// As many items are counted as fast as from a mark.
+const FEW: u64 = 10_000;
+
+/// The most changes that a page adds to its mark; after more the marks go on.
+const MOST_SINCE: i64 = 2_000;
+
+/// The most changes that marks go on by; after more they are set anew.
+const MOST_MOVED: i64 = 100_000;
+
+/// The items of the last block above which it is divided.
+const LARGEST_BLOCK: i64 = 10_000;
+
+/// Changes that may be written between the look at the log's end and a page.
+const MARGIN: i64 = 1_000;
+
+/// Returns whether the items before a page are so many, from either end of so many, that counting
+/// them takes long.
+pub(crate) const fn is_deep(query: &PageQuery, items: u64) -> bool {
+    matches!(query.position, PageStart::Offset(offset) if offset > FEW && items.saturating_sub(offset) > FEW)
+}
+
+/// Returns whether the items of a page are all there are in the order of their ids, the greatest first
+/// if that is `Some(true)`; marks are for no others.
+fn order(scope: Scope, query: &PageQuery) -> Option<bool> {
+    let is_everything =
+        scope.parent.is_none() && query.selection.is_everything() && query.count_by.is_none();
+    match query.order.first() {
+        None => Some(false),
+        Some(key) => (key.subject == Subject::Id).then_some(key.descending),
+    }
+    .filter(|_| is_everything)
+}
+
+/// The marks of a collection, held while they are set.
+type Kept = Arc<AsyncMutex<Option<Marks>>>;
+
+/// The marks of all collections that need them.
+pub(crate) struct PageMarks {
+    engine: Arc<dyn Engine>,
+    high_water_mark: Arc<HighWaterMark>,
+    kept: Mutex<HashMap<Collection, Kept>>,
+}
+
+impl PageMarks {
+    pub fn new(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
+        Self { engine, high_water_mark, kept: Mutex::default() }
+    }
+
+    /// Returns whether there are marks for a page that is deep: without them it takes long.
+    pub fn are_set_for(&self, scope: Scope, query: &PageQuery) -> bool {
+        order(scope, query).is_some()
+            && self.kept(scope.collection).try_lock().is_ok_and(|marks| marks.is_some())
+    }
+
+    /// Forgets the marks of a collection.
+    pub fn forget(&self, collection: Collection) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&collection);
+    }
+
+    /// The mark to walk from to a page of a scope with so many items; `None` where it is not deep, while
+    /// others set the marks, and where none is near.
+    pub async fn find(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+        items: u64,
+    ) -> Result<Option<PageMark>, RepositoryError> {
+        let (PageStart::Offset(offset), Some(is_descending)) =
+            (&query.position, order(scope, query).filter(|_| is_deep(query, items)))
+        else {
+            return Ok(None);
+        };
+        let collection = scope.collection;
+        let kept = self.kept(collection);
+        let Ok(mut marks) = kept.try_lock() else { return Ok(None) };
+        let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
+        let end = self.end().await?;
+        let epoch = self.epoch();
+        if let Some(known) = marks.as_mut()
+            && (known.epoch != epoch || !self.go_on(collection, known, end).await?)
+        {
+            *marks = None;
+        }
+        if marks.is_none() {
+            let Sequence(sequence) = self.high_water_mark.last().await?;
+            let mut fresh = Marks::none(sequence, epoch);
+            if !self.divide(collection, &mut fresh).await? {
+                return Ok(None);
+            }
+            *marks = Some(fresh);
+        }
+        let Some(known) = marks.as_mut() else { return Ok(None) };
+        if known.last_block().1 > LARGEST_BLOCK && !self.divide(collection, known).await? {
+            *marks = None;
+            return Ok(None);
+        }
+        let margin = (end - known.sequence).max(0) + MARGIN;
+        Ok(known.before(offset, margin, is_descending))
+    }
+
+    fn kept(&self, collection: Collection) -> Kept {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(kept.entry(collection).or_default())
+    }
+
+    /// A number that is another one when the store may have lost changes: that of the server's timeline,
+    /// or of the connections where there is none.
+    fn epoch(&self) -> u64 {
+        match self.engine.timeline() {
+            0 => self.engine.losses(),
+            timeline => timeline.into(),
+        }
+    }
+
+    /// The number of the last change, of which earlier ones may still come.
+    async fn end(&self) -> Result<i64, RepositoryError> {
+        let rows = self.engine.read(change_log::last_statement(self.engine.dialect())).await;
+        let last = rows.and_then(|rows| change_log::last_of(rows.into_iter().next()));
+        last.map_err(|error| logged(&error, "page_marks"))
+    }
+
+    /// Lets marks go on where too much was written since; false where they do not fit any more.
+    async fn go_on(
+        &self,
+        collection: Collection,
+        marks: &mut Marks,
+        end: i64,
+    ) -> Result<bool, RepositoryError> {
+        if end - marks.sequence <= MOST_SINCE {
+            return Ok(end >= marks.sequence);
+        }
+        let Sequence(up_to) = self.high_water_mark.last().await?;
+        if up_to - marks.sequence > MOST_MOVED {
+            return Ok(false);
+        }
+        let dialect = self.engine.dialect();
+        let moved = statements::moved(dialect, collection, marks.sequence, up_to);
+        let moved = understood(self.engine.read(moved).await)?;
+        Ok(marks.advance(up_to, &moved).is_some())
+    }
+
+    /// Divides the last block; false where it does not add up.
+    async fn divide(
+        &self,
+        collection: Collection,
+        marks: &mut Marks,
+    ) -> Result<bool, RepositoryError> {
+        let (from, _) = marks.last_block();
+        let set = statements::set(self.engine.dialect(), collection, from, marks.sequence);
+        let found = understood(self.engine.read_slowly(set).await)?;
+        Ok(marks.divide(&found).is_some())
+    }
+}
+
+fn understood(rows: Result<Vec<QueryResult>, DbErr>) -> Result<Vec<Found>, RepositoryError> {
+    let found = rows.and_then(|rows| rows.iter().map(statements::found).collect());
+    found.map_err(|error| logged(&error, "page_marks"))
+}
