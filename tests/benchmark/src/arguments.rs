@@ -64,6 +64,17 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["stores", "proposals", "references", "work", "groups", "baseline", "growth"],
           value_parser = clap::value_parser!(u16).range(2..=16))]
     pub(super) instances: Option<u16>,
+    /// Measures instead what so many small items take, and reads of them against those of the smallest of
+    /// these numbers. Stores on SQLite stay in `--folder`, and are used again.
+    #[arg(long, value_name = "ITEMS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline", "growth", "instances"],
+          value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    pub(super) capacity: Vec<u32>,
+    /// Keeps the service at 0.3 of its full load for so many minutes, with `--proposals` small items of
+    /// which one in a hundred is replaced again and again, and fails where memory, latency, descriptors,
+    /// bytes or the lag of the index grow beyond their bounds.
+    #[arg(long, value_name = "MINUTES", conflicts_with_all = ["references", "work", "groups", "baseline", "growth", "instances", "capacity"],
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) soak: Option<u32>,
     /// Where the SQLite files go; they should lie on a real disk. Default: the temporary folder.
     #[arg(long)]
     pub(super) folder: Option<PathBuf>,

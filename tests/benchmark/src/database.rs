@@ -65,9 +65,13 @@ impl Database {
     /// The bytes that the whole server has written to its write-ahead log so far.
     pub(super) fn wal_bytes(&self) -> Result<u64> {
         let position = "SELECT CAST(CAST(pg_current_wal_lsn() - '0/0' AS BIGINT) AS TEXT)";
-        let rows = self.database.query(position);
-        let bytes = rows.first().and_then(|row| row.first()?.as_ref());
-        Ok(bytes.context("PostgreSQL does not tell its position")?.parse()?)
+        Ok(self.value(position)?.parse()?)
+    }
+
+    /// The value that a query finds, as a text.
+    pub(super) fn value(&self, query: &str) -> Result<String> {
+        let value = self.database.query(query).pop().and_then(|mut row| row.pop()?);
+        value.with_context(|| format!("PostgreSQL does not answer {query}"))
     }
 
     /// Tells whether whole pages are written to the write-ahead log after a checkpoint, which makes

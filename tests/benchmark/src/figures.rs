@@ -142,7 +142,7 @@ pub(super) fn spread(ratios: &[f64]) -> String {
     format!("{:.3} ({least:.3}–{most:.3})", median(ratios.iter().copied()))
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

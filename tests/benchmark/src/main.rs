@@ -1,6 +1,7 @@
 //! How fast the service is, beside a bare poem route that answers as many bytes and beside a
 //! hand-written axum service on the same store; and, with `growth`, what it costs to have more
-//! proposals; with `instances`, what several instances write on one PostgreSQL.
+//! proposals; with `instances`, what several instances write on one PostgreSQL; with `capacity` and
+//! `soak`, what very many small items cost, and whether hours at load do.
 //!
 //! Requests per second say little on their own: they depend on the machine and on who else uses it.
 //! So one run measures all subjects in turn, a round at a time, and what it gives is the ratio
@@ -9,6 +10,7 @@
 
 mod arguments;
 mod callers;
+mod capacity;
 mod connection;
 mod database;
 mod disk;
@@ -67,6 +69,12 @@ async fn run(arguments: &Arguments) -> Result<()> {
     let run = async {
         match arguments.instances {
             Some(instances) => instances::measure(arguments, instances, folder.path()).await,
+            None if let Some(minutes) = arguments.soak => {
+                capacity::soak::run(arguments, minutes, folder.path()).await
+            }
+            None if !arguments.capacity.is_empty() => {
+                capacity::measure(arguments, folder.path()).await
+            }
             None if arguments.growth.is_empty() => measure(arguments, folder.path()).await,
             None => growth::measure(arguments, folder.path()).await,
         }

@@ -86,6 +86,13 @@ impl Server {
         Ok(self.process()?.io()?.syscw)
     }
 
+    /// The resident memory in bytes, and the number of open descriptors.
+    pub(super) fn held(&self) -> Result<(u64, usize)> {
+        let process = self.process()?;
+        let kilobytes = process.status()?.vmrss.context("no VmRSS")?;
+        Ok((kilobytes * 1024, process.fd_count()?))
+    }
+
     pub(super) fn forget_peak_memory(&self) -> Result<()> {
         self.process()?.clear_refs(ClearRefs::PeakRSS).context("cannot reset VmHWM")
     }
