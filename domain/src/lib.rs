@@ -21,6 +21,7 @@ pub mod item;
 pub mod principal;
 pub mod proposal;
 pub mod resource;
+pub mod retention;
 pub mod rule;
 mod suggestion;
 pub mod violation;
@@ -35,6 +36,9 @@ pub use item::{Item, ItemId, Version};
 pub use principal::{Operation, Operations, Principal};
 pub use proposal::Proposal;
 pub use resource::{Resource, unstorable};
+pub use retention::{
+    Retention, RetentionError, RetentionPolicy, RetentionTime, ThinningSchedule, VersionAge,
+};
 pub use rule::{
     About, Found, Lookup, LookupKey, Rule, Severity, Transition, Verdict, WriteContext,
     WriteOperation,
