@@ -49,6 +49,14 @@ pub enum ApplicationError {
         /// When it was removed.
         time: Timestamp,
     },
+    /// The body of the version was removed, as the retention policy says.
+    #[error("the body of version {version} was removed at {removed_at}")]
+    BodyRemoved {
+        /// The version that was asked for.
+        version: Version,
+        /// When its body was removed.
+        removed_at: Timestamp,
+    },
     /// The requested time lies in the future.
     #[error("the time is still to come")]
     InFuture,

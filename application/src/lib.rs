@@ -13,6 +13,7 @@ mod access_control;
 mod audit_level;
 mod caller;
 mod changes;
+mod compaction;
 mod context;
 mod demonstration;
 mod error;
@@ -29,20 +30,22 @@ pub use access_control::{AccessControl, ownership_of};
 pub use audit_level::AuditLevel;
 pub use caller::Caller;
 pub use changes::ChangeService;
+pub use compaction::{Compaction, CompactionOutcome, CompactionStep};
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
     Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor,
-    ChangeLog, Clock, CollectionContent, CollectionWrite, Creator, History, IdGenerator, Identity,
-    ItemChange, ItemChangeKind, ItemContent, ItemRepository, Links, ListedItem, ListedPage,
-    LogPage, LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery,
-    PastVersion, Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy,
-    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
-    RuleTrials, Rules, Scope, Sequence, ShownItem, Totals, TracedExpression, TrialError,
+    ChangeLog, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,
+    Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
+    ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LoggedChange, MemberCounts,
+    NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion, Policies, PolicyFiles, Ports,
+    PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency, Readiness,
+    Replacement, RepositoryError, Revision, RuleBook, RuleTrial, RuleTrials, Rules, Scope,
+    Sequence, ShownItem, SupersededPage, SupersededVersion, Totals, TracedExpression, TrialError,
     TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount,
-    ValueCounts, Warrant, WriteMetadata, WrittenCase, WrittenRule,
+    ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

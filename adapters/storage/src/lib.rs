@@ -48,6 +48,7 @@ mod options;
 mod postgres;
 mod read;
 mod repository;
+mod retention;
 mod search_index;
 mod sql;
 mod sqlite;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use application::metrics::{Collector, Instrumented};
 use application::{
     CallerDirectory, ChangeLog, Clock, History, ItemRepository, Readiness, RepositoryError,
+    VersionBodies,
 };
 use jiff::Timestamp;
 use sea_orm_migration::MigratorTrait;
@@ -24,6 +25,7 @@ use crate::read::past::PastReads;
 use crate::read::queued::QueuedReads;
 use crate::read::reads::Reads;
 use crate::repository::SqlItemRepository;
+use crate::retention::SqlVersionBodies;
 use crate::search_index::indexer::Indexer;
 use crate::search_index::progress::LAG;
 use crate::sql::row_mapping;
@@ -150,6 +152,12 @@ impl Store {
     #[must_use]
     pub fn history(&self) -> Arc<dyn History> {
         Arc::<PastReads>::clone(&self.past)
+    }
+
+    /// The bodies of versions, which can be removed.
+    #[must_use]
+    pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
+        Arc::new(SqlVersionBodies::new(Arc::clone(&self.items.reads)))
     }
 
     /// The display names of callers.

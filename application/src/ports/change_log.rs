@@ -42,6 +42,8 @@ pub struct LoggedChange {
     pub time: Timestamp,
     /// By whom.
     pub author: ChangeAuthor,
+    /// When the body that it left was removed, if it was.
+    pub removed_at: Option<Timestamp>,
 }
 
 impl LoggedChange {

@@ -14,7 +14,8 @@ use crate::query::PageStart;
 pub struct PastVersion {
     /// The write that made it.
     pub change: LoggedChange,
-    /// The item as the write left it; `None` when it removed it.
+    /// The item as the write left it; `None` when it removed it. Without members where the body was
+    /// removed since, which the change tells.
     pub item: Option<Item>,
     /// The last version there is, which may be a removal.
     pub latest: Version,

@@ -87,6 +87,8 @@ pub struct ListedItem {
     pub score: Option<f64>,
     /// A piece of its texts with the words that were looked for marked, for HTML.
     pub snippet: Option<String>,
+    /// When its body was removed, if it was: its members are empty then.
+    pub removed_at: Option<Timestamp>,
 }
 
 /// A page of a scope, and its totals.

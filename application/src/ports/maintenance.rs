@@ -70,12 +70,12 @@ pub trait HistoryValidator: Send {
         record: ChangeRecord,
     ) -> Result<Result<CheckedChange, String>, MaintenanceError>;
 
-    /// The items that exist without the item they belong to: their lines and what is wrong, at most
-    /// `limit`.
+    /// The items that exist without the item they belong to, or without a body: their lines and what is
+    /// wrong, at most `limit`.
     ///
     /// # Errors
     /// Where temporary files cannot be read.
-    fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError>;
+    fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError>;
 
     /// Counts what was checked, by collection.
     ///
@@ -135,8 +135,11 @@ pub struct ChangeRecord {
     pub parent: Option<ItemId>,
     /// The item it continues.
     pub continues: Option<ItemId>,
-    /// Its members after the change as compact JSON text of an object; none after a deletion.
+    /// Its members after the change as compact JSON text of an object; none after a deletion, or where
+    /// they were removed.
     pub members: Option<Arc<str>>,
+    /// When they were removed, if they were.
+    pub removed_at: Option<Timestamp>,
 }
 
 /// A change that can follow those before it.

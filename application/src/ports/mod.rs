@@ -19,6 +19,7 @@ mod policy_files;
 mod readiness;
 mod rule_trials;
 mod rules;
+mod version_bodies;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub use policy_files::*;
 pub use readiness::*;
 pub use rule_trials::*;
 pub use rules::*;
+pub use version_bodies::*;
 
 /// The adapters that the use cases work with.
 #[derive(Clone)]

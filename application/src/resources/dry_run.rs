@@ -78,7 +78,7 @@ impl<R: Resource> ResourceService<R> {
                 references: self.existing(references).await?,
             };
             let shown = ShownItem { item, links };
-            listed.push(ListedItem { shown, score: None, snippet: None });
+            listed.push(ListedItem { shown, score: None, snippet: None, removed_at: None });
         }
         let place =
             |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };

@@ -58,7 +58,7 @@ pub trait HistoryUseCases: Send + Sync {
     ///
     /// # Errors
     /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
-    /// removal; `Store`.
+    /// removal; `BodyRemoved`; `Store`.
     async fn version(
         &self,
         caller: &Caller,
@@ -80,7 +80,7 @@ pub trait HistoryUseCases: Send + Sync {
         to: Version,
     ) -> Result<[Arc<str>; 2]>;
 
-    /// An item as it was at a time.
+    /// An item as it was at a time; without members where the body of that version was removed.
     ///
     /// # Errors
     /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
@@ -149,6 +149,9 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
             let latest = self.newest_change(&reach, item.id).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
         };
+        if let Some(removed_at) = found.change.removed_at {
+            return Err(ApplicationError::BodyRemoved { version, removed_at });
+        }
         match found.item.clone() {
             Some(item) => Ok((found, item)),
             None => Err(ApplicationError::VersionGone { version, time: found.change.time }),

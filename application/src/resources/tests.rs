@@ -67,7 +67,12 @@ fn content(total: Total, items: &[ShownItem]) -> ListedPage {
     let (first, last) = (items.first().map(place), items.last().map(place));
     let items = items
         .iter()
-        .map(|shown| ListedItem { shown: shown.clone(), score: Some(1.0), snippet: None })
+        .map(|shown| ListedItem {
+            shown: shown.clone(),
+            score: Some(1.0),
+            snippet: None,
+            removed_at: None,
+        })
         .collect();
     ListedPage { total, revision: Revision(1), items, first, last, has_more: true, counts: None }
 }

@@ -42,6 +42,7 @@ mod plans;
 mod read_set;
 mod reads;
 mod replacement;
+mod retention;
 mod schema;
 mod search;
 mod selections;

@@ -226,8 +226,8 @@ fn what_is_no_export_is_refused_before_the_store_is_touched() {
     let header = |text: &str| export.with(1, |_| text.to_owned());
     for (lines, words) in [
         (
-            header("{\"format\":\"proposal-service-changes\",\"format_version\":3}"),
-            "version 3 of the format",
+            header("{\"format\":\"proposal-service-changes\",\"format_version\":4}"),
+            "version 4 of the format",
         ),
         (header("id,title"), "it must begin with {\"format\""),
         (vec![String::new()], "it must begin with"),

@@ -13,16 +13,16 @@ use sha2::{Digest as _, Sha256};
 const FORMAT: &str = "proposal-service-changes";
 
 /// It counts up when a reader of this one could misunderstand what is written.
-const FORMAT_VERSION: &str = "2";
+const FORMAT_VERSION: &str = "3";
 
-/// The versions of the format that are read. The first has no members [`ADDED`].
-const READ_VERSIONS: [&str; 2] = ["1", FORMAT_VERSION];
+/// The versions of the format that are read. Earlier ones lack some of the members [`ADDED`].
+const READ_VERSIONS: [&str; 3] = ["1", "2", FORMAT_VERSION];
 
 /// Always with microseconds, as everywhere in the interface.
 const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// The members of a change's line, in the order in which they are written.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "sequence",
     "group",
     "item_id",
@@ -36,10 +36,12 @@ const FIELDS: [&str; 13] = [
     "parent",
     "continues",
     "members",
+    "removed_at",
 ];
 
-/// The members that the second version of the format added; null where they are missing.
-const ADDED: [&str; 3] = ["acting", "client", "request_id"];
+/// The members that the second version of the format added, and the third; null where they are
+/// missing.
+const ADDED: [&str; 4] = ["acting", "client", "request_id", "removed_at"];
 
 /// The members of the trailer.
 const TRAILER: [&str; 2] = ["changes", "sha256"];
@@ -81,7 +83,7 @@ pub fn change(change: &ChangeRecord) -> String {
     let author = change.author.clone();
     format!(
         "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\
-         \"caller\":{},\"acting\":{},\"client\":{},\"request_id\":{},\"parent\":{},\"continues\":{},\"members\":{}}}\n",
+         \"caller\":{},\"acting\":{},\"client\":{},\"request_id\":{},\"parent\":{},\"continues\":{},\"members\":{},\"removed_at\":{}}}\n",
         change.sequence.0,
         change.collection.name(),
         change.item,
@@ -94,7 +96,8 @@ pub fn change(change: &ChangeRecord) -> String {
         string(author.request_id),
         id(change.parent),
         id(change.continues),
-        change.members.as_deref().unwrap_or("null")
+        change.members.as_deref().unwrap_or("null"),
+        string(change.removed_at.map(|time| TIME.timestamp_to_string(&time)))
     )
 }
 
@@ -107,7 +110,7 @@ pub fn read_header(line: &[u8]) -> Result<(), String> {
     match member("format_version").filter(|_| is_ours).map(Value::encoded) {
         Some(version) if READ_VERSIONS.contains(&version) => Ok(()),
         Some(version) => Err(format!(
-            "the file has version {version} of the format, and this program reads 1 and 2; import it with the version of the service that wrote it"
+            "the file has version {version} of the format, and this program reads 1 to 3; import it with the version of the service that wrote it"
         )),
         None => {
             Err(format!("the file is no export: it must begin with {}", self::header().trim_end()))
@@ -147,15 +150,20 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         parent,
         continues,
         members,
+        removed_at,
     ] = fields(&read, FIELDS)?;
     let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
+    let removed_at = removed_at.read_unless_null(time_of)?;
+    if removed_at.is_some() && kind == WriteOperation::Delete {
+        return Err("`removed_at` is given, but a deletion has no members that could be removed; make it null".to_owned());
+    }
     Ok(Entry::Change(Box::new(ChangeRecord {
         sequence: Sequence(sequence.read(positive)?),
         collection: group.read(|value| Collection::named(&value.as_string()?))?,
         item: item.read(id)?,
         version: Version::from_number(version.read(positive)?),
         kind,
-        time: time.read(|value| exact_time(&value.as_string()?))?,
+        time: time.read(time_of)?,
         author: ChangeAuthor {
             caller: caller.read_unless_null(name)?,
             acting: acting.read_unless_null(name)?,
@@ -164,7 +172,8 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         },
         parent: parent.read_unless_null(id)?,
         continues: continues.read_unless_null(id)?,
-        members: if kind == WriteOperation::Delete {
+        removed_at,
+        members: if kind == WriteOperation::Delete || removed_at.is_some() {
             members.read(|value| value.is_null().then_some(None))?
         } else {
             let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
@@ -235,11 +244,11 @@ fn expected(name: &str) -> String {
         }
         "group" => return one_of(&Collection::names()),
         "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
-        "time" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
+        "time" | "removed_at" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
         "caller" | "acting" | "client" | "request_id" => "null or a string without U+0000",
         "changes" => "a number",
         "sha256" => "a string of 64 hexadecimal digits",
-        _ => "an object, or null where an item is deleted",
+        _ => "an object, or null where an item is deleted or `removed_at` says when the members were removed",
     }
     .to_owned()
 }
@@ -254,6 +263,10 @@ fn name(value: Value<'_>) -> Option<String> {
 
 fn id(value: Value<'_>) -> Option<ItemId> {
     ItemId::parse(&value.as_string()?)
+}
+
+fn time_of(value: Value<'_>) -> Option<Timestamp> {
+    exact_time(&value.as_string()?)
 }
 
 /// There is one string for each time, so that what is read is written equal.

@@ -153,7 +153,8 @@ impl<R: BufRead> Reading<R> {
         if self.lines.next()?.is_some() {
             self.refuse("something follows the line that counts the changes; an export ends there");
         }
-        let orphans = self.validator.orphans(MOST_ERRORS.saturating_sub(self.errors.len()))?;
+        let orphans =
+            self.validator.incomplete_items(MOST_ERRORS.saturating_sub(self.errors.len()))?;
         self.errors.extend(orphans.iter().map(|(line, error)| format!("line {line}: {error}")));
         Ok(())
     }

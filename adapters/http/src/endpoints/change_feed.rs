@@ -262,6 +262,7 @@ mod tests {
             kind: WriteOperation::Create,
             time: Timestamp::UNIX_EPOCH,
             author: ChangeAuthor::default(),
+            removed_at: None,
         }
     }
 

@@ -35,11 +35,13 @@ struct VersionRow {
     operation: &'static str,
     time: String,
     author: String,
-    /// The item as this version left it; `None` for a removal.
+    /// The item as this version left it; `None` for a removal, and where its body was removed.
     view: Option<String>,
     /// The difference to the version before, if there was one.
     difference: Option<String>,
     is_latest: bool,
+    /// When its body was removed.
+    removed_at: Option<String>,
 }
 
 impl Explorer {
@@ -95,16 +97,17 @@ impl Explorer {
 fn row(change: &LoggedChange, names: &CallerNames, own: &str, latest: i64) -> VersionRow {
     let number = change.version.number();
     let time = TIME.timestamp_to_string(&change.time);
-    let is_removal = change.kind == WriteOperation::Delete;
-    let previous = change.previous_version().filter(|_| !is_removal);
+    let has_body = change.kind != WriteOperation::Delete && change.removed_at.is_none();
+    let previous = change.previous_version().filter(|_| has_body);
     VersionRow {
         number,
         operation: change.kind.change_name(),
-        view: (!is_removal).then(|| format!("{own}?as_of={}", escaped(&time))),
+        view: has_body.then(|| format!("{own}?as_of={}", escaped(&time))),
         difference: previous
             .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
         time,
         author: author(&change.author, names),
         is_latest: number == latest,
+        removed_at: change.removed_at.map(|time| TIME.timestamp_to_string(&time)),
     }
 }

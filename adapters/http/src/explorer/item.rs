@@ -25,6 +25,8 @@ struct ItemPage<'a> {
     updated_at: String,
     /// The time whose state is shown, if it is not the present.
     as_of: Option<String>,
+    /// When the body of that version was removed, if it was.
+    removed_at: Option<String>,
     own: String,
     playground: String,
     members: Vec<Member>,
@@ -60,13 +62,14 @@ impl Explorer {
         let as_of = item_time(raw)?;
         let address = target(request)?;
         let service = self.service(group)?;
-        let (shown, verdict) = match as_of {
+        let (shown, verdict, removed_at) = match as_of {
             Some(time) => {
-                let (_, item) = service.get_at(caller_of(request), address, time, None).await?;
-                (ShownItem { item, links: Links::default() }, Verdict::default())
+                let (past, item) = service.get_at(caller_of(request), address, time, None).await?;
+                let shown = ShownItem { item, links: Links::default() };
+                (shown, Verdict::default(), past.change.removed_at)
             }
             None => match service.examine(caller_of(request), address, &View::default()).await {
-                Ok((shown, _, verdict)) => (shown, verdict),
+                Ok((shown, _, verdict)) => (shown, verdict, None),
                 // One that was removed is shown by its history.
                 Err(ApplicationError::ItemNotFound) => {
                     let first = VersionsQuery::read("")?;
@@ -85,6 +88,7 @@ impl Explorer {
             created_at: TIME.timestamp_to_string(&item.created_at),
             updated_at: TIME.timestamp_to_string(&item.updated_at),
             as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
+            removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
             own: self.links.item(group.collection, item.id),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),

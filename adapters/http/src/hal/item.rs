@@ -8,6 +8,7 @@ use application::{
 };
 use domain::json::push_string;
 use domain::{Item, ItemId, RelationKind, Version, Violations};
+use jiff::Timestamp;
 
 use super::writer::{close_object, push_link, push_time, remarks};
 use crate::base_url::BaseUrl;
@@ -33,6 +34,8 @@ pub struct ItemView<'a> {
     pub score: Option<f64>,
     /// The part that matches the search, as HTML.
     pub snippet: Option<&'a str>,
+    /// When the body was removed, if it was.
+    pub removed_at: Option<Timestamp>,
     /// The state that is shown.
     pub snapshot: Snapshot<'a>,
     /// The warnings that rules have about it.
@@ -77,6 +80,7 @@ impl<'a> ItemView<'a> {
             embedded: None,
             score: None,
             snippet: None,
+            removed_at: None,
             snapshot,
             warnings: None,
             errors: None,
@@ -88,8 +92,10 @@ impl<'a> ItemView<'a> {
         embedded: &'a Embedded,
         snapshot: Snapshot<'a>,
     ) -> Self {
-        let (score, snippet) = (listed.score, listed.snippet.as_deref());
-        Self { embedded: Some(embedded), score, snippet, ..Self::new(&listed.shown, snapshot) }
+        let ListedItem { shown, score, snippet, removed_at } = listed;
+        let (score, removed_at) = (*score, *removed_at);
+        let (embedded, snippet) = (Some(embedded), snippet.as_deref());
+        Self { embedded, score, snippet, removed_at, ..Self::new(shown, snapshot) }
     }
 }
 
@@ -162,6 +168,10 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
     push_time(out, created_at);
     out.push_str(",\"updated_at\":");
     push_time(out, updated_at);
+    if let Some(removed_at) = &view.removed_at {
+        out.push_str(",\"body\":\"removed\",\"removed_at\":");
+        push_time(out, removed_at);
+    }
     match view.snapshot {
         Snapshot::Now | Snapshot::At(_) => {}
         Snapshot::DryRun => {

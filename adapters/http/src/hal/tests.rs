@@ -84,6 +84,7 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         shown: shown(PROPOSAL, None, None),
         score: Some(0.25),
         snippet: Some("<mark>rice</mark> &amp; \"x\"".to_owned()),
+        removed_at: None,
     };
     let content = ListedPage {
         total,

@@ -53,6 +53,10 @@ pub struct VersionEntry {
     client: StringOrNull,
     /// The `X-Request-Id` of the request; `null` if it is not known.
     request_id: StringOrNull,
+    /// When the body of the version was removed. Only where it was; there is nothing to show, compare
+    /// or restore then.
+    #[oai(skip_serializing_if_is_none)]
+    removed_at: Option<DateTime>,
     #[oai(rename = "_links")]
     links: VersionLinks,
 }
@@ -110,11 +114,14 @@ impl VersionEntry {
     fn of(url: &str, version: &LoggedChange, names: &CallerNames) -> Self {
         let own = format!("{url}/{}", version.version);
         let previous = version.previous_version();
-        let diff = previous.filter(|_| version.kind != WriteOperation::Delete);
+        let has_body = version.kind != WriteOperation::Delete && version.removed_at.is_none();
+        let diff = previous.filter(|_| has_body);
+        let time = |time| DateTime(TIME.timestamp_to_string(time).into());
         let ChangeAuthor { caller, acting, client, request_id } = version.author.clone();
         Self {
             version: Number(version.version.number().into()),
-            time: DateTime(TIME.timestamp_to_string(&version.time).into()),
+            time: time(&version.time),
+            removed_at: version.removed_at.as_ref().map(time),
             kind: Kind(version.kind.change_name().into()),
             caller_name: name_of(names, caller.as_deref()),
             caller: StringOrNull(caller.into()),

@@ -59,8 +59,9 @@ impl EntityTag {
 
     /// The tag of a past state of an item: of a version, which links the latest one, or at a time.
     /// No current state has such a tag, so no condition made with it lets a write through.
-    pub fn of_past(version: Version, latest: Option<(Version, bool)>) -> Self {
+    pub fn of_past(version: Version, latest: Option<(Version, bool)>, is_bodiless: bool) -> Self {
         match latest {
+            None if is_bodiless => Self(format!("v{version}-bodiless")),
             Some((latest, exists)) => {
                 Self(format!("v{version}-{latest}{}", if exists { "" } else { "-removed" }))
             }

@@ -90,13 +90,14 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
         kind: WriteOperation::Create,
         time: shown.item.updated_at,
         author: ChangeAuthor::default(),
+        removed_at: None,
     }
 }
 
 /// The one page of a collection with one item.
 fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
-    let items = vec![ListedItem { shown, score: None, snippet: None }];
+    let items = vec![ListedItem { shown, score: None, snippet: None, removed_at: None }];
     ListedPage { total, revision, items, first: None, last: None, has_more: false, counts: None }
         .into()
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::model::{array, reference};
 use super::values::{
-    AtLeast, CollectionLinks, Count, DateTime, Kind, Number, PatchName, True, Uri,
+    AtLeast, CollectionLinks, Count, DateTime, Kind, Number, PatchName, Removed, True, Uri,
 };
 use crate::hal::{ChangePage, RuleList, VersionHistory};
 
@@ -49,6 +49,11 @@ pub struct Meta {
     /// A piece of its strings as HTML, with what was found within `<mark>`. Only in the answer to a
     /// search.
     snippet: Option<String>,
+    /// `removed` where the body of the version that was there at the time was removed, so that only the
+    /// item's identifiers are shown. Only with `as_of`.
+    body: Option<Removed>,
+    /// When the body was removed. Only with `as_of`.
+    removed_at: Option<DateTime>,
     /// Nothing was stored: it was a dry run.
     dry_run: Option<True>,
     /// Remarks of business rules that do not refuse the write. Only where there are any, and with
@@ -150,6 +155,8 @@ pub struct Problem {
     /// Every error in the body; of an import, the first thousand.
     #[oai(validator(max_items = 1000))]
     errors: Option<Vec<ValidationError>>,
+    /// When the body of the version was removed. Only with the code `body-removed`.
+    removed_at: Option<DateTime>,
     /// The same by field and code, for Laminas clients.
     validation_messages: Option<HashMap<String, HashMap<String, String>>>,
     /// The changes that the full-text index knows. Only of `index-building`.

@@ -192,7 +192,7 @@ const fn meaning(status: u16) -> &'static str {
             "Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is at work."
         }
         410 => {
-            "Gone: with this version the item was removed, or the position is of a history of the store that was lost."
+            "Gone: with this version the item was removed, or the body of the version was, or the position is of a history of the store that was lost."
         }
         412 => {
             "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be."

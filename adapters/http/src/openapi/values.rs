@@ -61,6 +61,7 @@ values! {
     Number = integer_from(1);
     True = MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") };
     AtLeast = one_of(["at_least"]);
+    Removed = one_of(["removed"]);
     Kind = one_of(WriteOperation::ALL.map(WriteOperation::change_name));
     GroupName = one_of(Collection::names());
     WriteName = one_of(WriteOperation::ALL.map(WriteOperation::name));

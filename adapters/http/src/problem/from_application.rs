@@ -76,6 +76,9 @@ impl From<ApplicationError> for Problem {
                 let detail = format!("With version {version} the item was removed, at {time}.");
                 (&kinds::VERSION_GONE, detail)
             }
+            Error::BodyRemoved { version, removed_at } => {
+                return Self::body_removed(version, removed_at);
+            }
             Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` lies in the future; take a time that has passed.".to_owned()),
             Error::KeyReused => (&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.".to_owned()),
             Error::PageOutOfRange { page, page_count } => {

@@ -84,6 +84,8 @@ problem_kinds! {
         "The item never had a version of this number. `versions` below the item lists those there are.";
     VERSION_GONE = "version-gone" GONE "The version is a removal":
         "With this version the item was removed, so there is nothing to show or restore. The version before it is what it last was.";
+    BODY_REMOVED = "body-removed" GONE "The body of the version was removed":
+        "Operators of this service keep the bodies of superseded versions for a time. This one was removed when it was past, at the time in `removed_at`. Who wrote the version and when is listed in `versions` below the item; it cannot be shown, compared or restored. Take another version, whose entry in that list has no `removed_at`.";
     ANOTHER_HISTORY = "another-history" GONE "The position is not of this history":
         "The position in the change log belongs to another store, or to a state of this one that was lost when it was restored or failed over: changes that were told there may never have been. Read the collections again, and follow the log without it.";
     KEY_IN_USE = "idempotency-key-in-use" CONFLICT "The request is being processed":

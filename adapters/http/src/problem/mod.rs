@@ -5,7 +5,8 @@
 mod from_application;
 pub mod kinds;
 
-use domain::{Violation, Violations};
+use domain::{Version, Violation, Violations};
+use jiff::Timestamp;
 pub use kinds::ProblemKind;
 use poem::error::ResponseError;
 use poem::http::header::{self, HeaderName};
@@ -18,6 +19,7 @@ use crate::base_url::BaseUrl;
 use crate::headers::history::completed;
 use crate::headers::media_type::MediaType;
 use crate::links;
+use crate::time::TIME;
 
 /// An error, from which a response is made.
 #[derive(Debug, Error)]
@@ -44,6 +46,8 @@ enum More {
         indexed: u64,
         of: u64,
     },
+    /// When a body was removed.
+    RemovedAt(Timestamp),
 }
 
 impl Problem {
@@ -181,6 +185,9 @@ impl Problem {
                 let entry = |id: &str| json!({ "id": id, "href": links::policy(base_url, id) });
                 members["policies"] = policies.iter().map(|id| entry(id)).collect();
             }
+            More::RemovedAt(time) => {
+                members["removed_at"] = TIME.timestamp_to_string(time).into();
+            }
         }
         members
     }
@@ -188,6 +195,15 @@ impl Problem {
     /// 403 for an operation that policies do not permit.
     pub fn not_permitted(detail: String, policies: Vec<Box<str>>) -> Self {
         Self { more: More::Policies(policies), ..Self::new(&kinds::NOT_PERMITTED, detail) }
+    }
+
+    /// 410 for a version whose body was removed.
+    pub fn body_removed(version: Version, removed_at: Timestamp) -> Self {
+        let time = TIME.timestamp_to_string(&removed_at);
+        let detail = format!(
+            "The body of version {version} was removed at {time}, because it was superseded long before."
+        );
+        Self { more: More::RemovedAt(removed_at), ..Self::new(&kinds::BODY_REMOVED, detail) }
     }
 
     /// 400: the body as a whole cannot be used. `errors` says so as well, so that one reader serves

@@ -1,4 +1,5 @@
-//! `changes`, the change log: one row for each version of each item, never changed.
+//! `changes`, the change log: one row for each version of each item. The body of a superseded version
+//! may be removed; nothing else is ever changed.
 
 use sea_orm::entity::prelude::*;
 
@@ -29,9 +30,11 @@ pub struct Model {
     pub parent: Option<Uuid>,
     /// The item that the item continues.
     pub continues: Option<Uuid>,
-    /// The members as JSON, as they were sent; `None` of a removal.
+    /// The members as JSON, as they were sent; `None` of a removal, and where they were removed.
     #[sea_orm(select_as = "text")]
     pub members: Option<String>,
+    /// When the members were removed, in microseconds since 1970-01-01T00:00:00Z.
+    pub removed_at: Option<i64>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]

@@ -3,6 +3,7 @@
 
 pub(crate) mod caller;
 pub(crate) mod change;
+pub(crate) mod compaction;
 pub(crate) mod history;
 pub(crate) mod idempotency_key;
 pub(crate) mod item;
@@ -19,6 +20,7 @@ use sea_orm::{
 pub(crate) async fn check(database: &impl ConnectionTrait) -> Result<(), DbErr> {
     check_table::<caller::Entity>(database).await?;
     check_table::<change::Entity>(database).await?;
+    check_table::<compaction::Entity>(database).await?;
     check_table::<history::Entity>(database).await?;
     check_table::<idempotency_key::Entity>(database).await?;
     check_table::<item::Entity>(database).await?;

@@ -10,6 +10,7 @@ use crate::sql::dialect::Dialect;
 mod m20261122_000001_store;
 mod m20261123_000002_amounts;
 mod m20261124_000003_flat;
+pub(crate) mod m20261125_000004_retention;
 pub(crate) mod proposals_view;
 pub(crate) mod schema_version;
 
@@ -22,6 +23,7 @@ impl MigratorTrait for Migrator {
             statements("m20261122_000001_store", m20261122_000001_store::statements),
             statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
             statements("m20261124_000003_flat", m20261124_000003_flat::statements),
+            statements("m20261125_000004_retention", m20261125_000004_retention::statements),
         ]
     }
 }

@@ -19,7 +19,7 @@ use crate::sql::sql_text::literal;
 const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $3 AND \
                        sequence - CASE WHEN previous > $3 THEN previous ELSE CAST($3 AS BIGINT) END > 1 AS is_after_hole \
                        FROM (SELECT *, COALESCE(LAG(sequence) OVER (ORDER BY sequence), $1) AS previous \
-                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id FROM changes \
+                       FROM (SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at FROM changes \
                        WHERE sequence > $1 ORDER BY sequence LIMIT $2) f) l), \
                        t AS (SELECT MIN(CASE WHEN is_after_hole THEN sequence END) AS hole FROM looked), \
                        whole AS (SELECT l.* FROM looked l, t WHERE t.hole IS NULL OR l.sequence < t.hole) \
@@ -41,6 +41,7 @@ pub(crate) struct LoggedRow {
     acting: Option<String>,
     client: Option<String>,
     request_id: Option<String>,
+    removed_at: Option<i64>,
 }
 
 /// How the change `c` adds to the number of items: an item comes with one that is `created`, after its
@@ -200,6 +201,11 @@ impl TryFrom<LoggedRow> for LoggedChange {
                 client: row.client,
                 request_id: row.request_id,
             },
+            removed_at: row
+                .removed_at
+                .map(Timestamp::from_microsecond)
+                .transpose()
+                .map_err(|error| row_mapping::not_understood("removed_at", error))?,
         })
     }
 }

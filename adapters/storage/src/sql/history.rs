@@ -23,7 +23,7 @@ use crate::sql::statements::parent;
 
 /// The columns of the version that the change `c` made, with [`JOINS`].
 pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
-                                  c.client, c.request_id, c.parent, c.continues, \
+                                  c.client, c.request_id, c.removed_at, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
@@ -33,6 +33,9 @@ pub(crate) const JOINS: [[&str; 4]; 2] = [
     ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
     ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
 ];
+
+/// The members of an item whose body was removed.
+const NO_MEMBERS: &str = "{}";
 
 /// The condition that the change `c` is of the item `$1` in the collection `$2`, and below the parent
 /// `$3` if there is one.
@@ -101,6 +104,7 @@ pub(crate) fn versions(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr>
 pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     let change = change_log::change(row)?;
     let members: Option<String> = row_mapping::get(row, "members")?;
+    let members = members.or_else(|| change.removed_at.map(|_| NO_MEMBERS.to_owned()));
     let item = members.map(|members| {
         Ok::<_, DbErr>(Item {
             id: change.item,
@@ -192,7 +196,7 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
     let mut items = Vec::with_capacity(rows.len());
     for row in rows {
         if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
-            items.extend(version(row)?.item.map(listed));
+            items.extend(listed(version(row)?));
         }
     }
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
@@ -206,6 +210,8 @@ pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<Listed
     Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more, counts: None })
 }
 
-fn listed(item: Item) -> ListedItem {
-    ListedItem { shown: ShownItem { item, links: Links::default() }, score: None, snippet: None }
+fn listed(PastVersion { change, item, .. }: PastVersion) -> Option<ListedItem> {
+    let removed_at = change.removed_at;
+    let shown = ShownItem { item: item?, links: Links::default() };
+    Some(ListedItem { shown, score: None, snippet: None, removed_at })
 }

@@ -70,7 +70,8 @@ pub(crate) fn answered(
 
 fn stored_answer(row: &QueryResult) -> Result<Answered, DbErr> {
     let past = history::version(row)?;
-    let item = past.item.ok_or_else(|| {
+    // Nor is the body of an answer removed.
+    let item = past.item.filter(|_| past.change.removed_at.is_none()).ok_or_else(|| {
         row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
     })?;
     Ok(Answered {

@@ -168,7 +168,7 @@ impl PageStatement {
             None => row_mapping::shown_item(row)?,
         };
         let score = row_mapping::get(row, "score")?;
-        Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None }))
+        Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
 
     /// Returns whether more items follow a page that is numbered and read backwards, which the total

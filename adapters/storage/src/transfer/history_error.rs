@@ -32,6 +32,8 @@ pub(super) enum HistoryError {
     NotContinued { continues: ItemId, group: &'static str },
     #[error("{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line")]
     Orphan { item: ItemId, parent: ItemId },
+    #[error("{item} is left at a version without `members`, which only versions before the last may lack; put back the members, or the missing line")]
+    Bodiless { item: ItemId },
 }
 
 /// Returns an error unless a condition holds.

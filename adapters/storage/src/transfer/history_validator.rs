@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::TransferError;
 use super::history_error::HistoryError::{
-    self, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked,
-    Sequence, Time, Version,
+    self, Bodiless, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan,
+    Relinked, Sequence, Time, Version,
 };
 use super::history_error::ensure;
 use super::known_items::{Known, KnownItems};
@@ -109,12 +109,14 @@ impl HistoryValidator for SqliteHistoryValidator {
         })
     }
 
-    fn orphans(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
+    fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
         let orphan = |(line, [item, parent]): (u64, [ItemId; 2])| {
             (line, Orphan { item, parent }.to_string())
         };
+        let bodiless = |(line, item): (u64, ItemId)| (line, Bodiless { item }.to_string());
         let orphans = self.items.orphans(limit).map_err(failed)?;
-        Ok(orphans.into_iter().map(orphan).collect())
+        let without = self.items.bodiless(limit.saturating_sub(orphans.len())).map_err(failed)?;
+        Ok(orphans.into_iter().map(orphan).chain(without.into_iter().map(bodiless)).collect())
     }
 
     fn summary(&self) -> Result<Vec<CollectionSummary>, MaintenanceError> {
@@ -149,6 +151,7 @@ mod tests {
             parent: None,
             continues: None,
             members: (kind != WriteOperation::Delete).then(|| "{}".into()),
+            removed_at: None,
         }
     }
 
@@ -283,7 +286,7 @@ mod tests {
         for change in [begun(), deletions[..1].to_vec()].concat() {
             validator.check(7, change).unwrap().unwrap();
         }
-        let orphans = validator.orphans(20).unwrap();
+        let orphans = validator.incomplete_items(20).unwrap();
         let [(7, error)] = orphans.as_slice() else { panic!("{orphans:?}") };
         assert!(error.starts_with(&format!("{} is left without {}", id(2), id(1))), "{error}");
     }

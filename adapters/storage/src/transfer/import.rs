@@ -11,6 +11,7 @@ use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
 use async_trait::async_trait;
 use domain::ItemId;
 use domain::WriteOperation;
+use jiff::Timestamp;
 use sea_orm::prelude::Uuid;
 use sea_orm::sea_query::{Expr, ExprTrait, InsertStatement, OnConflict, Query};
 use sea_orm::{
@@ -130,6 +131,7 @@ impl Import {
                 Expr::value(record.parent.map(ItemId::uuid)),
                 Expr::value(record.continues.map(ItemId::uuid)),
                 members.cast_as(self.dialect.json),
+                Expr::value(record.removed_at.map(Timestamp::as_microsecond)),
             ];
             insert.values(values).map_err(unbuildable)?;
         }
@@ -146,7 +148,8 @@ fn put(left: &[&CheckedChange], gone: &[Uuid]) -> Result<InsertStatement, DbErr>
         .filter(|column| !matches!(column, item::Column::Id | item::Column::Collection));
     insert.on_conflict(OnConflict::column(item::Column::Id).update_columns(updated).to_owned());
     for CheckedChange { record, created_at, created_by } in left {
-        let members = record.members.as_deref().unwrap_or_default();
+        // A version without a body is not the last one, and its item's columns are filled by that.
+        let members = record.members.as_deref().unwrap_or("{}");
         let parent = record.parent.map(ItemId::uuid).filter(|parent| !gone.contains(parent));
         let values: [Value; 9] = [
             record.item.uuid().into(),

@@ -12,15 +12,19 @@ use uuid::Uuid;
 /// change.
 const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
     CREATE TABLE known (id BLOB PRIMARY KEY, line BIGINT NOT NULL, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
-    creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL) WITHOUT ROWID;
+    creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL, is_bodiless BOOLEAN NOT NULL) WITHOUT ROWID;
     BEGIN";
 
 const FIND: &str = "SELECT collection, version, since, creator, updated, is_deleted, parent, continues FROM known WHERE id = ?1";
 
-const KEEP: &str = "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const KEEP: &str =
+    "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
 const ORPHANS: &str = "SELECT k.line, k.id, k.parent FROM known k LEFT JOIN known p ON p.id = k.parent AND NOT p.is_deleted \
                        WHERE k.parent IS NOT NULL AND NOT k.is_deleted AND p.id IS NULL ORDER BY k.line LIMIT ?1";
+
+const BODILESS: &str =
+    "SELECT line, id FROM known WHERE is_bodiless AND NOT is_deleted ORDER BY line LIMIT ?1";
 
 const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
 
@@ -81,7 +85,8 @@ impl KnownItems {
             record.time.as_microsecond(),
             record.kind == WriteOperation::Delete,
             links[0],
-            links[1]
+            links[1],
+            record.removed_at.is_some()
         ])
     }
 
@@ -90,6 +95,12 @@ impl KnownItems {
         let orphan =
             |row: &Row<'_>| Ok((row.get(0)?, [row.get(1)?, row.get(2)?].map(ItemId::from_uuid)));
         self.0.prepare(ORPHANS)?.query_map([limit], orphan)?.collect()
+    }
+
+    /// The lines of items whose last version has no body, with their ids.
+    pub fn bodiless(&self, limit: usize) -> Result<Vec<(u64, ItemId)>> {
+        let bodiless = |row: &Row<'_>| Ok((row.get(0)?, ItemId::from_uuid(row.get(1)?)));
+        self.0.prepare(BODILESS)?.query_map([limit], bodiless)?.collect()
     }
 
     pub fn summary(&self) -> Result<Vec<CollectionSummary>> {

@@ -154,14 +154,14 @@ fn changes(after: i64, last: i64) -> Select<change::Entity> {
 
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let failed = TransferError::at("understand the change log");
-    let LoggedChange { sequence, collection, item, version, kind, time, author } =
+    let LoggedChange { sequence, collection, item, version, kind, time, author, removed_at } =
         change_log::change(row).map_err(&failed)?;
     let change = change::Model::from_query_result(row, "").map_err(&failed)?;
     let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
     if !row_mapping::get::<bool>(row, FOLLOWS).map_err(&failed)? {
         return Err(incomplete(version.number() - 1));
     }
-    if kind != WriteOperation::Delete && change.members.is_none() {
+    if kind != WriteOperation::Delete && change.members.is_none() && removed_at.is_none() {
         return Err(incomplete(version.number()));
     }
     Ok(ChangeRecord {
@@ -175,5 +175,6 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         parent: change.parent.map(ItemId::from_uuid),
         continues: change.continues.map(ItemId::from_uuid),
         members: change.members.map(Into::into),
+        removed_at,
     })
 }

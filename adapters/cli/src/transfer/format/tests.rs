@@ -65,6 +65,12 @@ fn a_line_is_read_as_it_was_written() {
         parent: ItemId::parse(ID),
         continues: ItemId::parse(ID),
         members: Some(odd.into()),
+        removed_at: None,
+    };
+    let removed = ChangeRecord {
+        members: None,
+        removed_at: Some("2026-11-25T12:00:00.000001Z".parse().unwrap()),
+        ..written.clone()
     };
     let deleted = ChangeRecord {
         kind: WriteOperation::Delete,
@@ -74,7 +80,7 @@ fn a_line_is_read_as_it_was_written() {
         members: None,
         ..written.clone()
     };
-    for written in [written, deleted] {
+    for written in [written, removed, deleted] {
         let line = super::change(&written);
         assert_eq!(change(&line), written);
         assert_eq!(super::change(&change(&line)), line);
@@ -87,7 +93,7 @@ fn a_line_of_the_first_version_names_the_caller_alone() {
     assert!(!first.contains("request_id"), "{first}");
     let named = ChangeAuthor { caller: Some("Ana".to_owned()), ..ChangeAuthor::default() };
     assert_eq!(change(&first).author, named);
-    assert_eq!(read_header(header().replace('2', "1").as_bytes()), Ok(()));
+    assert_eq!(read_header(header().replace('3', "1").as_bytes()), Ok(()));
 }
 
 #[test]
@@ -127,13 +133,21 @@ fn what_no_line_can_be_is_refused_with_its_fix() {
     refused(&line("members", "{\"a\":1e999999}"), "out of range");
     refused(&line("kind", "\"deleted\""), "null where an item is deleted");
     refused(&line("members", "{},\"membres\":{}"), "did you mean `members`?");
+    let removed = "null,\"removed_at\":\"2026-11-25T12:00:00.000001Z\"";
+    assert!(change(&line("members", removed)).members.is_none());
+    refused(&line("members", &removed.replace("null", "{}")), "`removed_at` says when");
+    refused(&line("members", &removed.replace(".000001", "")), "`removed_at` is");
+    refused(
+        &line("kind", &format!("\"deleted\",\"removed_at\":{}", &removed[18..])),
+        "a deletion has no members",
+    );
 }
 
 #[test]
 fn header_and_trailer_are_known_again() {
     assert_eq!(read_header(header().as_bytes()), Ok(()));
-    let newer = read_header(header().replace('2', "3").as_bytes()).unwrap_err();
-    assert!(newer.starts_with("the file has version 3 of the format"), "{newer}");
+    let newer = read_header(header().replace('3', "4").as_bytes()).unwrap_err();
+    assert!(newer.starts_with("the file has version 4 of the format"), "{newer}");
     for other in ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"] {
         let error = read_header(other.as_bytes()).unwrap_err();
         assert!(error.starts_with("the file is no export"), "{other}: {error}");

@@ -44,7 +44,7 @@ impl GroupEndpoint {
         let address = self.target(request)?;
         let (past, item) =
             self.service.version(caller_of(request), address, version_of(request)?).await?;
-        self.show_past(request, address.parent, item, Snapshot::Version(&past)).await
+        self.show_past(request, address.parent, item, (Snapshot::Version(&past), None)).await
     }
 
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
@@ -100,9 +100,9 @@ impl GroupEndpoint {
         view: &View,
     ) -> Result<Response, Problem> {
         let fields = view.fields.as_ref();
-        let (_, item) = self.service.get_at(caller_of(request), address, time, fields).await?;
-        let time = TIME.timestamp_to_string(&time);
-        self.show_past(request, address.parent, item, Snapshot::At(&time)).await
+        let (past, item) = self.service.get_at(caller_of(request), address, time, fields).await?;
+        let (time, removed_at) = (TIME.timestamp_to_string(&time), past.change.removed_at);
+        self.show_past(request, address.parent, item, (Snapshot::At(&time), removed_at)).await
     }
 
     pub(super) async fn list_at(
@@ -125,15 +125,17 @@ impl GroupEndpoint {
         request: &Request,
         parent: Option<ItemId>,
         item: Item,
-        snapshot: Snapshot<'_>,
+        (snapshot, removed_at): (Snapshot<'_>, Option<Timestamp>),
     ) -> Result<Response, Problem> {
         let shown = ShownItem { item, links: Links::default() };
-        // The links of a version change when another follows; those of a time never do.
-        let tag = EntityTag::of_past(shown.item.version, snapshot.latest());
+        // The links of a version change when another follows; those of a time never do, but its body
+        // may be removed.
+        let tag = EntityTag::of_past(shown.item.version, snapshot.latest(), removed_at.is_some());
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        self.show(StatusCode::OK, parent, &ItemView::new(&shown, snapshot), &tag).await
+        let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
+        self.show(StatusCode::OK, parent, &view, &tag).await
     }
 }
 

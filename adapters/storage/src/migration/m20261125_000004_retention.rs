@@ -1,0 +1,18 @@
+//! Bodies of superseded versions can be removed: when that was is noted beside the change, and the
+//! work has a row for its progress. Older services may go on until the first body is removed.
+
+use crate::sql::dialect::Dialect;
+
+/// The version of the schema from which on a change without members need not be a deletion.
+pub(crate) const RETENTION_SCHEMA: i32 = 4;
+
+pub(crate) fn statements(_: &Dialect) -> Vec<String> {
+    vec![
+        "ALTER TABLE changes ADD COLUMN removed_at BIGINT NULL".to_owned(),
+        "CREATE TABLE compaction (policy TEXT NOT NULL, sequence BIGINT NOT NULL PRIMARY KEY, begins_at BIGINT NOT NULL, \
+         holder TEXT NOT NULL, held_until BIGINT NOT NULL)"
+            .to_owned(),
+        "INSERT INTO compaction VALUES ('', 0, 0, '', 0)".to_owned(),
+        format!("UPDATE schema_version SET version = {RETENTION_SCHEMA}"),
+    ]
+}
