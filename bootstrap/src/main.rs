@@ -3,6 +3,7 @@
 
 mod access;
 mod monitoring;
+mod retention;
 mod serve;
 
 use std::path::Path;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         maintenance: |options| Box::new(store_options(options)),
         open_to_seed: |options| Box::pin(open_to_seed(options)),
         open_to_look: |options, rules, zone| Box::pin(open_to_look(options, rules, zone)),
+        open_to_compact: |options| Box::pin(retention::open_to_compact(options)),
         rules: |path| {
             let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
             Ok(Box::new(rules) as Box<dyn CaseFiles>)

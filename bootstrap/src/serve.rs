@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::access::{AccessFiles, audit_log};
 use crate::monitoring::Monitoring;
+use crate::retention::Retention;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
 /// How often expired keys are looked for.
@@ -33,6 +34,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let hang_ups = rules_adapter::hang_ups();
     // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.rules.as_deref())?;
+    let retention = Retention::open(&options.retention)?;
     let port = take_port(&options)?;
     let address = port.address();
     let base_url = match &options.base_url {
@@ -76,6 +78,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
     let (reloaded, reloads) = mpsc::channel(MOST_RELOADS);
     access.keep(&mut watching, &reloaded);
+    retention.keep(&mut watching, &store, &options.rules.time_zone.zone, &reloaded);
     watching.spawn(rules_adapter::watch(rules, hang_ups, reloaded));
     watching.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
     let stopped = signals.stop(options.drain_delay, leaving);

@@ -58,6 +58,9 @@ pub enum CommandError {
     /// The operator did not wait for the end.
     #[error("stopped by {0}; nothing was stored")]
     Stopped(&'static str),
+    /// The operator did not wait for the end of something that goes on where it was.
+    #[error("stopped by {0}; what was done stays done, and the next run does the rest")]
+    Interrupted(&'static str),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),

@@ -8,13 +8,14 @@
 //! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
 //!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
 //!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
-//!   [`callers`] erases names;
+//!   [`callers`] erases names, [`compact`] removes the bodies of old versions;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
 mod access;
 mod callers;
 mod case_files;
+mod compact;
 mod error;
 mod keys;
 mod load;
@@ -38,19 +39,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::maintenance::{Maintenance, OpenStore};
-use application::{Caller, CaseFiles, Clock, PolicyFiles, Ports};
+use application::{Caller, CaseFiles, Clock, Compaction, PolicyFiles, Ports, Sequence};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+pub use compact::keep_compacting;
 pub use error::CommandError;
 pub use logging::set_filter as set_log_filter;
 use options::{AccessCommand, Command, KeysCommand, LoggingOptions, PoliciesCommand, RulesCommand};
 pub use options::{AccessLogFormat, MonitoringOptions};
 pub use options::{
-    AccessOptions, AuditOptions, DatabaseOptions, MigrateMode, NewKeyOptions, OpenapiOptions,
-    RulesOptions, ServeOptions,
+    AccessOptions, AuditOptions, CompactOptions, DatabaseOptions, MigrateMode, NewKeyOptions,
+    OpenapiOptions, RetentionOptions, RulesOptions, ServeOptions,
 };
 pub use quantities::RequestRate;
 pub use signals::Signals;
@@ -76,6 +78,8 @@ pub struct Wiring {
     /// Opens a store that is only read, with the rules of a path, in a time zone.
     pub open_to_look:
         for<'a> fn(&'a DatabaseOptions, Option<&'a Path>, TimeZone) -> Work<'a, Opened>,
+    /// Opens a store whose old bodies are to be removed, by a policy.
+    pub open_to_compact: fn(&CompactOptions) -> Work<'_, OpenedToCompact>,
     /// Makes a key for a machine, and its line for the identity file.
     pub new_key: fn(&NewKeyOptions) -> Result<[String; 2], CommandError>,
     /// Reads rules in files.
@@ -92,6 +96,16 @@ pub struct Wiring {
 pub struct Opened {
     /// The ports.
     pub ports: Ports,
+    /// The store.
+    pub store: Box<dyn OpenStore>,
+}
+
+/// An open store whose old bodies are to be removed.
+pub struct OpenedToCompact {
+    /// The use case.
+    pub compaction: Compaction,
+    /// The last change.
+    pub last: Sequence,
     /// The store.
     pub store: Box<dyn OpenStore>,
 }
@@ -127,6 +141,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Backup(options) => within_runtime(transfer::backup(&options, wiring)),
         Command::Export(options) => within_runtime(transfer::export(&options, wiring)),
         Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
+        Command::Compact(options) => within_runtime(compact::run(&options, wiring)),
         Command::Load(options) => load::load(&options),
         Command::Callers(command) => within_runtime(callers::run(command, wiring)),
         Command::Keys(KeysCommand::New(options)) => keys::new(&options, wiring),

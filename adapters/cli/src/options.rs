@@ -4,6 +4,7 @@ mod access;
 mod database;
 mod files;
 mod monitoring;
+mod retention;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use access::{
 pub use database::DatabaseOptions;
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use monitoring::{AccessLogFormat, MonitoringOptions};
+pub use retention::{CompactOptions, RetentionOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,6 +64,8 @@ pub enum Command {
     Export(ExportOptions),
     /// Store what was exported in an empty database, and exit
     Import(ImportOptions),
+    /// Remove the bodies of old versions, whose history stays, and exit
+    Compact(CompactOptions),
     /// Send a file of items, such as a spreadsheet, to a running service, and exit
     Load(LoadOptions),
     /// Erase what is kept of a caller beside the history, and exit
@@ -124,6 +128,9 @@ pub struct ServeOptions {
     /// The business rules.
     #[command(flatten)]
     pub rules: RulesOptions,
+    /// What is kept of old versions.
+    #[command(flatten)]
+    pub retention: RetentionOptions,
     /// Who may do what.
     #[command(flatten)]
     pub access: AccessOptions,

@@ -5,6 +5,7 @@
 mod cancelled;
 mod clock;
 mod clock_ahead;
+mod compacted;
 mod database_file;
 mod deleted;
 mod full_disk;

@@ -36,6 +36,7 @@ mod query_parameters;
 mod random_queries;
 mod reference;
 mod restoration;
+mod retention;
 mod rule_files;
 mod rule_trials;
 mod rules;

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Business rules")]
 pub struct TimeZoneOptions {
-    /// The time zone in which rules ask for today, such as Asia/Manila
+    /// The time zone in which days begin, for rules and for retention, such as Asia/Manila
     #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub zone: TimeZone,
 }
