@@ -11,6 +11,7 @@ use holds_adapter::ReloadableHolds;
 use jiff::tz::TimeZone;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::{connect, failed, store_error, store_options};
@@ -43,11 +44,17 @@ impl Retention {
     }
 
     /// Carries it out, with the holds of the moment, while the tasks run.
-    pub fn keep(self, tasks: &mut JoinSet<()>, store: &Store, zone: &TimeZone) {
+    pub fn keep(
+        self,
+        tasks: &mut JoinSet<()>,
+        store: &Store,
+        zone: &TimeZone,
+        reloaded: &mpsc::Sender<()>,
+    ) {
         if let Some(worker) = self.worker(store, zone) {
             tasks.spawn(keep_compacting(worker));
         }
-        tasks.spawn(rules_adapter::watch(self.holds, rules_adapter::hang_ups()));
+        tasks.spawn(rules_adapter::watch(self.holds, rules_adapter::hang_ups(), reloaded.clone()));
     }
 }
 

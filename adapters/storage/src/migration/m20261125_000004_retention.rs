@@ -4,7 +4,7 @@
 use crate::sql::dialect::Dialect;
 
 /// The version of the schema from which on a change without members need not be a deletion.
-pub(crate) const RETENTION_SCHEMA: i32 = 4;
+pub(crate) const RETENTION_SCHEMA: i32 = 5;
 
 pub(crate) fn statements(_: &Dialect) -> Vec<String> {
     vec![

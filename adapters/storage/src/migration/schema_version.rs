@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::sql::dialect::Dialect;
 
 /// The version of the schema that this service knows.
-pub const SCHEMA_VERSION: i32 = 4;
+pub const SCHEMA_VERSION: i32 = 5;
 
 /// The number of a table, which is another one in a database that was restored from a dump.
 const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
