@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use application::metrics::Instrumented;
-use application::{Clock, Identity, NoPolicies, Policies, Ports};
+use application::{Clock, Identity, Policies, Ports};
 use cli_adapter::{AccessOptions, CommandError, ServeOptions};
 use http_adapter::{AuditLog, BaseUrl};
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use rules_adapter::Watches;
 
 use crate::failed;
 
@@ -38,30 +37,11 @@ impl AccessFiles {
         Ok(Self { identity, policies })
     }
 
-    /// The ports with these behind them. The log is told what that means for callers.
+    /// The ports with these behind them.
     pub fn behind(&self, ports: Ports) -> Ports {
-        match (&self.identity, &self.policies) {
-            (Some(_), None) => tracing::info!(
-                "there are no policies: every known caller may do everything, and nobody else anything"
-            ),
-            (None, Some(_)) => tracing::warn!(
-                "callers are not asked who they are, so only policies for `anyone` count"
-            ),
-            (None, None) => tracing::warn!(
-                "callers are not asked who they are: everybody who reaches the service may do everything"
-            ),
-            (Some(_), Some(_)) => {}
-        }
-        let without = match self.identity {
-            Some(_) => NoPolicies::SignedIn,
-            None => NoPolicies::Open,
-        };
+        let identity = self.identity.clone().map(|identity| identity as Arc<dyn Identity>);
         let policies = self.policies.clone().map(|policies| policies as Arc<dyn Policies>);
-        Ports {
-            identity: self.identity.clone().map(|identity| identity as Arc<dyn Identity>),
-            policies: policies.unwrap_or_else(|| Arc::new(without)),
-            ..ports
-        }
+        ports.with_access(identity, policies)
     }
 
     /// Those that have metrics.
@@ -71,16 +51,14 @@ impl AccessFiles {
         identity.into_iter().chain(policies)
     }
 
-    /// Keeps them up to date while the tasks run, and tells when they were read again at SIGHUP.
-    pub fn keep(self, tasks: &mut JoinSet<()>, reloaded: &mpsc::Sender<()>) {
+    /// Keeps them up to date.
+    pub fn keep(self, watches: &mut Watches) {
         if let Some(identity) = self.identity {
-            tasks.spawn(Arc::clone(&identity).keep_keys());
-            let hang_ups = rules_adapter::hang_ups();
-            tasks.spawn(rules_adapter::watch(identity, hang_ups, reloaded.clone()));
+            watches.spawn(Arc::clone(&identity).keep_keys());
+            watches.watch(identity);
         }
         if let Some(policies) = self.policies {
-            let hang_ups = rules_adapter::hang_ups();
-            tasks.spawn(rules_adapter::watch(policies, hang_ups, reloaded.clone()));
+            watches.watch(policies);
         }
     }
 }

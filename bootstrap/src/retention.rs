@@ -9,10 +9,9 @@ use cli_adapter::{
 use domain::RetentionPolicy;
 use holds_adapter::ReloadableHolds;
 use jiff::tz::TimeZone;
+use rules_adapter::Watches;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::{connect, failed, store_error, store_options};
 
@@ -44,17 +43,11 @@ impl Retention {
     }
 
     /// Carries it out, with the holds of the moment, while the tasks run.
-    pub fn keep(
-        self,
-        tasks: &mut JoinSet<()>,
-        store: &Store,
-        zone: &TimeZone,
-        reloaded: &mpsc::Sender<()>,
-    ) {
+    pub fn keep(self, watches: &mut Watches, store: &Store, zone: &TimeZone) {
         if let Some(worker) = self.worker(store, zone) {
-            tasks.spawn(keep_compacting(worker));
+            watches.spawn(keep_compacting(worker));
         }
-        tasks.spawn(rules_adapter::watch(self.holds, rules_adapter::hang_ups(), reloaded.clone()));
+        watches.watch(self.holds);
     }
 }
 

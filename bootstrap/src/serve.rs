@@ -1,42 +1,33 @@
 //! `serve`: starts the server, and stops it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use application::metrics::Instrumented;
-use application::{Caller, Clock, DemonstrationError, Ports, load_demonstration};
+use application::{Clock, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
     BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
 };
-use jiff::SignedDuration;
-use rules_adapter::ReloadableRules;
+use rules_adapter::{ReloadableRules, Watches};
 use storage_adapter::Store;
 use system_adapter::{SystemClock, inform_service_manager, inherited_listener};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 
 use crate::access::{AccessFiles, audit_log};
 use crate::monitoring::Monitoring;
 use crate::retention::Retention;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
 
-/// How often expired keys are looked for.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-
-/// More than there are kinds of files that are read again at a signal.
-const MOST_RELOADS: usize = 16;
-
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
-    let hang_ups = rules_adapter::hang_ups();
+    let (mut watches, reloads) = Watches::new();
     // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.rules.as_deref())?;
     let retention = Retention::open(&options.retention)?;
-    let port = take_port(&options)?;
+    let port = Port::of(inherited_listener().map_err(failed)?, options.listen).map_err(failed)?;
     let address = port.address();
+    options.require_safe(address)?;
     let base_url = match &options.base_url {
         Some(url) => base_url(url)?,
         None => BaseUrl::of_listener(address),
@@ -55,7 +46,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     };
     let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
     if options.demo {
-        load_demo(&ports).await?;
+        load_demonstration(&ports, http_adapter::demonstration_items()).await.map_err(failed)?;
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
@@ -65,28 +56,26 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let (metrics, access_log) = (Arc::clone(&monitoring.http), monitoring.access_log.clone());
     let http_options = HttpOptions { audit_log, metrics, access_log, ..http_options };
     let endpoint = http_adapter::service(&ports, http_options);
-    let mut watching = JoinSet::new();
     if monitoring.is_on() {
         let mut components: Vec<Arc<dyn Instrumented>> =
             vec![Arc::new(store.clone()), Arc::<ReloadableRules>::clone(&rules)];
         components.extend(access.instrumented());
         let readiness = (store.readiness(), leaving.subscribe());
         monitoring.started(engine, components, readiness);
-        watching.spawn(store.clone().keep_sampling(clock));
+        watches.spawn(store.clone().keep_sampling(Arc::clone(&clock)));
     }
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    let forgetting = tokio::spawn(forget_requests(store.clone(), options.idempotency_ttl));
-    let (reloaded, reloads) = mpsc::channel(MOST_RELOADS);
-    access.keep(&mut watching, &reloaded);
-    retention.keep(&mut watching, &store, &options.rules.time_zone.zone, &reloaded);
-    watching.spawn(rules_adapter::watch(rules, hang_ups, reloaded));
-    watching.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
+    watches.spawn(store.clone().keep_forgetting_requests(clock, options.idempotency_ttl));
+    access.keep(&mut watches);
+    retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
+    watches.watch(rules);
+    watches.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
+    let tasks = watches.into_tasks();
     let stopped = signals.stop(options.drain_delay, leaving);
     let drained =
         http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped);
     let drained = drained.await;
-    forgetting.abort();
-    watching.abort_all();
+    drop(tasks);
     if let Drained::CutOff(connections) = drained {
         tracing::warn!(connections, "cut off requests that did not finish in time");
     }
@@ -94,16 +83,6 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     close(Box::new(store)).await;
     tracing::info!("stopped");
     Ok(())
-}
-
-/// Takes the socket that was handed over, or else the port that the options name.
-fn take_port(options: &ServeOptions) -> Result<Port, CommandError> {
-    let port = match inherited_listener().map_err(failed)? {
-        Some(listener) => Port::inherited(listener).map_err(failed)?,
-        None => Port::take(options.listen).map_err(failed)?,
-    };
-    options.require_safe(port.address())?;
-    Ok(port)
 }
 
 /// Migrates the store when the port is taken: an instance started twice by mistake, perhaps of another
@@ -118,36 +97,6 @@ async fn start(options: &ServeOptions, port: Port) -> Result<(TcpListener, Store
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;
     Ok((port.open().map_err(failed)?, store))
-}
-
-/// Forgets requests whose keys have expired, again and again.
-async fn forget_requests(store: Store, lifetime: Duration) {
-    let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-    loop {
-        tokio::time::sleep(pause).await;
-        match store.forget_requests(SystemClock::default().now()).await {
-            Ok(0) => {}
-            Ok(forgotten) => {
-                tracing::debug!(forgotten, "requests whose keys have expired were forgotten");
-            }
-            Err(error) => {
-                tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again");
-            }
-        }
-    }
-}
-
-/// A restart with `--demo` keeps the items of the first start.
-async fn load_demo(ports: &Ports) -> Result<(), CommandError> {
-    let items = http_adapter::demonstration_items();
-    match load_demonstration(&Caller::service("demo"), ports, items).await {
-        Ok(()) => tracing::info!("loaded the demonstration items"),
-        Err(DemonstrationError::NotEmpty) => {
-            tracing::info!("the store is not empty; no demonstration items were loaded");
-        }
-        Err(error) => return Err(failed(format!("cannot load the demonstration items: {error}"))),
-    }
-    Ok(())
 }
 
 fn http_options(
@@ -176,15 +125,8 @@ fn http_options(
         audit_log: None,
         access_log: None,
         metrics: Arc::default(),
-        // A lifetime that was accepted is far from the longest there is.
-        key_lifetime: SignedDuration::try_from(options.idempotency_ttl)
-            .unwrap_or(SignedDuration::MAX),
-        // An origin that was accepted is a URL, which every header can hold.
-        cors_origins: options
-            .cors_origins
-            .iter()
-            .filter_map(|origin| origin.parse().ok())
-            .collect(),
+        key_lifetime: options.idempotency_ttl,
+        cors_origins: options.cors_origins.clone(),
         rule_schema: rules_adapter::schema(),
         deployment: Deployment { version: &VERSION, engine },
     }

@@ -12,7 +12,7 @@ use application::{
 };
 use domain::Operation as Permission;
 use jiff::SignedDuration;
-use poem::http::{HeaderValue, Method};
+use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Response, Route};
 use tokio::sync::{Semaphore, watch};
 
@@ -64,7 +64,7 @@ pub struct HttpOptions {
     /// True if PUT, PATCH and DELETE need a condition.
     pub requires_condition: bool,
     /// How long a request is remembered by its Idempotency-Key.
-    pub key_lifetime: SignedDuration,
+    pub key_lifetime: Duration,
     /// Streams of changes open at a time.
     pub max_streams: u32,
     /// How long a stream of changes lasts.
@@ -88,7 +88,7 @@ pub struct HttpOptions {
     /// What is counted.
     pub metrics: Arc<HttpMetrics>,
     /// Origins whose pages may call the service from a browser; none by default.
-    pub cors_origins: Vec<HeaderValue>,
+    pub cors_origins: Vec<String>,
     /// The JSON Schema of rule files.
     pub rule_schema: String,
     /// The program and its store.
@@ -102,7 +102,9 @@ pub fn service(
     mut options: HttpOptions,
 ) -> impl Endpoint<Output = Response> + 'static {
     let base_url = Arc::new(options.base_url.clone());
-    let cors = Cors::new(std::mem::take(&mut options.cors_origins));
+    // An origin that was accepted is a URL, which every header can hold.
+    let cors = options.cors_origins.drain(..).filter_map(|origin| origin.parse().ok()).collect();
+    let cors = Cors::new(cors);
     let mut routes = Route::new();
     let metrics = Arc::clone(&options.metrics);
     let observers =
@@ -137,7 +139,10 @@ fn paths(
     for budget in context.bodies.budgets().into_iter().chain(budgets) {
         options.metrics.add(budget.state());
     }
-    let limits = ResourceLimits { largest: options.max_body, key_lifetime: options.key_lifetime };
+    // A lifetime that was accepted is far from the longest there is.
+    let key_lifetime =
+        SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
+    let limits = ResourceLimits { largest: options.max_body, key_lifetime };
     let ready = Ready {
         store: Arc::clone(&ports.readiness),
         is_leaving: options.is_leaving,

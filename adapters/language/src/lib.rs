@@ -8,7 +8,7 @@
 //! From file to value: [`files`] reads bytes → [`yaml`] makes trees that know where everything stands →
 //! [`keys`] checks mappings by their tables → every error goes to an [`error::ErrorCollector`], with its
 //! file, line and column. [`schema()`] makes a JSON Schema of the same tables. [`expression`] knows nothing
-//! of files; [`evaluation`] lets expressions run beside requests. [`watch()`] reads files again.
+//! of files; [`evaluation`] lets expressions run beside requests. [`Watches`] read files again.
 //!
 //! Reading files and compiling expressions block: call them aside from a runtime's workers.
 
@@ -26,4 +26,4 @@ pub mod yaml;
 
 pub use schema::schema;
 pub use tracked_files::{Reloads, TrackedFiles};
-pub use watch::{Reload, hang_ups, watch};
+pub use watch::{Reload, Watches};

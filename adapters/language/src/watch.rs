@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::error::FileErrors;
 use crate::files::Fingerprint;
@@ -12,6 +13,9 @@ use crate::files::Fingerprint;
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// More than there are kinds of files that are read again at a signal.
+const MOST_RELOADS: usize = 16;
 
 /// Things that were read from files and are in force, such as rules, and can be read again.
 pub trait Reload: Send + Sync + 'static {
@@ -33,9 +37,40 @@ pub trait Reload: Send + Sync + 'static {
     fn log_change(&self);
 }
 
-/// SIGHUP, from now on. Without it the signal ends the process.
-#[must_use]
-pub fn hang_ups() -> Option<Signal> {
+/// The tasks that keep files up to date, and others that end with them.
+pub struct Watches {
+    tasks: JoinSet<()>,
+    reloaded: mpsc::Sender<()>,
+}
+
+impl Watches {
+    /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver gets a
+    /// message after each reading at the signal.
+    #[must_use]
+    pub fn new() -> (Self, mpsc::Receiver<()>) {
+        drop(hang_ups());
+        let (reloaded, reloads) = mpsc::channel(MOST_RELOADS);
+        (Self { tasks: JoinSet::new(), reloaded }, reloads)
+    }
+
+    /// Keeps what was read from files up to date.
+    pub fn watch<T: Reload>(&mut self, files: Arc<T>) {
+        self.tasks.spawn(watch(files, hang_ups(), self.reloaded.clone()));
+    }
+
+    /// Runs another task beside.
+    pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// Returns the tasks, to which nothing is added any more; they end when it is dropped.
+    #[must_use]
+    pub fn into_tasks(self) -> JoinSet<()> {
+        self.tasks
+    }
+}
+
+fn hang_ups() -> Option<Signal> {
     signal(SignalKind::hangup())
         .map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to"))
         .ok()
@@ -43,11 +78,7 @@ pub fn hang_ups() -> Option<Signal> {
 
 /// Keeps what was read from files up to date, for ever. After each SIGHUP it tells `reloaded` that
 /// they were read again.
-pub async fn watch<T: Reload>(
-    files: Arc<T>,
-    mut hang_ups: Option<Signal>,
-    reloaded: mpsc::Sender<()>,
-) {
+async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>, reloaded: mpsc::Sender<()>) {
     let mut seen = None;
     loop {
         let hang_up = async {

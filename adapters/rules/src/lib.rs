@@ -66,7 +66,7 @@ mod warnings;
 mod yaml;
 
 pub use file_rule::FileRule;
-pub use language::{hang_ups, watch};
+pub use language::Watches;
 pub use metrics::METRICS;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;

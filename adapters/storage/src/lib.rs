@@ -54,6 +54,7 @@ mod sql;
 mod sqlite;
 mod store;
 mod transfer;
+mod upkeep;
 mod write;
 
 pub use error::StoreError;

@@ -1,12 +1,10 @@
 //! Opening, preparing and closing a store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use application::metrics::{Collector, Instrumented};
 use application::{
-    CallerDirectory, ChangeLog, Clock, History, ItemRepository, Readiness, RepositoryError,
-    VersionBodies,
+    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, VersionBodies,
 };
 use jiff::Timestamp;
 use sea_orm_migration::MigratorTrait;
@@ -14,8 +12,7 @@ use sea_orm_migration::MigratorTrait;
 use crate::cache::cached_reads::CachedReads;
 use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
-use crate::error::{StoreError, logged};
-use crate::metrics::IndexLag;
+use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::migration::{Migrator, proposals_view};
 use crate::options::StoreOptions;
@@ -27,20 +24,14 @@ use crate::read::reads::Reads;
 use crate::repository::SqlItemRepository;
 use crate::retention::SqlVersionBodies;
 use crate::search_index::indexer::Indexer;
-use crate::search_index::progress::LAG;
-use crate::sql::row_mapping;
 use crate::sqlite::Sqlite;
 use crate::sqlite::readers::SqliteReaders;
 use crate::write::writes::Writes;
 
-/// How often the state of the full-text index is looked at, and how often sizes are.
-const INDEX_PERIOD: Duration = Duration::from_secs(5);
-const SIZES_PERIODS: u32 = 12;
-
 /// An open store. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    engine: Arc<dyn Engine>,
+    pub(crate) engine: Arc<dyn Engine>,
     items: Arc<SqlItemRepository>,
     past: Arc<PastReads>,
     callers: Arc<SqlCallerDirectory>,
@@ -179,40 +170,6 @@ impl Store {
         self.items.writes.warn_of_times_ahead(now).await;
     }
 
-    /// Looks at what metrics tell of the store beside what is counted, again and again.
-    pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
-        let mut until_sizes = 0;
-        loop {
-            // What failed was logged where it arose.
-            if let Ok(lag) = self.index_lag(clock.now()).await {
-                self.engine.metrics().set_index_lag(lag);
-            }
-            if until_sizes == 0 {
-                until_sizes = SIZES_PERIODS;
-                if let Ok(sample) = self.engine.sample().await {
-                    self.engine.metrics().set_sample(sample);
-                }
-            }
-            until_sizes -= 1;
-            tokio::time::sleep(INDEX_PERIOD).await;
-        }
-    }
-
-    async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
-        let lag = self.engine.dialect().statement(LAG, []);
-        let rows = self.engine.read(lag).await.map_err(|error| logged(&error, "index_lag"))?;
-        let Some(row) = rows.first() else { return Ok(IndexLag::default()) };
-        let read = || Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?));
-        let (changes, oldest): (i64, Option<i64>) =
-            read().map_err(|error| logged(&error, "index_lag"))?;
-        let age = match oldest {
-            Some(oldest) => self.engine.now(here).await?.as_microsecond().saturating_sub(oldest),
-            None => 0,
-        };
-        let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
-        Ok(IndexLag { changes: u64::try_from(changes).unwrap_or(0), age })
-    }
-
     /// The check that the store answers.
     #[must_use]
     pub fn readiness(&self) -> Arc<dyn Readiness> {
@@ -233,10 +190,6 @@ impl Store {
     pub async fn close(self) {
         self.indexer.close().await;
         self.engine.close().await;
-    }
-
-    pub(crate) fn engine(&self) -> &dyn Engine {
-        self.engine.as_ref()
     }
 
     pub(crate) async fn bring_up_to_date(&self) -> Result<(), StoreError> {

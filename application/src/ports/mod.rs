@@ -66,3 +66,29 @@ pub struct Ports {
     /// The policies, which decide what callers may do.
     pub policies: Arc<dyn Policies>,
 }
+
+impl Ports {
+    /// The ports with an identity and policies behind them, as far as there are any. The log is told
+    /// what that means for callers.
+    #[must_use]
+    pub fn with_access(
+        self,
+        identity: Option<Arc<dyn Identity>>,
+        policies: Option<Arc<dyn Policies>>,
+    ) -> Self {
+        match (&identity, &policies) {
+            (Some(_), None) => tracing::info!(
+                "there are no policies: every known caller may do everything, and nobody else anything"
+            ),
+            (None, Some(_)) => tracing::warn!(
+                "callers are not asked who they are, so only policies for `anyone` count"
+            ),
+            (None, None) => tracing::warn!(
+                "callers are not asked who they are: everybody who reaches the service may do everything"
+            ),
+            (Some(_), Some(_)) => {}
+        }
+        let without = if identity.is_some() { NoPolicies::SignedIn } else { NoPolicies::Open };
+        Self { identity, policies: policies.unwrap_or_else(|| Arc::new(without)), ..self }
+    }
+}

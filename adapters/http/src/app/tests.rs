@@ -10,7 +10,6 @@ use application::ports::{
     MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use domain::{Collection, ItemId};
-use jiff::SignedDuration;
 use uuid::Uuid;
 
 use super::{HttpOptions, paths};
@@ -56,7 +55,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         max_streams: 1,
         stream_max_age: Duration::from_secs(9),
         is_leaving: tokio::sync::watch::channel(false).1,
-        key_lifetime: SignedDuration::from_hours(24),
+        key_lifetime: Duration::from_hours(24),
         cors_origins: Vec::new(),
         rule_schema: String::new(),
         deployment: Deployment { version: "1", engine: "none" },

@@ -48,11 +48,27 @@ impl Port {
         taken.map_err(|cause| listen_error(address, &cause))
     }
 
+    /// Takes a socket that was handed over, or else the port of an address.
+    ///
+    /// # Errors
+    /// The port cannot be had, or the system does not say where the socket listens.
+    pub fn of(
+        handed_over: Option<net::TcpListener>,
+        address: SocketAddr,
+    ) -> Result<Self, ListenError> {
+        match handed_over {
+            Some(listener) => {
+                Self::inherited(listener).map_err(|cause| listen_error(address, &cause))
+            }
+            None => Self::take(address),
+        }
+    }
+
     /// Takes a socket that listens already. Connections to it wait until the port is open.
     ///
     /// # Errors
     /// The system does not say where it listens.
-    pub fn inherited(listener: net::TcpListener) -> Result<Self, io::Error> {
+    fn inherited(listener: net::TcpListener) -> Result<Self, io::Error> {
         listener.set_nonblocking(true)?;
         Ok(Self { address: listener.local_addr()?, socket: Socket::Listening(listener) })
     }

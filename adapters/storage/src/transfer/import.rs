@@ -72,8 +72,8 @@ impl Import {
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
         store.bring_up_to_date().await?;
-        let dialect = store.engine().dialect();
-        let transaction = store.engine().begin_migration().await;
+        let dialect = store.engine.dialect();
+        let transaction = store.engine.begin_migration().await;
         let transaction = transaction.map_err(TransferError::at(STEP))?;
         let preparation = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
         let prepared = transaction.execute_unprepared(preparation.storing).await;

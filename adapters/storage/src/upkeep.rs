@@ -1,0 +1,75 @@
+//! Tasks beside the requests: what has expired is forgotten, and sizes are looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::{Clock, RepositoryError};
+use jiff::Timestamp;
+use tokio::time::sleep;
+
+use crate::error::logged;
+use crate::metrics::IndexLag;
+use crate::search_index::progress::LAG;
+use crate::sql::row_mapping;
+use crate::store::Store;
+
+/// How often expired keys are looked for.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How often the state of the full-text index is looked at, and how often sizes are.
+const INDEX_PERIOD: Duration = Duration::from_secs(5);
+const SIZES_PERIODS: u32 = 12;
+
+impl Store {
+    /// Forgets requests whose keys have expired, again and again. Keys live as long as `lifetime`.
+    pub async fn keep_forgetting_requests(self, clock: Arc<dyn Clock>, lifetime: Duration) {
+        let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        loop {
+            sleep(pause).await;
+            match self.forget_requests(clock.now()).await {
+                Ok(0) => {}
+                Ok(forgotten) => {
+                    tracing::debug!(forgotten, "requests whose keys have expired were forgotten");
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again");
+                }
+            }
+        }
+    }
+
+    /// Looks at what metrics tell of the store beside what is counted, again and again.
+    pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
+        let mut until_sizes = 0;
+        loop {
+            // What failed was logged where it arose.
+            if let Ok(lag) = self.index_lag(clock.now()).await {
+                self.engine.metrics().set_index_lag(lag);
+            }
+            if until_sizes == 0 {
+                until_sizes = SIZES_PERIODS;
+                if let Ok(sample) = self.engine.sample().await {
+                    self.engine.metrics().set_sample(sample);
+                }
+            }
+            until_sizes -= 1;
+            tokio::time::sleep(INDEX_PERIOD).await;
+        }
+    }
+
+    async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
+        let lag = self.engine.dialect().statement(LAG, []);
+        let rows = self.engine.read(lag).await.map_err(|error| logged(&error, "index_lag"))?;
+        let Some(row) = rows.first() else { return Ok(IndexLag::default()) };
+        let read = || Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?));
+        let (changes, oldest): (i64, Option<i64>) =
+            read().map_err(|error| logged(&error, "index_lag"))?;
+        let age = match oldest {
+            Some(oldest) => self.engine.now(here).await?.as_microsecond().saturating_sub(oldest),
+            None => 0,
+        };
+        let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
+        Ok(IndexLag { changes: u64::try_from(changes).unwrap_or(0), age })
+    }
+}
