@@ -1,7 +1,7 @@
 """Makes every package of a release of the binary in target/release, and has each judged by its tools. `tests/run packages` installs these,
 builds the binary, and calls this.
 
-    tests/packages/main.py [CHECK...]        all checks, or some: binary sbom debian image compose chart workflows page release
+    tests/packages/main.py [CHECK...]        all checks, or some, by their names below
 
 Each check prints what its tools said. It ends at the first that fails. Packages are left in target/packages/release.
 """
@@ -27,8 +27,8 @@ CHECKS = {
     "sbom": sbom.check,
     "debian": debian.check,
     "image": image.check,
-    "page": page.check,
     "release": release.check,
+    "page": page.check,
 }
 
 

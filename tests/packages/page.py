@@ -11,14 +11,12 @@ from pathlib import Path
 import yaml
 from helm_python import Chart
 
-import release
 from tools import ROOT, WORK, Wrong, fresh, require, run, sole, told
 
 MOST_LINES = 10
 
 
 def check():
-    release.check()
     text = (ROOT / "docs/install.md").read_text()
     ways = dict(re.findall(r"^```sh way=(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     for name, commands in ways.items():
