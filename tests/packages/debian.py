@@ -31,6 +31,11 @@ def check():
     told(f"cargo-deb: {package.name}, {package.stat().st_size / 1e6:.1f} MB")
     # lintian's own files may be readable by root alone.
     run("lintian", "--allow-root", "--fail-on", "error,warning", package)
+    scripts = fresh("scripts")
+    run("dpkg-deb", "--control", package, scripts, quiet=True)
+    restarts = re.findall(r"deb-systemd-invoke (\S*start.*?) \|\|", (scripts / "postinst").read_text())
+    require(restarts == ["try-restart proposal-service.service"], f"an upgrade does {restarts}")
+    told("an upgrade restarts the service, and leaves its socket open")
     unpacked = fresh("unpacked")
     run("dpkg-deb", "--extract", package, unpacked, quiet=True)
     pages(unpacked)
