@@ -13,7 +13,7 @@ from helm_python import Chart
 from helm_python import chart as helm
 from helm_python.errors import HelmError
 
-from tools import PACKAGING, ROOT, WORK, Wrong, require, run, told, version
+from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, require, run, told, version
 
 CHART = WORK / "chart/proposal-service"
 KUBERNETES = ["1.27", "1.34", "1.37"]
@@ -41,7 +41,7 @@ REFUSED = [
 
 
 def check():
-    run(PACKAGING / "release/assemble", quiet=True) if not CHART.exists() else None
+    run(PACKAGING / "release/assemble", quiet=True)
     alerts_are_those_of_prometheus()
     for values in BASES:
         report = helm.lint(CHART, values, strict=True)
@@ -116,7 +116,6 @@ COMPANIONS = {
     ("serviceMonitor",): [(("serviceMonitor", "enabled"), True)],
     ("prometheusRule",): [(("prometheusRule", "enabled"), True)],
     ("allowAnonymous",): [(("policies", "existingConfigMap"), "policies")],
-    ("image", "tag"): [],
 }
 
 
@@ -269,10 +268,6 @@ def roles(chart):
 
 def variables_are_options(variables):
     """A variable that no option reads would be without effect. The binary is asked."""
-    from tools import BINARY
-
-    if not BINARY.exists():
-        return
     options = run(BINARY, "serve", "--help", quiet=True)
     for variable in variables:
         require(f"{variable['name']}=" in options or f"{variable['name']}]" in options, f"no option reads {variable['name']}")
