@@ -32,12 +32,12 @@ fn kill_and_finish(database: &TestDatabase) {
     let item = service.create("/v1/files", r#"{"note":"first"}"#);
     drop(service);
     let columns = "collection, item_id, version, kind, time, members";
-    database.query(&format!(
+    let _ = database.query(&format!(
         "INSERT INTO changes ({columns}) WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {VERSIONS}) \
          SELECT c.collection, c.item_id, n.i, 'replaced', c.time + n.i, c.members FROM changes c, n"
     ));
-    database.query("UPDATE changes SET time = time - 8640000000000");
-    database.query(&format!(
+    let _ = database.query("UPDATE changes SET time = time - 8640000000000");
+    let _ = database.query(&format!(
         "UPDATE items SET version = {VERSIONS}, sequence = (SELECT MAX(sequence) FROM changes)"
     ));
     let mut removed = 0;

@@ -26,8 +26,8 @@ fn on_each_database(test: impl Fn(&TestDatabase)) {
 /// Moves everything that was written into the past.
 fn age(database: &TestDatabase, days: i64) {
     let ago = days * DAY;
-    database.query(&format!("UPDATE changes SET time = time - {ago}"));
-    database.query(&format!(
+    let _ = database.query(&format!("UPDATE changes SET time = time - {ago}"));
+    let _ = database.query(&format!(
         "UPDATE items SET created_at = created_at - {ago}, updated_at = updated_at - {ago}"
     ));
 }
@@ -44,6 +44,8 @@ fn with_history(database: &TestDatabase, days: i64) -> Item {
     for number in [2, 3] {
         service.put(&item.path).json(format!("{{\"n\":{number}}}")).send().expect(200);
     }
+    // A search waits until everything is indexed.
+    let _ = service.list("/v1/files", "q=x");
     drop(service);
     age(database, days);
     item
@@ -186,7 +188,8 @@ fn ends_of_days_and_months_are_kept_for_longer() {
             (6, "2024-03-05T01:00:00Z"),
         ] {
             let time = time.parse::<jiff::Timestamp>().expect("a time").as_microsecond();
-            database.query(&format!("UPDATE changes SET time = {time} WHERE version = {version}"));
+            let _ = database
+                .query(&format!("UPDATE changes SET time = {time} WHERE version = {version}"));
         }
         // In Manila, February begins at 16:00 in UTC.
         let thin = ["--history-thin", "daily:90d,monthly:100y", "--time-zone", "Asia/Manila"];
