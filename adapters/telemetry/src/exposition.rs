@@ -110,8 +110,13 @@ impl collector::Collector for Families {
                 Kind::Histogram(_) => MetricType::Histogram,
             };
             let mut family = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
-            for (labels, value) in series {
-                value.encode(metric.kind, family.encode_family(labels)?)?;
+            match &series[..] {
+                [(labels, value)] if labels.is_empty() => value.encode(metric.kind, family)?,
+                series => {
+                    for (labels, value) in series {
+                        value.encode(metric.kind, family.encode_family(labels)?)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -151,8 +156,9 @@ fn plain(open_metrics: &str) -> String {
         {
             text += &format!("# TYPE {name}{counter} {kind}");
         } else {
-            // No label has this in its value: those that come from outside are names of paths and rules.
-            text += line.split_once(" # {").map_or(line, |(series, _exemplar)| series);
+            // Only these have exemplars.
+            let bucket = line.split_once(" # {").filter(|(series, _)| series.contains("_bucket{"));
+            text += bucket.map_or(line, |(series, _exemplar)| series);
         }
         text.push('\n');
     }
@@ -166,7 +172,7 @@ mod tests {
     use super::{Attach, Families};
 
     static SENT: Metric = Metric::counter("sent_bytes", "Bytes that were sent");
-    static OPEN: Metric = Metric::gauge("open", "What is \"open\"");
+    static OPEN: Metric = Metric::gauge("open", "What is open");
     static TOOK: Metric = Metric::histogram("took_seconds", "How long it took", &[0.5, 2.0]);
 
     fn written(format: Format) -> String {
