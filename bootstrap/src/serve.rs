@@ -57,11 +57,10 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let http_options = HttpOptions { audit_log, metrics, access_log, ..http_options };
     let endpoint = http_adapter::service(&ports, http_options);
     if monitoring.is_on() {
-        let mut components: Vec<Arc<dyn Instrumented>> =
-            vec![Arc::new(store.clone()), Arc::<ReloadableRules>::clone(&rules)];
-        components.extend(access.instrumented());
+        let own: [Arc<dyn Instrumented>; 2] =
+            [Arc::new(store.clone()), Arc::<ReloadableRules>::clone(&rules)];
         let readiness = (store.readiness(), leaving.subscribe());
-        monitoring.started(engine, components, readiness);
+        monitoring.started(engine, own.into_iter().chain(access.instrumented()), readiness);
         watches.spawn(store.clone().keep_sampling(Arc::clone(&clock)));
     }
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");

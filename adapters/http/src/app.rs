@@ -135,10 +135,7 @@ fn paths(
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    let budgets = [&context.responses, &context.comparisons];
-    for budget in context.bodies.budgets().into_iter().chain(budgets) {
-        options.metrics.add(budget.state());
-    }
+    watch_memory(&options.metrics, &context);
     // A lifetime that was accepted is far from the longest there is.
     let key_lifetime =
         SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
@@ -181,6 +178,14 @@ fn paths(
         OwnPaths { context: &context, catalog, explorer, trials, access, identity, services };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
+}
+
+/// Adds the metrics of all budgets of memory.
+fn watch_memory(metrics: &HttpMetrics, context: &HttpContext) {
+    let budgets = [&context.responses, &context.comparisons];
+    for budget in context.bodies.budgets().into_iter().chain(budgets) {
+        metrics.add(budget.state());
+    }
 }
 
 fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
