@@ -67,16 +67,14 @@ async fn run(arguments: &Arguments) -> Result<()> {
     }
     let folder = temporary_folder(arguments.folder.as_deref())?;
     let run = async {
-        match arguments.instances {
-            Some(instances) => instances::measure(arguments, instances, folder.path()).await,
-            None if let Some(minutes) = arguments.soak => {
-                capacity::soak::run(arguments, minutes, folder.path()).await
-            }
-            None if !arguments.capacity.is_empty() => {
+        match (arguments.instances, arguments.soak) {
+            (Some(instances), _) => instances::measure(arguments, instances, folder.path()).await,
+            (_, Some(minutes)) => capacity::soak::run(arguments, minutes, folder.path()).await,
+            _ if !arguments.capacity.is_empty() => {
                 capacity::measure(arguments, folder.path()).await
             }
-            None if arguments.growth.is_empty() => measure(arguments, folder.path()).await,
-            None => growth::measure(arguments, folder.path()).await,
+            _ if arguments.growth.is_empty() => measure(arguments, folder.path()).await,
+            _ => growth::measure(arguments, folder.path()).await,
         }
     };
     tokio::select! {

@@ -1,6 +1,7 @@
 //! The history that the stores of a measurement are filled with: the export of a made-up store, of
 //! which an import makes a store of the same content whatever the machine.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -44,7 +45,10 @@ impl History {
         digest.update(line.as_bytes());
         file.write_all(line.as_bytes())?;
         let digest = digest.finish();
-        let sha256 = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let mut sha256 = String::new();
+        for byte in digest.as_ref() {
+            let _ = write!(sha256, "{byte:02x}");
+        }
         writeln!(file, "{{\"changes\":{},\"sha256\":\"{sha256}\"}}", self.items)?;
         file.flush()
     }
@@ -105,14 +109,15 @@ impl History {
         let group = if is_rare { "statuses" } else { "proposals" };
         let members =
             if is_rare { format!("{{\"text\":\"{RARE_WORD}\"}}") } else { self.proposal(number) };
-        line.push_str(&format!(
+        let _ = write!(
+            line,
             "{{\"sequence\":{},\"group\":\"{group}\",\"item_id\":\"{}\",\"version\":1,\"kind\":\"created\",\
              \"time\":\"{second}.{:03}000Z\",\"caller\":null,\"acting\":null,\"client\":null,\"request_id\":null,\
              \"parent\":null,\"continues\":null,\"members\":{members}}}\n",
             number + 1,
             Self::id(number),
             number % 1_000
-        ));
+        );
     }
 
     /// Members of about 300 bytes.

@@ -86,7 +86,7 @@ async fn soak(
     rate: f64,
     minutes: u32,
 ) -> Result<()> {
-    let time = Duration::from_secs(60) * minutes / SAMPLES;
+    let time = Duration::from_mins(1) * minutes / SAMPLES;
     let (begun, bytes) = (Instant::now(), stage.bytes()?);
     let (mut samples, mut writes, mut refused) = (Vec::new(), 0, 0);
     for _ in 0..SAMPLES {

@@ -82,10 +82,11 @@ impl Stage {
                 let size = "SELECT CAST(pg_database_size(current_database()) AS TEXT)";
                 Ok(database.value(size)?.parse()?)
             }
+            // As the file will be when the write-ahead log is copied into it.
             None => {
-                let log =
-                    fs::metadata(self.file.with_extension("db-wal")).map_or(0, |file| file.len());
-                Ok(fs::metadata(&self.file)?.len() + log)
+                let file = self.look()?;
+                let value = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+                Ok((value("page_count")? * value("page_size")?).unsigned_abs())
             }
         }
     }

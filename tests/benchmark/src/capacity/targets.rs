@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::history::{COMMON_WORD, History, RARE_WORD, get};
+use super::history::{COMMON_WORD, History, RARE, RARE_WORD, get};
 use crate::connection::Connection;
 
 const PROPOSALS: &str = "/v1/proposals";
@@ -60,7 +60,7 @@ impl Read {
             Self::Unindexed => "filter without an index, 1 item",
             Self::RareWord => "search of a word in 50 items",
             Self::CommonWord => "search of a word in a tenth of the items",
-            Self::Feed => "changes, 100 from anywhere",
+            Self::Feed => "changes of all groups, 51 to 150",
             Self::RareFeed => "changes of a rare group, 50 in all",
             Self::ItemAsOf => "item as of a time",
             Self::PageAsOf => "first page as of a time",
@@ -70,9 +70,10 @@ impl Read {
     /// The targets of its requests to a store of so many items.
     fn targets(self, items: u64) -> Vec<String> {
         let number = |turn: u64| items / DIFFERENT * turn + items / DIFFERENT / 2;
-        let each =
-            |target: &dyn Fn(u64) -> String| (0..DIFFERENT).map(|turn| target(turn)).collect();
-        let pages = items / PAGE_SIZE;
+        let each = |target: &dyn Fn(u64) -> String| -> Vec<String> {
+            (0..DIFFERENT).map(target).collect()
+        };
+        let pages = (items - RARE) / PAGE_SIZE;
         match self {
             Self::Item => each(&|turn| format!("{PROPOSALS}/{}", History::id(number(turn)))),
             Self::FirstPage => each(&|turn| format!("{PROPOSALS}?page_size={}", 18 + turn % 15)),
@@ -92,9 +93,9 @@ impl Read {
             Self::CommonWord => {
                 each(&|turn| format!("{PROPOSALS}?q={COMMON_WORD}&page_size={}", 1 + turn))
             }
-            Self::Feed => vec!["/v1/changes?limit=100".to_owned()],
+            Self::Feed => each(&|turn| format!("/v1/changes?page_size={}", 51 + turn % 100)),
             Self::RareFeed => {
-                each(&|turn| format!("/v1/changes?group=statuses&limit={}", 51 + turn % 100))
+                each(&|turn| format!("/v1/changes?group=statuses&page_size={}", 51 + turn % 100))
             }
             Self::ItemAsOf => each(&|turn| {
                 format!("{PROPOSALS}/{}?as_of=2026-06-01T00:00:00Z", History::id(number(turn)))
