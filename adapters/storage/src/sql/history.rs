@@ -137,26 +137,22 @@ pub(crate) fn page_statement(
     let time = text.bind(time.as_microsecond());
     let collection = literal(scope.collection.name());
     let parent = parent(scope).map(|parent| text.bind(parent));
-    let held_by = |row: &str| {
-        parent.as_ref().map(|parent| format!(" AND {row}.parent = {parent}")).unwrap_or_default()
-    };
-    let held = |beyond: &dyn Fn(&str) -> String| {
-        format!(
-            "SELECT e.id, e.version FROM (SELECT k.id, (SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
-             WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1) AS version FROM (\
-             SELECT i.id FROM items i WHERE i.collection = {collection}{of_item} AND i.created_at <= {time}{beyond_item} UNION ALL \
-             SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND d.collection = {collection}{of_removal}{beyond_removal} \
-             AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)) k) e \
-             WHERE e.version IS NOT NULL",
-            of_item = held_by("i"),
-            of_removal = held_by("d"),
-            beyond_item = beyond("i.id"),
-            beyond_removal = beyond("d.item_id"),
-        )
+    let held = |beyond: &dyn Fn(&str) -> String, end: &str| {
+        let held_by = |row: &str| {
+            parent
+                .as_ref()
+                .map(|parent| format!(" AND {row}.parent = {parent}"))
+                .unwrap_or_default()
+        };
+        let items = format!("i.collection = {collection}{}{}", held_by("i"), beyond("i.id"));
+        let removals =
+            format!("d.collection = {collection}{}{}", held_by("d"), beyond("d.item_id"));
+        held_at(&time, &items, &removals, end)
     };
     let counted = if query.is_counted {
-        let all = held(&|_| String::new());
-        format!("(SELECT COUNT(*) FROM ({all} LIMIT {}) m)", COUNTED_MATCHES + 1)
+        let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
+        let all = held(&|_| String::new(), &most);
+        format!("(SELECT COUNT(*) FROM (SELECT * FROM ({all}) a{most}) m)")
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
     };
@@ -165,12 +161,15 @@ pub(crate) fn page_statement(
         PageStart::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
         PageStart::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
     };
-    let walk =
-        held(&|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default());
-    let limit = text.bind(i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX));
-    let offset = text.bind(offset);
+    let limit = i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX);
+    let most = text.bind(limit.saturating_add(offset));
+    let walk = held(
+        &|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default(),
+        &format!(" ORDER BY e.id {order} LIMIT {most}"),
+    );
+    let (limit, offset) = (text.bind(limit), text.bind(offset));
     text.finish(&format!(
-        "WITH walked AS MATERIALIZED ({walk} ORDER BY e.id {order} LIMIT {limit} OFFSET {offset}), \
+        "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
          SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
          {version} {joins}) s ON TRUE ORDER BY s.item_id {order}",
@@ -182,6 +181,28 @@ pub(crate) fn page_statement(
         ]]),
         joins = dialect.joins(&JOINS),
     ))
+}
+
+/// The versions that items were in at a time: those of items that exist, and of items whose last
+/// change is their removal, on a condition each. Either kind is walked along an index of its own and
+/// has an end of its own, because `PostgreSQL` would sort all of both.
+fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
+    let version = format!(
+        "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
+         WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
+    );
+    let items = format!("SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}");
+    let removals = format!(
+        "SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND {removals} \
+         AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)"
+    );
+    let held = [items, removals].map(|candidates| {
+        format!(
+            "SELECT * FROM (SELECT e.id, e.version FROM (SELECT k.id, {version} AS version FROM ({candidates}) k) e \
+             WHERE e.version IS NOT NULL{end}) h"
+        )
+    });
+    held.join(" UNION ALL ")
 }
 
 /// The page that was found.
