@@ -37,15 +37,16 @@ pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
     Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor,
-    ChangeLog, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,
-    Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
-    ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LoggedChange, MemberCounts,
-    NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion, Policies, PolicyFiles, Ports,
-    PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency, Readiness,
-    Replacement, RepositoryError, Revision, RuleBook, RuleTrial, RuleTrials, Rules, Scope,
-    Sequence, ShownItem, SupersededPage, SupersededVersion, Totals, TracedExpression, TrialError,
-    TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount,
-    ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase, WrittenRule,
+    ChangeLog, ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease,
+    CompactionProgress, Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind,
+    ItemContent, ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition,
+    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion, Policies,
+    PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency,
+    Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial, RuleTrials, Rules, Scope,
+    Sequence, ShownItem, StandbyStore, Standbys, SupersededPage, SupersededVersion, Totals,
+    TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict,
+    Unrecognized, ValueCount, ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase,
+    WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

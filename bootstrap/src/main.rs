@@ -113,6 +113,7 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
         trials: Arc::new(Trials),
         identity: None,
         policies: Arc::new(NoPolicies::Open),
+        standbys: store.standbys(),
     }
 }
 

@@ -9,7 +9,7 @@ use http_adapter::{
     BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
 };
 use rules_adapter::{ReloadableRules, Watches};
-use storage_adapter::Store;
+use storage_adapter::{ReplicaOptions, Store};
 use system_adapter::{SystemClock, inform_service_manager, inherited_listener};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::access::{AccessFiles, audit_log};
 use crate::monitoring::Monitoring;
 use crate::retention::Retention;
-use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error};
+use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error, store_options};
 
 /// Serves requests until a signal.
 pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
@@ -95,7 +95,17 @@ async fn start(options: &ServeOptions, port: Port) -> Result<(TcpListener, Store
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;
+    let store = with_replicas(store, options)?;
     Ok((port.open().map_err(failed)?, store))
+}
+
+fn with_replicas(store: Store, options: &ServeOptions) -> Result<Store, CommandError> {
+    let urls = options.replicas.urls.join("\n");
+    if urls.trim().is_empty() {
+        return Ok(store);
+    }
+    let replicas = ReplicaOptions { urls, max_lag: options.replicas.max_lag };
+    store.with_replicas(&store_options(&options.database), &replicas).map_err(store_error)
 }
 
 fn http_options(

@@ -4,6 +4,7 @@ mod access;
 mod database;
 mod files;
 mod monitoring;
+mod replicas;
 mod retention;
 
 use std::net::SocketAddr;
@@ -25,6 +26,7 @@ pub use access::{
 pub use database::DatabaseOptions;
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use monitoring::{AccessLogFormat, MonitoringOptions};
+pub use replicas::ReplicaOptions;
 pub use retention::{CompactOptions, RetentionOptions};
 
 const EXAMPLES: &str = "\
@@ -119,6 +121,9 @@ pub struct ServeOptions {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
+    /// The standbys.
+    #[command(flatten)]
+    pub replicas: ReplicaOptions,
     /// Bring the database's schema up to date first, or refuse to start if it is not
     #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
     pub migrate: MigrateMode,

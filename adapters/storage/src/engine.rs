@@ -80,6 +80,12 @@ pub(crate) trait Engine: Send + Sync {
         0
     }
 
+    /// Returns the timeline and a position in its write-ahead log, up to which it has every write that
+    /// was acknowledged before this was asked. Not every engine has such a log.
+    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+        Err(RepositoryError::Unavailable)
+    }
+
     /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 

@@ -11,6 +11,9 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
+/// The error of what a standby cannot do.
+const NOT_ON_A_STANDBY: &str = "a standby cannot do this";
+
 /// The last commit that reads and exports a store of the first edition.
 const LAST_OF_FIRST_EDITION: &str = "6effb39";
 
@@ -60,6 +63,16 @@ pub enum StoreError {
         "cannot open the database {0}: {1}; check that it runs, that it accepts this user, and that --database-url is right"
     )]
     Connect(String, String),
+    /// The URL of a standby cannot be read.
+    #[error(
+        "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL): {0}; give postgres://USER:PASSWORD@HOST:PORT/DATABASE of a standby"
+    )]
+    ReplicaUrl(String),
+    /// Standbys are named beside a store that has none.
+    #[error(
+        "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL) names a standby, and only PostgreSQL has standbys; leave it out, or name a PostgreSQL server with --database-url"
+    )]
+    NoReplicas,
     /// The connections to the database lose their settings.
     #[error(
         "the connections to the database {0} do not keep their settings, as behind a pooler in transaction mode; connect to the server itself, pool sessions, or give the user the settings: {1}"
@@ -144,6 +157,10 @@ fn one_line(error: &DbErr) -> String {
 /// Returns the error for the callers of the port. The cause is for the log alone, so it is written
 /// here.
 pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
+    if matches!(error, DbErr::Custom(reason) if reason == NOT_ON_A_STANDBY) {
+        tracing::debug!(step, "a read needs the primary");
+        return RepositoryError::Unavailable;
+    }
     log(error, step, meaning(error))
 }
 
@@ -169,6 +186,11 @@ fn meaning(error: &DbErr) -> RepositoryError {
         (DbErr::ConnectionAcquire(_) | DbErr::Conn(_), _) => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
     }
+}
+
+/// Returns the error of what a standby cannot do. It is no failure: the primary can.
+pub(crate) fn not_on_a_standby() -> DbErr {
+    DbErr::Custom(NOT_ON_A_STANDBY.to_owned())
 }
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.

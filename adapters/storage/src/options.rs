@@ -15,3 +15,13 @@ pub struct StoreOptions {
     /// before the store counts as unavailable.
     pub acquire_timeout: Duration,
 }
+
+/// The standbys that are read.
+#[derive(Clone)]
+pub struct ReplicaOptions {
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE` of each standby, separated by spaces or line ends.
+    /// Each leads to one server.
+    pub urls: String,
+    /// The longest lag with which a standby is read.
+    pub max_lag: Duration,
+}

@@ -1,6 +1,7 @@
 //! The ports over an engine: reads go through the caches and queues, writes become data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
@@ -12,7 +13,9 @@ use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
 
 use crate::cache::cached_reads::CachedReads;
+use crate::read::queued::QueuedReads;
 use crate::read::reads::Reads;
+use crate::search_index::indexer::Indexer;
 use crate::write::command::{Change, ContentChange, Deletion, RowOfMany, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
@@ -22,6 +25,19 @@ pub(crate) struct SqlItemRepository {
     pub reads: Arc<Reads>,
     pub cached: CachedReads,
     pub writes: Writes,
+}
+
+impl SqlItemRepository {
+    /// Starts the workers that read, so it needs a runtime.
+    pub fn new(reads: &Arc<Reads>, indexer: &Arc<Indexer>, queue_timeout: Duration) -> Self {
+        let engine = &reads.engine;
+        let queued = QueuedReads::start(reads, Arc::clone(indexer), queue_timeout);
+        Self {
+            cached: CachedReads::new(Arc::clone(engine), queued),
+            writes: Writes::new(Arc::clone(engine), Arc::clone(indexer)),
+            reads: Arc::clone(reads),
+        }
+    }
 }
 
 #[async_trait]

@@ -4,29 +4,29 @@ use std::sync::Arc;
 
 use application::metrics::{Collector, Instrumented};
 use application::{
-    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, VersionBodies,
+    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, Standbys,
+    VersionBodies,
 };
 use jiff::Timestamp;
 use sea_orm_migration::MigratorTrait;
 
-use crate::cache::cached_reads::CachedReads;
 use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::migration::{Migrator, proposals_view};
-use crate::options::StoreOptions;
+use crate::options::{ReplicaOptions, StoreOptions};
 use crate::postgres::Postgres;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
-use crate::read::queued::QueuedReads;
 use crate::read::reads::Reads;
+use crate::replicas::{ReplicaStatus, Replicas, TokenWaits};
 use crate::repository::SqlItemRepository;
 use crate::retention::SqlVersionBodies;
 use crate::search_index::indexer::Indexer;
+use crate::sql::dialect::POSTGRES;
 use crate::sqlite::Sqlite;
 use crate::sqlite::readers::SqliteReaders;
-use crate::write::writes::Writes;
 
 /// An open store. Clones share it.
 #[derive(Clone)]
@@ -36,6 +36,7 @@ pub struct Store {
     past: Arc<PastReads>,
     callers: Arc<SqlCallerDirectory>,
     indexer: Arc<Indexer>,
+    replicas: Option<Arc<Replicas>>,
 }
 
 impl Store {
@@ -76,15 +77,27 @@ impl Store {
         let indexer = Arc::new(indexer);
         let reads = Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark));
         let reads = Arc::new(reads);
-        let queued = QueuedReads::start(&reads, Arc::clone(&indexer), options.acquire_timeout);
-        let items = Arc::new(SqlItemRepository {
-            cached: CachedReads::new(Arc::clone(&engine), queued),
-            writes: Writes::new(Arc::clone(&engine), Arc::clone(&indexer)),
-            reads: Arc::clone(&reads),
-        });
+        let items = Arc::new(SqlItemRepository::new(&reads, &indexer, options.acquire_timeout));
         let past = Arc::new(PastReads::new(reads, high_water_mark));
         let callers = Arc::new(SqlCallerDirectory::new(Arc::clone(&engine)));
-        Self { engine, items, past, callers, indexer }
+        Self { engine, items, past, callers, indexer, replicas: None }
+    }
+
+    /// Begins to read standbys, too. The schema must be up to date.
+    ///
+    /// # Errors
+    /// Where a URL is no use, or the store is no `PostgreSQL`.
+    pub fn with_replicas(
+        mut self,
+        options: &StoreOptions,
+        replicas: &ReplicaOptions,
+    ) -> Result<Self, StoreError> {
+        if self.engine.dialect().name != POSTGRES.name {
+            return Err(StoreError::NoReplicas);
+        }
+        let past = Arc::clone(&self.past);
+        self.replicas = Some(Replicas::start(&self.engine, past, options, replicas)?);
+        Ok(self)
     }
 
     /// Brings the schema up to date. Any number of instances may do so at once: one works, the
@@ -157,6 +170,24 @@ impl Store {
         Arc::<SqlCallerDirectory>::clone(&self.callers)
     }
 
+    /// The standbys that are read, if there are any.
+    #[must_use]
+    pub fn standbys(&self) -> Option<Arc<dyn Standbys>> {
+        self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
+    }
+
+    /// The state of each standby.
+    #[must_use]
+    pub fn replicas(&self) -> Vec<ReplicaStatus> {
+        self.replicas.iter().flat_map(|replicas| replicas.status()).collect()
+    }
+
+    /// The number of reads that waited for a standby.
+    #[must_use]
+    pub fn token_waits(&self) -> TokenWaits {
+        self.replicas.as_ref().map(|replicas| replicas.waits()).unwrap_or_default()
+    }
+
     /// Forgets the requests with a key that had expired by a time; how many there were.
     ///
     /// # Errors
@@ -188,6 +219,9 @@ impl Store {
     /// Waits for the writes that were accepted, then closes all connections. What is asked of the
     /// store afterwards fails as unavailable.
     pub async fn close(self) {
+        if let Some(replicas) = &self.replicas {
+            replicas.close().await;
+        }
         self.indexer.close().await;
         self.engine.close().await;
     }

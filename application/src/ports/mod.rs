@@ -19,6 +19,7 @@ mod policy_files;
 mod readiness;
 mod rule_trials;
 mod rules;
+mod standbys;
 mod version_bodies;
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub use policy_files::*;
 pub use readiness::*;
 pub use rule_trials::*;
 pub use rules::*;
+pub use standbys::*;
 pub use version_bodies::*;
 
 /// The adapters that the use cases work with.
@@ -65,9 +67,17 @@ pub struct Ports {
     pub identity: Option<Arc<dyn Identity>>,
     /// The policies, which decide what callers may do.
     pub policies: Arc<dyn Policies>,
+    /// The standbys that may be read in place of the store, if there are any.
+    pub standbys: Option<Arc<dyn Standbys>>,
 }
 
 impl Ports {
+    /// The same adapters with the items of a standby.
+    #[must_use]
+    pub fn reading(&self, StandbyStore { items, history }: StandbyStore) -> Self {
+        Self { items, history, ..self.clone() }
+    }
+
     /// The ports with an identity and policies behind them, as far as there are any. The log is told
     /// what that means for callers.
     #[must_use]

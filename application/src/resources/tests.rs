@@ -100,6 +100,7 @@ fn ruled_service<R: domain::Resource>(
     let (history, rules) = (Arc::new(MockHistory::new()), Arc::new(rules));
     let ports = Ports {
         identity: None,
+        standbys: None,
         policies: Arc::new(crate::NoPolicies::Open),
         items: Arc::new(repository),
         history,

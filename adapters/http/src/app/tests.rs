@@ -26,6 +26,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     rules.expect_rules().returning(|_| [].into());
     let ports = Ports {
         identity: None,
+        standbys: None,
         policies: Arc::new(application::NoPolicies::Open),
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),

@@ -5,6 +5,7 @@ mod cancellable;
 mod exclusive_transaction;
 mod fence;
 pub(crate) mod idempotency;
+mod log_position;
 mod losses;
 mod pool;
 mod probe;
@@ -12,7 +13,9 @@ pub(crate) mod row_writes;
 mod sample;
 pub(crate) mod search_index;
 mod server;
+mod server_process;
 mod session;
+pub(crate) mod standby;
 pub(crate) mod writes;
 
 use std::sync::Arc;
@@ -214,6 +217,13 @@ impl Engine for Postgres {
 
     fn timeline(&self) -> u32 {
         self.readers.timeline()
+    }
+
+    /// The server is asked on a connection that writes, as it is the log of the writes.
+    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+        let position =
+            async { log_position::read(&Session::open(&self.writers, BRIEF).await?).await };
+        position.await.map_err(|error| logged(&error, "log_position"))
     }
 
     fn schema(&self) -> &DatabaseConnection {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use sea_orm::sqlx::{
 use tokio::time::timeout;
 
 use crate::error::StoreError;
+use crate::postgres::server_process::ServerProcess;
 
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
@@ -100,6 +102,8 @@ pub(crate) struct Server {
     /// The one that took the last connection.
     current: AtomicUsize,
     timeline: AtomicU32,
+    /// The one that every connection must go to, if it matters.
+    process: Option<Arc<ServerProcess>>,
 }
 
 impl Server {
@@ -113,7 +117,13 @@ impl Server {
         };
         let servers = urls.split_whitespace().map(options).collect::<Result<Vec<_>, _>>();
         let servers = servers.map_err(|error| StoreError::InvalidUrl(error.to_string()))?;
-        Ok(Self { servers, current: AtomicUsize::new(0), timeline: AtomicU32::new(0) })
+        let (current, timeline) = (AtomicUsize::new(0), AtomicU32::new(0));
+        Ok(Self { servers, current, timeline, process: None })
+    }
+
+    /// The same server, where every connection must go to this process.
+    pub fn bound_to(self, process: Arc<ServerProcess>) -> Self {
+        Self { process: Some(process), ..self }
     }
 
     /// The options of the server that took the last connection.
@@ -138,7 +148,10 @@ impl Server {
             [server] => connect(server, purpose, purpose == Purpose::Write).await?,
             _ => self.connect_to_one(purpose).await?,
         };
-        self.learn_timeline(&mut connection).await?;
+        match &self.process {
+            Some(process) => process.require(&mut connection).await?,
+            None => self.learn_timeline(&mut connection).await?,
+        }
         Ok(connection)
     }
 
@@ -198,7 +211,11 @@ impl Server {
     ) -> Result<(), SqlxError> {
         let must_write = purpose == Purpose::Write || self.servers.len() > 1;
         let check = async {
-            if must_write { require_writable(connection).await } else { connection.ping().await }
+            match &self.process {
+                Some(process) => process.require(connection).await,
+                None if must_write => require_writable(connection).await,
+                None => connection.ping().await,
+            }
         };
         timeout(limit, check).await.unwrap_or_else(|_| Err(silence()))
     }

@@ -38,6 +38,19 @@ impl PastReads {
         *self.history.write().unwrap_or_else(PoisonError::into_inner) = id.into();
     }
 
+    /// The id of the history that the database holds, on whatever timeline.
+    pub fn stored_history(&self) -> Arc<str> {
+        Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The id of the history on a timeline.
+    pub fn history_on(&self, timeline: u32) -> Arc<str> {
+        match timeline {
+            0 => self.stored_history(),
+            timeline => format!("{}t{timeline}", self.stored_history()).into(),
+        }
+    }
+
     /// Sees to it that nothing is committed any more with a time up to this one.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
@@ -143,10 +156,6 @@ impl ChangeLog for PastReads {
     }
 
     fn history_id(&self) -> Arc<str> {
-        let id = Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner));
-        match self.reads.engine.timeline() {
-            0 => id,
-            timeline => format!("{id}t{timeline}").into(),
-        }
+        self.history_on(self.reads.engine.timeline())
     }
 }

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
-use crate::error::logged;
+use crate::error::{logged, not_on_a_standby};
 use crate::metrics::OperationKind;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
@@ -69,17 +69,14 @@ struct Work {
 
 impl Indexer {
     pub fn start(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
-        let work = Arc::new(Work {
-            waiting: AtomicI64::new(0),
-            wanted: AtomicI64::new(0),
-            indexed: watch::Sender::new(0),
-            failures: watch::Sender::new(0),
-            news: Notify::new(),
-            most_waiting: engine.most_waiting(),
-            pace: Pace::new(engine.most_waiting()),
-        });
+        let work = Arc::new(Work::none(engine.most_waiting()));
         let task = tokio::spawn(serve(Arc::clone(&engine), high_water_mark, Arc::clone(&work)));
         Self { engine, work, task: Mutex::new(Some(task)) }
+    }
+
+    /// Indexes nothing: the index is that of a primary, which another engine writes to.
+    pub fn none(engine: Arc<dyn Engine>) -> Self {
+        Self { work: Arc::new(Work::none(0)), engine, task: Mutex::new(None) }
     }
 
     /// Delays a write while the index is far behind, for a while at most: nothing is refused for
@@ -120,6 +117,10 @@ impl Indexer {
         let (indexed, written) = progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
         if indexed >= written {
             return Ok(());
+        }
+        if !self.is_alive() {
+            // A standby is read, whose primary indexes when somebody searches there.
+            return Err(logged(&not_on_a_standby(), "wait_until_indexed"));
         }
         let (mut progress, mut failures) =
             (self.work.indexed.subscribe(), self.work.failures.subscribe());
@@ -165,6 +166,17 @@ impl Indexer {
 }
 
 impl Work {
+    fn none(most_waiting: i64) -> Self {
+        Self {
+            waiting: AtomicI64::new(0),
+            wanted: AtomicI64::new(0),
+            indexed: watch::Sender::new(0),
+            failures: watch::Sender::new(0),
+            news: Notify::new(),
+            most_waiting,
+        }
+    }
+
     fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed) > *self.indexed.borrow()
     }

@@ -1,0 +1,134 @@
+//! A standby: a server that follows the primary and takes no writes.
+//!
+//! It is watched on a connection of its own: whether it is a standby, of which history, and how far it
+//! has replayed the log. All connections that read must go to the server that is watched, so what it
+//! had replayed before a read began is in what is read.
+
+pub(crate) mod engine;
+pub(crate) mod lag;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sea_orm::DatabaseConnection;
+use tokio::sync::{Notify, watch as channel};
+
+use crate::StoreOptions;
+use crate::error::StoreError;
+use crate::postgres::SLOW_WORKERS;
+use crate::postgres::cancellable::Cancellable;
+use crate::postgres::losses::Losses;
+use crate::postgres::pool::Pool;
+use crate::postgres::server::{Purpose, Server};
+use crate::postgres::server_process::ServerProcess;
+use crate::postgres::standby::engine::StandbyEngine;
+
+/// The longest time that a standby is trusted without having been looked at.
+const TRUSTED_FOR: Duration = Duration::from_secs(3);
+
+/// The state of a standby when it was last looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// The id of the history that its database holds.
+    pub history: Arc<str>,
+    /// The timeline that it follows, or an earlier one for a while after a failover.
+    pub timeline: u32,
+    /// The position up to which it has replayed the log.
+    pub replayed: u64,
+    at: Instant,
+}
+
+/// A standby, and what is known of it.
+pub(crate) struct Standby {
+    /// The name of the database for messages, without credentials.
+    pub target: String,
+    /// Reads that were answered from it.
+    pub reads: AtomicU64,
+    watcher: Pool,
+    process: Arc<ServerProcess>,
+    losses: Arc<Losses>,
+    /// `None` while it cannot be read.
+    seen: channel::Sender<Option<Seen>>,
+    /// Those who wait until it has replayed a position.
+    waiting: AtomicUsize,
+    is_awaited: Notify,
+}
+
+impl Standby {
+    /// A standby at a URL, which is connected to when it is [watched](Self::watch), and the engine that
+    /// reads it.
+    pub fn new(
+        url: &str,
+        options: &StoreOptions,
+    ) -> Result<(Arc<Self>, StandbyEngine), StoreError> {
+        let (process, losses) = (Arc::<ServerProcess>::default(), Arc::new(Losses::new()));
+        let server = Server::parse(url)?;
+        let target = server.target();
+        let pool = |server: Server, purpose, connections| {
+            let losses = Arc::clone(&losses);
+            Pool::new(Arc::new(server), purpose, connections, losses, options.acquire_timeout)
+        };
+        let bound = || Ok::<_, StoreError>(Server::parse(url)?.bound_to(Arc::clone(&process)));
+        let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
+        let readers =
+            pool(bound()?, Purpose::Read, options.connections.saturating_sub(slow).max(1));
+        let searchers = pool(bound()?, Purpose::Search, slow);
+        let slow_readers = Cancellable { connections: searchers, others: readers.clone() };
+        let schema = DatabaseConnection::default();
+        let engine = StandbyEngine { readers, slow_readers, schema };
+        let standby = Self {
+            target,
+            reads: AtomicU64::new(0),
+            watcher: pool(server, Purpose::Read, 1),
+            process,
+            losses,
+            seen: channel::Sender::new(None),
+            waiting: AtomicUsize::new(0),
+            is_awaited: Notify::new(),
+        };
+        Ok((Arc::new(standby), engine))
+    }
+
+    /// The state in which it can be read.
+    pub fn seen(&self) -> Option<Seen> {
+        self.seen.borrow().clone().filter(|seen| seen.at.elapsed() < TRUSTED_FOR)
+    }
+
+    /// A number that differs when a connection was lost or opened.
+    pub fn connections(&self) -> u64 {
+        self.losses.count()
+    }
+
+    /// Returns when it has replayed up to a position, or cannot be read any more.
+    pub async fn replay(&self, position: u64) {
+        let _waiting = Waiting::among(&self.waiting);
+        self.is_awaited.notify_one();
+        let mut seen = self.seen.subscribe();
+        let is_over = |seen: &Option<Seen>| seen.as_ref().is_none_or(|it| it.replayed >= position);
+        // The sender is not dropped while it is borrowed.
+        let _ = seen.wait_for(is_over).await;
+    }
+
+    /// Closes the connection on which it is watched.
+    pub async fn close(&self) {
+        self.watcher.close().await;
+    }
+}
+
+/// One of those who wait, until this is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(all: &'a AtomicUsize) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,137 @@
+//! The watch over a standby.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use sea_orm::{ConnectionTrait as _, DbErr, QueryResult};
+use thiserror::Error;
+use tokio::time::{sleep, timeout};
+
+use crate::error::StoreError;
+use crate::migration::schema_version::{self, Access};
+use crate::postgres::server_process::STARTED;
+use crate::postgres::session::{Limits, Session};
+use crate::postgres::standby::{Seen, Standby};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::row_mapping;
+
+/// How often it is looked at.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often it is looked at while somebody waits for a position.
+const WHILE_AWAITED: Duration = Duration::from_millis(3);
+
+/// The pause before another attempt to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+
+const LIMITS: Limits = Limits { answer: Duration::from_secs(2), can_repeat: true };
+
+/// The timeline is that of the last restart point, or of the least position that the files need: the
+/// one that is followed, or an earlier one for a while after a failover, and never a later one.
+const STATE: &str = "SELECT pg_is_in_recovery() AS is_standby, (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed, \
+                     greatest((SELECT timeline_id FROM pg_control_checkpoint()), \
+                     (SELECT min_recovery_end_timeline FROM pg_control_recovery()))::bigint AS timeline";
+
+const REPLAYED: &str = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed";
+
+/// Why a server is not read as a standby.
+#[derive(Debug, Error)]
+enum Unusable {
+    #[error("it takes writes itself, or did not replay anything")]
+    NoStandby,
+    #[error("its schema is older than this service")]
+    OldSchema,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Database(#[from] DbErr),
+}
+
+impl Standby {
+    /// Watches it for ever. What makes it unusable is logged when it changes.
+    pub async fn watch(&self) {
+        let mut logged = String::new();
+        loop {
+            let Err(reason) = self.follow(&mut logged).await;
+            self.seen.send_replace(None);
+            let reason = reason.to_string();
+            if reason != logged {
+                tracing::warn!(standby = self.target, reason, "a standby cannot be read");
+                logged = reason;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Looks at it again and again, on one connection.
+    async fn follow(&self, logged: &mut String) -> Result<std::convert::Infallible, Unusable> {
+        let session = Session::open(&self.watcher, LIMITS).await?;
+        let started: String = one(&session, STARTED, "started").await?;
+        if !schema_version::is_up_to_date(&session, Access::Read).await? {
+            return Err(Unusable::OldSchema);
+        }
+        let history = schema_version::history(&session).await?.into();
+        if self.process.set(started) {
+            // The other connections go to another server, or to nowhere.
+            self.losses.note();
+        }
+        let mut seen = self.look(&session, history).await?;
+        tracing::info!(standby = self.target, "a standby is read");
+        logged.clear();
+        loop {
+            self.seen.send_replace(Some(seen.clone()));
+            seen = match self.pause(&session, &seen).await? {
+                Some(replayed) => Seen { replayed, ..seen },
+                None => self.look(&session, Arc::clone(&seen.history)).await?,
+            };
+        }
+    }
+
+    async fn look(&self, session: &Session, history: Arc<str>) -> Result<Seen, Unusable> {
+        let at = Instant::now();
+        let row = session.query_one_raw(POSTGRES.statement(STATE, [])).await?;
+        let row = row.ok_or_else(|| DbErr::RecordNotFound("the state of a standby".to_owned()))?;
+        let replayed: Option<i64> = row_mapping::get(&row, "replayed")?;
+        match (row_mapping::get(&row, "is_standby")?, replayed.map(i64::cast_unsigned)) {
+            (true, Some(replayed)) => {
+                let timeline = row_mapping::get::<i64>(&row, "timeline")?;
+                let timeline = u32::try_from(timeline)
+                    .map_err(|error| row_mapping::not_understood("timeline", error))?;
+                Ok(Seen { history, timeline, replayed, at })
+            }
+            _ => Err(Unusable::NoStandby),
+        }
+    }
+
+    /// Waits until it is time to look again; the position meanwhile, as soon as somebody waits for one
+    /// and it is another.
+    async fn pause(&self, session: &Session, seen: &Seen) -> Result<Option<u64>, Unusable> {
+        let until = seen.at + INTERVAL;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                // Whether somebody waits or the time is up is looked at next.
+                let _ = timeout(left, self.is_awaited.notified()).await;
+                continue;
+            }
+            sleep(WHILE_AWAITED).await;
+            let replayed: i64 = one(session, REPLAYED, "replayed").await?;
+            if replayed.cast_unsigned() != seen.replayed {
+                return Ok(Some(replayed.cast_unsigned()));
+            }
+        }
+    }
+}
+
+async fn one<T: sea_orm::TryGetable>(
+    session: &Session,
+    query: &str,
+    column: &str,
+) -> Result<T, DbErr> {
+    let row: Option<QueryResult> = session.query_one_raw(POSTGRES.statement(query, [])).await?;
+    row_mapping::get(&row.ok_or_else(|| DbErr::RecordNotFound(column.to_owned()))?, column)
+}

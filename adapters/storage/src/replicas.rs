@@ -1,0 +1,266 @@
+//! The port of standbys: which of them may be read now.
+//!
+//! A standby is read while all of this is so: it is in recovery; it holds the same history as the
+//! primary, on the same timeline; and it lags no more than the operator permits. Each has engine,
+//! queues and caches of its own, so that nothing of one server is taken for that of another.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use application::{
+    ChangeLog as _, ChosenStandby, LogPosition, RepositoryError, StandbyStore, Standbys,
+};
+use async_trait::async_trait;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::engine::Engine;
+use crate::error::StoreError;
+use crate::options::{ReplicaOptions, StoreOptions};
+use crate::postgres::standby::Standby;
+use crate::postgres::standby::engine::StandbyEngine;
+use crate::postgres::standby::lag::PrimaryPositions;
+use crate::read::high_water_mark::HighWaterMark;
+use crate::read::past::PastReads;
+use crate::read::queue::ReadQueue;
+use crate::read::reads::Reads;
+use crate::repository::SqlItemRepository;
+use crate::search_index::indexer::Indexer;
+
+/// How often the primary is asked for its position.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The longest time that a read waits for a standby.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// A standby that lags more is not waited for.
+const HOPELESS: Duration = Duration::from_secs(3);
+
+/// The state of a standby, for those who watch over the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaStatus {
+    /// The name of its database, without credentials.
+    pub target: String,
+    /// How long ago the primary was, at most, as the standby is; up to about a second where it follows
+    /// closely. `None` while it is not read: it cannot be reached, follows another history, or lags more
+    /// than is permitted.
+    pub lag: Option<Duration>,
+    /// Reads that were answered from it.
+    pub reads: u64,
+}
+
+/// The number of reads that waited for a standby to replay a position, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenWaits {
+    /// All of them.
+    pub waits: u64,
+    /// Those that went to the primary in the end.
+    pub in_vain: u64,
+}
+
+/// The standbys of a store.
+pub(crate) struct Replicas {
+    /// The history of the primary.
+    past: Arc<PastReads>,
+    /// Asks the primary for its position, once for all who want to know it.
+    positions: ReadQueue<(), (u32, u64)>,
+    noted: Mutex<PrimaryPositions>,
+    standbys: Vec<Arc<Standby>>,
+    engines: Vec<Arc<StandbyEngine>>,
+    stores: Vec<StandbyStore>,
+    /// Whose turn it is.
+    next: AtomicUsize,
+    waits: AtomicU64,
+    in_vain: AtomicU64,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Replicas {
+    /// Starts to watch the standbys. One that cannot be reached is no error: it may come back.
+    pub fn start(
+        primary: &Arc<dyn Engine>,
+        past: Arc<PastReads>,
+        options: &StoreOptions,
+        replicas: &ReplicaOptions,
+    ) -> Result<Arc<Self>, StoreError> {
+        let opened: Vec<_> = replicas
+            .urls
+            .split_whitespace()
+            .map(|url| {
+                if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+                    return Err(StoreError::ReplicaUrl("it begins with another scheme".to_owned()));
+                }
+                Standby::new(url, options)
+                    .map_err(|error| StoreError::ReplicaUrl(error.to_string()))
+            })
+            .collect::<Result<_, _>>()?;
+        let (standbys, engines): (Vec<_>, Vec<_>) =
+            opened.into_iter().map(|(standby, engine)| (standby, Arc::new(engine))).unzip();
+        let store =
+            |engine: &Arc<StandbyEngine>| store_on(Arc::<StandbyEngine>::clone(engine), options);
+        let stores = engines.iter().map(store).collect();
+        let engine = Arc::clone(primary);
+        let positions = ReadQueue::start(1, options.acquire_timeout, move |asked: Vec<()>| {
+            let engine = Arc::clone(&engine);
+            async move { vec![engine.log_position().await; asked.len()] }
+        });
+        let started = Arc::new(Self {
+            past,
+            positions,
+            noted: Mutex::new(PrimaryPositions::new(replicas.max_lag)),
+            standbys,
+            engines,
+            stores,
+            next: AtomicUsize::new(0),
+            waits: AtomicU64::new(0),
+            in_vain: AtomicU64::new(0),
+            tasks: Mutex::default(),
+        });
+        let mut tasks = lock(&started.tasks);
+        for standby in &started.standbys {
+            let standby = Arc::clone(standby);
+            tasks.spawn(async move { standby.watch().await });
+        }
+        let replicas = Arc::downgrade(&started);
+        tasks.spawn(async move {
+            while let Some(replicas) = replicas.upgrade() {
+                replicas.note_position().await;
+                drop(replicas);
+                sleep(INTERVAL).await;
+            }
+        });
+        drop(tasks);
+        Ok(started)
+    }
+
+    pub fn status(&self) -> Vec<ReplicaStatus> {
+        let history = self.past.history_id();
+        let status = |(index, standby): (usize, &Arc<Standby>)| ReplicaStatus {
+            target: standby.target.clone(),
+            lag: self.usable(index, &history).map(|(_, lag)| lag),
+            reads: standby.reads.load(Ordering::Relaxed),
+        };
+        self.standbys.iter().enumerate().map(status).collect()
+    }
+
+    pub fn waits(&self) -> TokenWaits {
+        TokenWaits {
+            waits: self.waits.load(Ordering::Relaxed),
+            in_vain: self.in_vain.load(Ordering::Relaxed),
+        }
+    }
+
+    pub async fn close(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        tasks.shutdown().await;
+        for standby in &self.standbys {
+            standby.close().await;
+        }
+        for engine in &self.engines {
+            engine.close().await;
+        }
+    }
+
+    /// An error was logged where it arose; then nothing new is known.
+    async fn note_position(&self) {
+        let asked = Instant::now();
+        if let Ok((timeline, position)) = self.positions.read(()).await {
+            lock(&self.noted).note(asked, timeline, position);
+        }
+    }
+
+    /// The position up to which a standby has replayed the log, and its lag, while it may be read.
+    fn usable(&self, index: usize, history: &str) -> Option<(u64, Duration)> {
+        let seen = self.standbys[index].seen()?;
+        let noted = lock(&self.noted);
+        let is_followed = seen.timeline == noted.timeline()
+            && *seen.history == *self.past.stored_history()
+            && *self.past.history_on(seen.timeline) == *history;
+        let lag = noted.lag(seen.replayed, Instant::now()).filter(|_| is_followed)?;
+        Some((seen.replayed, lag))
+    }
+
+    /// The next standby that may be read and has all up to a position.
+    fn pick(&self, history: &Arc<str>, least: Option<u64>) -> Option<ChosenStandby> {
+        let (count, first) = (self.standbys.len(), self.next.fetch_add(1, Ordering::Relaxed));
+        (0..count).map(|number| (first % count + number) % count).find_map(|index| {
+            // Taken first: what is known of the standby is of these connections, or later ones.
+            let connections = self.standbys[index].connections();
+            let (replayed, lag) = self.usable(index, history)?;
+            least.is_none_or(|least| least <= replayed).then(|| ChosenStandby {
+                index,
+                history: Arc::clone(history),
+                lag,
+                connections: least.map(|_| connections),
+            })
+        })
+    }
+
+    /// Waits for the standby that needs the least time.
+    async fn wait(&self, history: &Arc<str>, position: u64) {
+        let near = (0..self.standbys.len())
+            .filter_map(|index| Some((self.usable(index, history)?, index)))
+            .filter(|((_, lag), _)| *lag <= HOPELESS)
+            .max_by_key(|((replayed, _), _)| *replayed);
+        if let Some((_, index)) = near {
+            // What was reached is looked at next.
+            let _ = timeout(LONGEST_WAIT, self.standbys[index].replay(position)).await;
+        }
+    }
+}
+
+#[async_trait]
+impl Standbys for Replicas {
+    fn stores(&self) -> Vec<StandbyStore> {
+        self.stores.clone()
+    }
+
+    async fn position(&self) -> Result<LogPosition, RepositoryError> {
+        let (timeline, offset) = self.positions.read(()).await?;
+        Ok(LogPosition { history: self.past.history_on(timeline), offset })
+    }
+
+    async fn choose(&self, least: Option<LogPosition>) -> Option<ChosenStandby> {
+        let history = self.past.history_id();
+        let Some(LogPosition { history: of, offset }) = least else {
+            return self.pick(&history, None);
+        };
+        // What another history or timeline had at a position cannot be waited for.
+        if of != history || offset == u64::MAX {
+            return None;
+        }
+        if let Some(chosen) = self.pick(&history, Some(offset)) {
+            return Some(chosen);
+        }
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.wait(&history, offset).await;
+        let chosen = self.pick(&history, Some(offset));
+        if chosen.is_none() {
+            self.in_vain.fetch_add(1, Ordering::Relaxed);
+        }
+        chosen
+    }
+
+    fn confirm(&self, chosen: &ChosenStandby) -> bool {
+        let standby = &self.standbys[chosen.index];
+        let is_valid = chosen.connections.is_none_or(|known| known == standby.connections());
+        if is_valid {
+            standby.reads.fetch_add(1, Ordering::Relaxed);
+        }
+        is_valid
+    }
+}
+
+/// The items and the history of a standby.
+fn store_on(engine: Arc<dyn Engine>, options: &StoreOptions) -> StandbyStore {
+    let reads = Arc::new(Reads::new(Arc::clone(&engine)));
+    let indexer = Arc::new(Indexer::none(Arc::clone(&engine)));
+    let items = SqlItemRepository::new(&reads, &indexer, options.acquire_timeout);
+    let past = PastReads::new(reads, Arc::new(HighWaterMark::new(engine)));
+    StandbyStore { items: Arc::new(items), history: Arc::new(past) }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
