@@ -18,9 +18,9 @@ use tokio::time::{sleep, timeout};
 use crate::engine::Engine;
 use crate::error::StoreError;
 use crate::options::{ReplicaOptions, StoreOptions};
-use crate::postgres::standby::Standby;
 use crate::postgres::standby::engine::StandbyEngine;
 use crate::postgres::standby::lag::PrimaryPositions;
+use crate::postgres::standby::{Standby, StandbyState};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
 use crate::read::queue::ReadQueue;
@@ -170,29 +170,30 @@ impl Replicas {
         }
     }
 
-    /// The position up to which a standby has replayed the log, and its lag, while it may be read.
-    fn usable(&self, index: usize, history: &str) -> Option<(u64, Duration)> {
-        let seen = self.standbys[index].seen()?;
+    /// The state of a standby, and its lag, while it may be read.
+    fn usable(&self, index: usize, history: &str) -> Option<(StandbyState, Duration)> {
+        let state = self.standbys[index].state()?;
         let noted = lock(&self.noted);
-        let is_followed = seen.timeline == noted.timeline()
-            && *seen.history == *self.past.stored_history()
-            && *self.past.history_on(seen.timeline) == *history;
-        let lag = noted.lag(seen.replayed, Instant::now()).filter(|_| is_followed)?;
-        Some((seen.replayed, lag))
+        let is_followed = state.timeline == noted.timeline()
+            && *state.history == *self.past.stored_history()
+            && *self.past.history_on(state.timeline) == *history;
+        let lag = noted.lag(state.replayed, Instant::now()).filter(|_| is_followed)?;
+        Some((state, lag))
     }
 
     /// The next standby that may be read and has all up to a position.
     fn pick(&self, history: &Arc<str>, least: Option<u64>) -> Option<ChosenStandby> {
         let (count, first) = (self.standbys.len(), self.next.fetch_add(1, Ordering::Relaxed));
         (0..count).map(|number| (first % count + number) % count).find_map(|index| {
-            // Taken first: what is known of the standby is of these connections, or later ones.
-            let connections = self.standbys[index].connections();
-            let (replayed, lag) = self.usable(index, history)?;
-            least.is_none_or(|least| least <= replayed).then(|| ChosenStandby {
+            let (state, lag) = self.usable(index, history)?;
+            let has = |least| {
+                least <= state.replayed && state.connections == self.standbys[index].connections()
+            };
+            least.is_none_or(has).then(|| ChosenStandby {
                 index,
                 history: Arc::clone(history),
                 lag,
-                connections: least.map(|_| connections),
+                connections: least.map(|_| state.connections),
             })
         })
     }
@@ -202,7 +203,7 @@ impl Replicas {
         let near = (0..self.standbys.len())
             .filter_map(|index| Some((self.usable(index, history)?, index)))
             .filter(|((_, lag), _)| *lag <= HOPELESS)
-            .max_by_key(|((replayed, _), _)| *replayed);
+            .max_by_key(|((state, _), _)| state.replayed);
         if let Some((_, index)) = near {
             // What was reached is looked at next.
             let _ = timeout(LONGEST_WAIT, self.standbys[index].replay(position)).await;

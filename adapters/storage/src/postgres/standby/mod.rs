@@ -30,13 +30,16 @@ const TRUSTED_FOR: Duration = Duration::from_secs(3);
 
 /// The state of a standby when it was last looked at.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct StandbyState {
     /// The id of the history that its database holds.
     pub history: Arc<str>,
     /// The timeline that it follows, or an earlier one for a while after a failover.
     pub timeline: u32,
     /// The position up to which it has replayed the log.
     pub replayed: u64,
+    /// The [connections](Standby::connections) before it was looked at. While they are the same none
+    /// goes to a server that was restarted since, and may know less.
+    pub connections: u64,
     at: Instant,
 }
 
@@ -50,7 +53,7 @@ pub(crate) struct Standby {
     process: Arc<ServerProcess>,
     losses: Arc<Losses>,
     /// `None` while it cannot be read.
-    seen: channel::Sender<Option<Seen>>,
+    state: channel::Sender<Option<StandbyState>>,
     /// Those who wait until it has replayed a position.
     waiting: AtomicUsize,
     is_awaited: Notify,
@@ -84,7 +87,7 @@ impl Standby {
             watcher: pool(server, Purpose::Read, 1),
             process,
             losses,
-            seen: channel::Sender::new(None),
+            state: channel::Sender::new(None),
             waiting: AtomicUsize::new(0),
             is_awaited: Notify::new(),
         };
@@ -92,8 +95,8 @@ impl Standby {
     }
 
     /// The state in which it can be read.
-    pub fn seen(&self) -> Option<Seen> {
-        self.seen.borrow().clone().filter(|seen| seen.at.elapsed() < TRUSTED_FOR)
+    pub fn state(&self) -> Option<StandbyState> {
+        self.state.borrow().clone().filter(|state| state.at.elapsed() < TRUSTED_FOR)
     }
 
     /// A number that differs when a connection was lost or opened.
@@ -105,10 +108,13 @@ impl Standby {
     pub async fn replay(&self, position: u64) {
         let _waiting = Waiting::among(&self.waiting);
         self.is_awaited.notify_one();
-        let mut seen = self.seen.subscribe();
-        let is_over = |seen: &Option<Seen>| seen.as_ref().is_none_or(|it| it.replayed >= position);
+        let mut state = self.state.subscribe();
+        let has_replayed = |state: &StandbyState| {
+            state.replayed >= position && state.connections == self.connections()
+        };
+        let is_over = |state: &Option<StandbyState>| state.as_ref().is_none_or(has_replayed);
         // The sender is not dropped while it is borrowed.
-        let _ = seen.wait_for(is_over).await;
+        let _ = state.wait_for(is_over).await;
     }
 
     /// Closes the connection on which it is watched.

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::migration::schema_version::{self, Access};
 use crate::postgres::server_process::STARTED;
 use crate::postgres::session::{Limits, Session};
-use crate::postgres::standby::{Seen, Standby};
+use crate::postgres::standby::{Standby, StandbyState};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
@@ -54,7 +54,7 @@ impl Standby {
         let mut logged = String::new();
         loop {
             let Err(reason) = self.follow(&mut logged).await;
-            self.seen.send_replace(None);
+            self.state.send_replace(None);
             let reason = reason.to_string();
             if reason != logged {
                 tracing::warn!(standby = self.target, reason, "a standby cannot be read");
@@ -76,20 +76,20 @@ impl Standby {
             // The other connections go to another server, or to nowhere.
             self.losses.note();
         }
-        let mut seen = self.look(&session, history).await?;
+        let mut state = self.look(&session, history).await?;
         tracing::info!(standby = self.target, "a standby is read");
         logged.clear();
         loop {
-            self.seen.send_replace(Some(seen.clone()));
-            seen = match self.pause(&session, &seen).await? {
-                Some(replayed) => Seen { replayed, ..seen },
-                None => self.look(&session, Arc::clone(&seen.history)).await?,
+            self.state.send_replace(Some(state.clone()));
+            state = match self.pause(&session, &state).await? {
+                Some((replayed, connections)) => StandbyState { replayed, connections, ..state },
+                None => self.look(&session, Arc::clone(&state.history)).await?,
             };
         }
     }
 
-    async fn look(&self, session: &Session, history: Arc<str>) -> Result<Seen, Unusable> {
-        let at = Instant::now();
+    async fn look(&self, session: &Session, history: Arc<str>) -> Result<StandbyState, Unusable> {
+        let (at, connections) = (Instant::now(), self.connections());
         let row = session.query_one_raw(POSTGRES.statement(STATE, [])).await?;
         let row = row.ok_or_else(|| DbErr::RecordNotFound("the state of a standby".to_owned()))?;
         let replayed: Option<i64> = row_mapping::get(&row, "replayed")?;
@@ -98,16 +98,20 @@ impl Standby {
                 let timeline = row_mapping::get::<i64>(&row, "timeline")?;
                 let timeline = u32::try_from(timeline)
                     .map_err(|error| row_mapping::not_understood("timeline", error))?;
-                Ok(Seen { history, timeline, replayed, at })
+                Ok(StandbyState { history, timeline, replayed, connections, at })
             }
             _ => Err(Unusable::NoStandby),
         }
     }
 
-    /// Waits until it is time to look again; the position meanwhile, as soon as somebody waits for one
-    /// and it is another.
-    async fn pause(&self, session: &Session, seen: &Seen) -> Result<Option<u64>, Unusable> {
-        let until = seen.at + INTERVAL;
+    /// Waits until it is time to look again; meanwhile, as soon as somebody waits for them, the position
+    /// and the connections, when they are others.
+    async fn pause(
+        &self,
+        session: &Session,
+        state: &StandbyState,
+    ) -> Result<Option<(u64, u64)>, Unusable> {
+        let until = state.at + INTERVAL;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -119,9 +123,10 @@ impl Standby {
                 continue;
             }
             sleep(WHILE_AWAITED).await;
-            let replayed: i64 = one(session, REPLAYED, "replayed").await?;
-            if replayed.cast_unsigned() != seen.replayed {
-                return Ok(Some(replayed.cast_unsigned()));
+            let connections = self.connections();
+            let replayed = one::<i64>(session, REPLAYED, "replayed").await?.cast_unsigned();
+            if (replayed, connections) != (state.replayed, state.connections) {
+                return Ok(Some((replayed, connections)));
             }
         }
     }
