@@ -26,6 +26,9 @@ ADDRESSES = {
     "pooled": "10.0.0.34:8080",
     "quiet-reader": "10.0.0.35:8080",
     "quiet-writer": "10.0.0.36:8080",
+    "reader-one": "10.0.0.37:8080",
+    "reader-two": "10.0.0.38:8080",
+    "reader-three": "10.0.0.39:8080",
 }
 
 

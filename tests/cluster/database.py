@@ -160,6 +160,11 @@ class Database:
             raise Wrong("patronictl switches over", done.stdout + done.stderr)
         return candidate
 
+    def delay_replay(self, standby, delay):
+        """Lets a standby replay each commit so much later."""
+        self.query(standby, f"ALTER SYSTEM SET recovery_min_apply_delay = '{delay}'")
+        self.query(standby, "SELECT pg_reload_conf()")
+
     def cut_standby_off(self):
         """Stops what receives for the standby, once the standby has all that was written before; and returns its id."""
         primary, standby = self.primary(), self.standby()

@@ -45,7 +45,7 @@ class Cluster:
         }
         self.instances = {name: service.instance(self.places, name, urls[name]) for name in urls}
         # Those that a scenario starts for itself.
-        self.quiet = []
+        self.quiet, self.readers = [], []
         self.pooled = service.instance(self.places, "pooled", [self.places.url("pgbouncer")])
 
     def start(self):
@@ -58,7 +58,7 @@ class Cluster:
             self.balancer.await_state(name, True)
 
     def end(self):
-        for part in [*self.instances.values(), *self.quiet, self.pooled, self.pooler, self.balancer]:
+        for part in [*self.instances.values(), *self.quiet, *self.readers, self.pooled, self.pooler, self.balancer]:
             if part.is_running:
                 part.kill()
         for network in self.networks.values():

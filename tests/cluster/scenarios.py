@@ -9,10 +9,12 @@ import service
 from client import Client, Journal, Lost
 from failure import Wrong
 from load import FEED, FILES, Load, history, path_of
+from readers import READERS, Reading
 from service import BALANCER, INSTANCES
 
 TTL = 20
 SECONDS_OF_QUIET = 3
+SECONDS_OF_READING = 5
 
 # How long writes may be away: what docs/guarantees.md promises.
 FAILOVER = TTL + 5
@@ -87,6 +89,9 @@ class Run:
         self.figures["acknowledged writes"] = len(self.load.writes)
         failed = sum(request.outcome == 503 for request in self.journal.requests)
         self.figures["503"] = failed
+        self.require_no_violations()
+
+    def require_no_violations(self):
         if self.journal.wrong:
             shown = [f"{Wrong(expected, seen)}" for expected, seen in self.journal.wrong[:10]]
             raise Wrong("a scenario without violations", f"{len(self.journal.wrong)} of them:\n  " + "\n  ".join(shown))
@@ -356,7 +361,39 @@ def cursor_in(path):
     return path.partition("after=")[2].partition("&")[0]
 
 
+def replica_reads(run):
+    """64 clients read their own writes at a standby that lags by 200 ms, and is killed and comes back meanwhile."""
+    standby = run.database.standby()
+    run.database.delay_replay(standby, "200ms")
+    urls, standbys = [run.places.url("postgresql")], [run.places.url(node) for node in ("first", "second")]
+    run.cluster.readers = [service.instance(run.places, name, urls, standbys) for name in READERS]
+    try:
+        for name, part in zip(READERS, run.cluster.readers):
+            part.start()
+            service.await_ready(run.places, name, part=part)
+        reading = Reading(run.places, run.journal)
+        reading.await_standby()
+        reading.start()
+        time.sleep(SECONDS_OF_READING)
+        reading.has_standby = False
+        parts.send_signal(run.database.postmaster(standby), signal.SIGQUIT)
+        time.sleep(SECONDS_OF_READING)
+        run.figures["standby back after"] = f"{run.database.await_healthy():.1f} s"
+        reading.await_standby()
+        reading.has_standby = True
+        time.sleep(SECONDS_OF_READING)
+        reading.stop()
+        checks.check_outcomes(run.journal, run.windows, 0)
+        run.figures |= reading.figures()
+        run.require_no_violations()
+    finally:
+        for part in run.cluster.readers:
+            part.kill()
+        run.database.delay_replay(standby, "0")
+
+
 SCENARIOS = [
+    replica_reads,
     switchover,
     standby_failure,
     synchronous_failover,

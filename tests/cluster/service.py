@@ -18,12 +18,14 @@ def binary():
     return os.environ.get("PROPOSAL_SERVICE_BIN", f"{path}")
 
 
-def instance(places, name, urls):
+def instance(places, name, urls, standbys=()):
     """An instance of the service on servers of PostgreSQL."""
     command = [binary(), "serve", "--listen", places.address(name), "--base-url", f"http://{places.address(BALANCER)}"]
     command += ["--drain-delay", DRAIN_DELAY]
     for url in urls:
         command += ["--database-url", url]
+    for url in standbys:
+        command += ["--replica-url", url]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PROPOSAL_SERVICE_")}
     return parts.Part(f"instance-{name}", command, places.logs, env=environment)
 

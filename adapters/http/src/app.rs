@@ -129,6 +129,7 @@ fn paths(
         base_url: Arc::clone(base_url),
         gate: Arc::clone(&gate),
         log: change_service(ports, &access),
+        standbys: ports.standbys.clone(),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib("responses", RESPONSE_BUDGET_MIB),
         comparisons: MemoryBudget::of_mib("comparisons", COMPARISON_BUDGET_MIB),
@@ -159,6 +160,7 @@ fn paths(
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
     let (mut groups, mut services, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    let standbys = at_standbys(ports);
     for group in GROUPS {
         let service = resource_use_cases(group.collection, ports, limits);
         if !group.is_nested() {
@@ -166,7 +168,10 @@ fn paths(
             services.push((group.collection, Arc::clone(&service)));
             paths.extend(transfers.of(group, &service));
         }
-        paths.extend(paths_of(group, service, &context));
+        let on_standby = |ports| resource_use_cases(group.collection, ports, limits);
+        let at_standbys = standbys.iter().map(on_standby).collect();
+        let endpoint = GroupEndpoint::new(group, service, at_standbys, &context);
+        paths.extend(paths_of(group, &endpoint, &context.gate));
     }
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let store = Arc::clone(&ports.readiness);
@@ -188,6 +193,12 @@ fn watch_memory(metrics: &HttpMetrics, context: &HttpContext) {
     }
 }
 
+/// The adapters with the items of each standby.
+fn at_standbys(ports: &Ports) -> Vec<Ports> {
+    let stores = ports.standbys.iter().flat_map(|standbys| standbys.stores());
+    stores.map(|store| ports.reading(store)).collect()
+}
+
 fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
     let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
     ChangeService::new(log, callers, access.clone())
@@ -196,14 +207,12 @@ fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
 /// The paths of a group, by their forms.
 fn paths_of(
     group: Group,
-    service: Arc<dyn ResourceUseCases>,
-    context: &Arc<HttpContext>,
+    endpoint: &Arc<GroupEndpoint>,
+    gate: &Arc<Gate>,
 ) -> impl Iterator<Item = (String, MethodRouter)> {
-    let endpoint = GroupEndpoint::new(group, service, Arc::clone(context));
-    let gate = Arc::clone(&context.gate);
     PathForm::ALL.into_iter().map(move |form| {
         let (types, methods) = (group.response_types(), endpoint.methods(form));
-        (group.path_of(form), MethodRouter::new(&gate, types, methods))
+        (group.path_of(form), MethodRouter::new(gate, types, methods))
     })
 }
 

@@ -15,6 +15,7 @@ mod load;
 mod pooler;
 mod postgres_killed;
 mod postgres_server;
+mod replicas;
 mod retried;
 mod silent;
 mod standby;

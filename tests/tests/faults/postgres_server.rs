@@ -1,5 +1,7 @@
 //! A `PostgreSQL` server of a test's own, which can be killed.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -106,6 +108,14 @@ impl PostgresServer {
             start = self.beside_small_disk(&start);
         }
         run(start.args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log));
+    }
+
+    /// Changes a setting of a server that runs.
+    pub fn set(&self, name: &str, value: &str) {
+        let mut file =
+            OpenOptions::new().append(true).open(self.data().join("postgresql.auto.conf")).unwrap();
+        writeln!(file, "{name} = '{value}'").unwrap();
+        run(self.program("pg_ctl").args(["reload", "--silent"]));
     }
 
     /// From now on nobody is let in without a password, and nobody has one.

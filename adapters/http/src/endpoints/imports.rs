@@ -56,7 +56,8 @@ impl Endpoint for Imports {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
-        Ok(self.answer(&mut request).await?)
+        let answer = self.answer(&mut request).await;
+        Ok(self.resources.context.acknowledge(answer).await?)
     }
 }
 

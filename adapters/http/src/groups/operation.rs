@@ -98,6 +98,11 @@ impl Operation {
         self.method() == Method::GET
     }
 
+    /// Tells whether standbys may serve it: it reads items, and no names of callers beside them.
+    pub const fn is_served_by_standbys(self) -> bool {
+        matches!(self, Self::List | Self::Get | Self::GetVersion | Self::Compare)
+    }
+
     /// The writes it does.
     pub const fn writes(self) -> &'static [WriteOperation] {
         use WriteOperation::{Create, Delete, Patch, Replace};

@@ -27,6 +27,15 @@ pub const GZIP_SUFFIX: &str = "-gzip";
 )]
 pub struct MalformedCondition(HeaderName);
 
+/// The kind of server that something was read at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// The one that takes writes.
+    Primary,
+    /// One that replays the log of the primary.
+    Standby,
+}
+
 /// A strong entity tag, without the quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag(String);
@@ -78,6 +87,16 @@ impl EntityTag {
     /// The tag of a page of a collection.
     pub fn of_collection(revision: Revision) -> Self {
         Self(format!("r{}", revision.0))
+    }
+
+    /// The tag of what was read at a node and has a revision. Commits become visible in one order at
+    /// the primary and in another at standbys, so the same revision may be another state there. No
+    /// condition on a write is made with the tag of a standby.
+    pub fn read_at(self, node: Node) -> Self {
+        match node {
+            Node::Primary => self,
+            Node::Standby => Self(format!("s{}", self.0)),
+        }
     }
 
     /// The tag of a page that changes only with the program.
@@ -276,7 +295,7 @@ mod tests {
             assert_eq!(item_precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
         }
         assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::NONE));
-        let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\"");
+        let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\", \"sr14\"");
         assert_eq!(
             collection_precondition(&tags).ok(),
             Some(Precondition::one_of(vec![Revision(12)]))

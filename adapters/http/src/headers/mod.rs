@@ -1,6 +1,7 @@
 //! Header fields as types.
 
 pub mod accept;
+pub mod consistency_token;
 pub mod content_policy;
 pub mod entity_tag;
 pub mod history;

@@ -10,10 +10,10 @@ use poem::http::header::{
 use poem::http::{HeaderMap, HeaderValue};
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Allow, ETag, Last-Modified, Link, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id",
+    "Age, Allow, Consistency-Token, ETag, Last-Modified, Link, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id",
 );
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
-    "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
+    "Accept, Authorization, Cache-Control, Consistency-Token, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 

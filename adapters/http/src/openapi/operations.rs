@@ -210,7 +210,7 @@ const fn meaning(status: u16) -> &'static str {
 }
 
 /// The response headers, with what they say.
-const HEADERS: [(&str, &str); 8] = [
+const HEADERS: [(&str, &str); 10] = [
     ("Allow", "The methods this path serves."),
     ("X-Request-Id", "Names the request in the service's log."),
     ("ETag", "Strong entity tag of the current representation."),
@@ -222,6 +222,11 @@ const HEADERS: [(&str, &str); 8] = [
         "The links to other pages (RFC 8288), as in `_links`; without `next` on the last page.",
     ),
     ("Preference-Applied", "The preference in `Prefer` that the response meets."),
+    (
+        "Consistency-Token",
+        "Sent with a read, the read sees this write. Where the service reads standbys.",
+    ),
+    ("Age", "A standby was read, which lags by so many seconds at most."),
 ];
 
 fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
@@ -237,6 +242,8 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
         "Preference-Applied" => is_written,
         "Location" => status == 201,
         "Retry-After" => status == 503,
+        "Consistency-Token" => !operation.is_read() && matches!(status, 200 | 201 | 204 | 503),
+        "Age" => operation.is_served_by_standbys() && matches!(status, 200 | 304),
         "Link" => status == 200 && matches!(operation, List | ListVersions | ReplaceAll),
         _ => status != 414,
     };
@@ -244,7 +251,7 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
 }
 
 /// The response headers that are not always there.
-const OPTIONAL: [&str; 2] = ["Link", "Preference-Applied"];
+const OPTIONAL: [&str; 4] = ["Link", "Preference-Applied", "Consistency-Token", "Age"];
 
 /// One of the response headers.
 pub fn header(name: &str) -> MetaHeader {

@@ -68,6 +68,7 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
     const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#;
     const KEY: &str =
         r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#;
+    const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
     let mut rows = match operation {
         Operation::Create => vec![],
         _ if operation.is_read() => {
@@ -81,6 +82,10 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
     if operation.takes_key() {
         let description = "A name for this request, best a new UUID in double quotes (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not done again: the answer is that of the first. With another body it is 422, while the first is at work 409.";
         rows.push((IDEMPOTENCY_KEY, description, KEY));
+    }
+    if operation.is_served_by_standbys() {
+        let description = "The `Consistency-Token` of a write, to the letter: the read sees that write, also where a standby is read.";
+        rows.push(("Consistency-Token", description, TOKEN));
     }
     let header = |(name, description, pattern): (&str, &str, &str)| {
         parameter(name, MetaParamIn::Header, description, inline(matching(pattern)))

@@ -50,6 +50,8 @@ problem_kinds! {
         "If-Match and If-None-Match take `*` or a list of entity tags in double quotes, as in the ETag header of a response (RFC 9110 section 13.1).";
     MALFORMED_KEY = "malformed-idempotency-key" BAD_REQUEST "The Idempotency-Key cannot be read":
         "The header takes one string in double quotes, as in `Idempotency-Key: \"8e03978e-40d5-43dd-bc93-6894a57f9324\"`. Make a new one, best a UUID, for everything that is to happen once.";
+    MALFORMED_TOKEN = "malformed-consistency-token" BAD_REQUEST "The Consistency-Token cannot be read":
+        "The header takes one token, to the letter as the answer to a write had it in its Consistency-Token header. Tokens are not made by clients. Leave the header out where there is none.";
     INVALID_QUERY = "invalid-query" BAD_REQUEST "A query parameter is wrong":
         "`detail` names the parameter and the values it takes, and the nearest right name for one that is not known. Each parameter stands once; only filters may be several. Percent-encode what is not a letter, digit, `-`, `.`, `_` or `~`: a bare `+` is a space. A cursor comes from a link and goes with its query; when it is refused, start again from the collection or a page number.";
     MALFORMED_CREDENTIALS = "malformed-credentials" BAD_REQUEST "The credentials cannot be read":

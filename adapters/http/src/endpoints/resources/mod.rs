@@ -3,6 +3,7 @@
 mod history;
 mod read;
 mod respond;
+mod standby;
 mod write;
 
 #[cfg(test)]
@@ -13,7 +14,7 @@ pub use history::COMPARED;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases};
+use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases, Standbys};
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
@@ -22,6 +23,8 @@ use poem::{Endpoint, EndpointExt, Request, Response, Result};
 
 use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
+use crate::headers::consistency_token;
+use crate::headers::entity_tag::Node;
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::has_content_type;
@@ -40,6 +43,8 @@ pub struct HttpContext {
     pub gate: Arc<Gate>,
     /// Tells the history that entity tags belong to.
     pub log: ChangeService,
+    /// The standbys that may be read in place of the store, if there are any.
+    pub standbys: Option<Arc<dyn Standbys>>,
     pub bodies: BodyReader,
     /// The memory for large responses until they are sent.
     pub responses: MemoryBudget,
@@ -56,15 +61,26 @@ pub struct GroupEndpoint {
     group: Group,
     service: Arc<dyn ResourceUseCases>,
     context: Arc<HttpContext>,
+    node: Node,
+    /// The same at each of the standbys.
+    standbys: Vec<Self>,
 }
 
 impl GroupEndpoint {
+    /// The operations of a group over its use cases, and over those that read each of the standbys.
     pub fn new(
         group: Group,
         service: Arc<dyn ResourceUseCases>,
-        context: Arc<HttpContext>,
+        at_standbys: Vec<Arc<dyn ResourceUseCases>>,
+        context: &Arc<HttpContext>,
     ) -> Arc<Self> {
-        Arc::new(Self { group, service, context })
+        let on = |node, service, standbys| {
+            let context = Arc::clone(context);
+            Self { group, service, context, node, standbys }
+        };
+        let at_standbys = at_standbys.into_iter();
+        let standbys = at_standbys.map(|service| on(Node::Standby, service, Vec::new())).collect();
+        Arc::new(on(Node::Primary, service, standbys))
     }
 
     /// The endpoints of a form of path, by their methods, and what they ask of callers.
@@ -207,6 +223,11 @@ impl Endpoint for OperationEndpoint {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
+        let least = consistency_token::read(request.headers()).map_err(Problem::from)?;
+        if let Some(mut response) = self.answer_at_standby(&mut request, least).await {
+            self.group.context.vary_by_token(self.operation, response.headers_mut());
+            return Ok(response);
+        }
         // Taken before the work: a tag with the old history on what is newer matches nothing later.
         let log = &self.group.context.log;
         let mut history = log.history();
@@ -225,7 +246,11 @@ impl Endpoint for OperationEndpoint {
             tag_history::strip(request.headers_mut(), &history);
             answer = self.group.answer(self.operation, &mut request).await;
         }
+        if !self.operation.is_read() {
+            answer = self.group.context.acknowledge(answer).await;
+        }
         let mut response = answer.map_err(|problem| problem.in_history(&history))?;
+        self.group.context.vary_by_token(self.operation, response.headers_mut());
         tag_history::complete(response.headers_mut(), &history);
         if self.operation.takes_preference() {
             response.headers_mut().append(VARY, HeaderValue::from_static("Prefer"));

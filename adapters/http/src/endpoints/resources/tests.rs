@@ -1,6 +1,8 @@
 //! Whole requests over a mocked store: in which order errors are found, and
 //! what is never asked.
 
+mod standbys;
+
 use std::sync::Arc;
 
 use application::ports::{MockChangeLog, MockItemRepository};

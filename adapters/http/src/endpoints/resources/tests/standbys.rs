@@ -1,0 +1,180 @@
+//! Requests beside a mocked standby: who is asked, and what the answer tells.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::ports::{MockHistory, MockItemRepository, MockStandbys};
+use application::{ChosenStandby, LogPosition, RepositoryError, StandbyStore};
+use poem::http::HeaderValue;
+use poem::http::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, VARY};
+
+use super::*;
+use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
+
+const FILE: &str = "/v1/files/01890a5d-ac96-774b-bcce-b302099a8050";
+
+fn position(offset: u64) -> LogPosition {
+    LogPosition { history: "h".into(), offset }
+}
+
+fn token_of(offset: u64) -> HeaderValue {
+    token(&position(offset)).unwrap()
+}
+
+fn holding(version: i64) -> MockItemRepository {
+    let mut items = MockItemRepository::new();
+    items.expect_find().returning(move |_, _| Ok(Some(shown(PROPOSAL, version))));
+    items.expect_page().returning(|_, _| Ok(page(9)));
+    items
+}
+
+/// A standby with these items, which is chosen and counts.
+fn standby(items: MockItemRepository) -> MockStandbys {
+    let mut standbys = unchosen(items);
+    standbys.expect_choose().returning(|least| {
+        let connections = least.map(|_| 1);
+        let lag = Duration::from_millis(2_500);
+        Some(ChosenStandby { index: 0, history: "h".into(), lag, connections })
+    });
+    standbys.expect_confirm().return_const(true);
+    standbys
+}
+
+fn unchosen(items: MockItemRepository) -> MockStandbys {
+    let store = StandbyStore { items: Arc::new(items), history: Arc::new(MockHistory::new()) };
+    let mut standbys = MockStandbys::new();
+    standbys.expect_stores().returning(move || vec![store.clone()]);
+    standbys
+}
+
+async fn answer_beside(
+    items: MockItemRepository,
+    standbys: MockStandbys,
+    request: RequestBuilder,
+) -> Response {
+    let (ports, options) = mocked(items);
+    let ports = Ports { standbys: Some(Arc::new(standbys)), ..ports };
+    service(&ports, options).call(request.finish()).await.unwrap()
+}
+
+fn get(target: &str) -> RequestBuilder {
+    request(Method::GET, target)
+}
+
+#[tokio::test]
+async fn a_standby_answers_with_its_age_and_tags_of_its_own_kind() {
+    for (target, tag) in [(FILE, "\"2.h\""), ("/v1/files", "\"sr7.h\"")] {
+        let response =
+            answer_beside(MockItemRepository::new(), standby(holding(2)), get(target)).await;
+        assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some(tag)));
+        assert_eq!(response.header(AGE), Some("2"));
+        let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
+        assert!(vary.contains(&&HeaderValue::from_static("Consistency-Token")), "{vary:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_standby_lacks_or_cannot_tell_is_read_from_the_store() {
+    let mut without = MockItemRepository::new();
+    without.expect_find().returning(|_, _| Ok(None));
+    let mut failing = MockItemRepository::new();
+    failing.expect_find().returning(|_, _| Err(RepositoryError::Unavailable));
+    let mut restarted = unchosen(holding(1));
+    restarted.expect_choose().returning(|_| {
+        let (history, lag) = ("h".into(), Duration::ZERO);
+        Some(ChosenStandby { index: 0, history, lag, connections: Some(1) })
+    });
+    restarted.expect_confirm().return_const(false);
+    let mut none = unchosen(MockItemRepository::new());
+    none.expect_choose().returning(|_| None);
+    for standbys in [standby(without), standby(failing), restarted, none] {
+        let response = answer_beside(holding(2), standbys, get(FILE)).await;
+        assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"2.h\"")));
+        assert_eq!(response.header(AGE), None);
+    }
+}
+
+#[tokio::test]
+async fn some_requests_are_not_for_standbys() {
+    for request in [
+        get(FILE).header(CACHE_CONTROL, "max-age=0, No-Cache"),
+        get("/v1/cashprogram"),
+        get(FILE).header(CONTENT_TYPE, "application/json").header("content-length", "2"),
+    ] {
+        let mut standbys = unchosen(MockItemRepository::new());
+        standbys.expect_choose().never();
+        let response = answer_beside(holding(2), standbys, request).await;
+        assert_eq!((response.status(), response.header(AGE)), (StatusCode::OK, None));
+    }
+}
+
+#[tokio::test]
+async fn a_standby_is_asked_for_the_position_of_the_token() {
+    let mut standbys = unchosen(holding(2));
+    standbys.expect_choose().once().withf(|least| *least == Some(position(7))).returning(|_| None);
+    let request = get(FILE).header(CONSISTENCY_TOKEN, token_of(7));
+    assert_eq!(answer_beside(holding(2), standbys, request).await.status(), StatusCode::OK);
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let request = request_with_token(method, "7-h-00000000");
+        let response =
+            answer_beside(MockItemRepository::new(), unchosen(MockItemRepository::new()), request)
+                .await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    }
+}
+
+fn request_with_token(method: Method, token: &'static str) -> RequestBuilder {
+    request(method, FILE).header(CONSISTENCY_TOKEN, token)
+}
+
+#[tokio::test]
+async fn not_modified_is_confirmed_by_the_primary() {
+    let of = |history: &'static str| Ok(LogPosition { history: history.into(), offset: 9 });
+    for (told, status, age) in [
+        (of("h"), StatusCode::NOT_MODIFIED, Some("2")),
+        (of("next"), StatusCode::OK, None),
+        (Err(RepositoryError::Unavailable), StatusCode::OK, Some("2")),
+    ] {
+        let mut standbys = standby(holding(2));
+        standbys.expect_position().once().return_const(told.clone());
+        let request = get(FILE).header(IF_NONE_MATCH, "\"2.h\"");
+        // The store has another version by now.
+        let response = answer_beside(holding(3), standbys, request).await;
+        assert_eq!((response.status(), response.header(AGE)), (status, age), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_is_answered_with_a_token() {
+    let created = || request(Method::POST, "/v1/files").content_type("application/json");
+    for (inserted, told, status, expected) in [
+        (Ok(shown(PROPOSAL, 1)), Ok(position(7)), StatusCode::CREATED, Some(7)),
+        (
+            Ok(shown(PROPOSAL, 1)),
+            Err(RepositoryError::Unavailable),
+            StatusCode::CREATED,
+            Some(u64::MAX),
+        ),
+        (
+            Err(RepositoryError::Unavailable),
+            Ok(position(7)),
+            StatusCode::SERVICE_UNAVAILABLE,
+            Some(u64::MAX),
+        ),
+        (Err(RepositoryError::Full), Ok(position(7)), StatusCode::INSUFFICIENT_STORAGE, None),
+    ] {
+        let mut items = MockItemRepository::new();
+        items.expect_insert().returning(move |_, _, _| inserted.clone());
+        let mut standbys = unchosen(MockItemRepository::new());
+        standbys.expect_position().return_const(told);
+        let (mut ports, options) = mocked(items);
+        let mut clock = application::ports::MockClock::new();
+        clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
+        clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
+        ports.clock = Arc::new(clock);
+        ports.standbys = Some(Arc::new(standbys));
+        let response = service(&ports, options).call(created().body("{}")).await.unwrap();
+        assert_eq!(response.status(), status);
+        assert_eq!(response.headers().get(CONSISTENCY_TOKEN), expected.map(token_of).as_ref());
+    }
+}

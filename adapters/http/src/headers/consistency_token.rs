@@ -1,0 +1,109 @@
+//! The `Consistency-Token` header: a position in the log of the store, which clients hand back as they
+//! got it.
+//!
+//! It is `<offset>-<history>-<check>`: the offset in hexadecimal digits, and the beginning of the SHA-256
+//! of what stands before, so that a token that was cut or changed on its way is noticed.
+
+use application::LogPosition;
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::hash::first_64_bits;
+
+/// The header's name.
+pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
+
+/// A header that has no token of this service, or several.
+#[derive(Debug, Error)]
+#[error(
+    "Consistency-Token takes one token, to the letter as a write answered it; without one, leave the header out."
+)]
+pub struct MalformedToken;
+
+/// The position a request asks for, if it asks for one.
+pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, MalformedToken> {
+    let mut lines = headers.get_all(&CONSISTENCY_TOKEN).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let text = line.to_str().ok().filter(|_| lines.next().is_none());
+    text.and_then(|text| parse(text.trim())).map(Some).ok_or(MalformedToken)
+}
+
+/// The token of a position.
+pub fn token(position: &LogPosition) -> Option<HeaderValue> {
+    HeaderValue::try_from(written(position)).ok()
+}
+
+fn written(LogPosition { history, offset }: &LogPosition) -> String {
+    let position = format!("{offset:x}-{history}");
+    let check = first_64_bits(Sha256::new_with_prefix(&position)) >> 32;
+    format!("{position}-{check:08x}")
+}
+
+fn parse(text: &str) -> Option<LogPosition> {
+    let (offset, rest) = text.split_once('-')?;
+    let (history, _) = rest.split_once('-')?;
+    let offset = u64::from_str_radix(offset, 16).ok()?;
+    let position = LogPosition { history: history.into(), offset };
+    // Each position has one token.
+    (written(&position) == text).then_some(position)
+}
+
+#[cfg(test)]
+mod tests {
+    use application::LogPosition;
+    use poem::http::{HeaderMap, HeaderValue};
+    use proptest::prelude::*;
+
+    use super::{CONSISTENCY_TOKEN, read, token};
+
+    fn headers(lines: &[&str]) -> HeaderMap {
+        let line = |line: &&str| (CONSISTENCY_TOKEN, HeaderValue::from_str(line).unwrap());
+        lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        assert_eq!(read(&HeaderMap::new()).unwrap(), None);
+        let position = LogPosition { history: "1f0c22abt1".into(), offset: 0x30_16b3 };
+        let token = token(&position).unwrap();
+        let token = token.to_str().unwrap();
+        assert_eq!(token, "3016b3-1f0c22abt1-ce34afa6", "tokens outlive a build");
+        assert_eq!(read(&headers(&[&format!(" {token} ")])).unwrap(), Some(position));
+        let changed = [
+            String::new(),
+            "*".to_owned(),
+            format!("\"{token}\""),
+            token.to_uppercase(),
+            format!("0{token}"),
+            format!("+{token}"),
+            format!("{token}0"),
+            format!("{token}, {token}"),
+            token.replace("t1", "t2"),
+            token.replace("3016", "3017"),
+            token[..token.len() - 1].to_owned(),
+            "10000000000000000-a-00000000".to_owned(),
+            "-".repeat(8192),
+        ];
+        for line in changed {
+            assert!(read(&headers(&[&line])).is_err(), "{line}");
+        }
+        assert!(read(&headers(&[token, token])).is_err(), "there are two");
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_comes_back_as_it_was(offset in any::<u64>(), history in "[0-9a-z]{0,40}") {
+            let position = LogPosition { history: history.into(), offset };
+            let sent = HeaderMap::from_iter([(CONSISTENCY_TOKEN, token(&position).unwrap())]);
+            prop_assert_eq!(read(&sent).unwrap(), Some(position));
+        }
+
+        #[test]
+        fn whatever_is_sent_is_a_token_or_refused(line in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(value) = HeaderValue::from_bytes(&line) {
+                let _ = read(&HeaderMap::from_iter([(CONSISTENCY_TOKEN, value)]));
+            }
+        }
+    }
+}
