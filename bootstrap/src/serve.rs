@@ -88,14 +88,13 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
 /// version, must not migrate it under the one that serves. Opens the port only afterwards, so that a
 /// client that connects too soon is refused at once and tries again, instead of waiting for a migration.
 async fn start(options: &ServeOptions, port: Port) -> Result<(TcpListener, Store), CommandError> {
-    let store = connect(&options.database).await?;
+    let store = with_replicas(connect(&options.database).await?, options)?;
     match options.migrate {
         MigrateMode::Auto => store.migrate().await.map_err(store_error)?,
         MigrateMode::Never if store.is_migrated().await.map_err(store_error)? => {}
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;
-    let store = with_replicas(store, options)?;
     Ok((port.open().map_err(failed)?, store))
 }
 

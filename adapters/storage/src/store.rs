@@ -83,7 +83,7 @@ impl Store {
         Self { engine, items, past, callers, indexer, replicas: None }
     }
 
-    /// Begins to read standbys, too. The schema must be up to date.
+    /// Begins to watch standbys, which are read when the schema is up to date.
     ///
     /// # Errors
     /// Where a URL is no use, or the store is no `PostgreSQL`.

@@ -23,7 +23,7 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 37] = [
+const VARIABLES: [&str; 39] = [
     "PROPOSAL_SERVICE_ACCESS_LOG",
     "PROPOSAL_SERVICE_ADDRESS_RATE",
     "PROPOSAL_SERVICE_ADMIN_LISTEN",
@@ -53,6 +53,8 @@ const VARIABLES: [&str; 37] = [
     "PROPOSAL_SERVICE_MIGRATE",
     "PROPOSAL_SERVICE_POLICIES",
     "PROPOSAL_SERVICE_RATE",
+    "PROPOSAL_SERVICE_REPLICA_MAX_LAG",
+    "PROPOSAL_SERVICE_REPLICA_URL",
     "PROPOSAL_SERVICE_REQUEST_TIMEOUT",
     "PROPOSAL_SERVICE_REQUIRE_IF_MATCH",
     "PROPOSAL_SERVICE_RULES",
@@ -232,6 +234,8 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["--log-format", "xml"], "text, json"),
         (&["--log", "info=a=b"], "info"),
         (&["--database-url", "mysql://me:secret@db/a"], "sqlite:// or postgres://"),
+        (&["--replica-url", "postgres://me:secret@db/a"], "only PostgreSQL"),
+        (&["--replica-max-lag", "0s"], "30s"),
         (&["migrate", "--demo"], "--help"),
         (&["seed"], "--proposals"),
         (&["seed", "--proposals", "0"], "1.."),

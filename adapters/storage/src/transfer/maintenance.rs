@@ -64,9 +64,11 @@ impl OpenStore for Store {
 
 impl From<StoreError> for MaintenanceError {
     fn from(error: StoreError) -> Self {
-        use StoreError::{InMemory, InvalidUrl, UnknownScheme};
+        use StoreError::{InMemory, InvalidUrl, NoReplicas, ReplicaUrl, UnknownScheme};
         match error {
-            UnknownScheme | InvalidUrl(_) | InMemory => Self::InvalidOptions(error.to_string()),
+            UnknownScheme | InvalidUrl(_) | InMemory | ReplicaUrl(_) | NoReplicas => {
+                Self::InvalidOptions(error.to_string())
+            }
             _ => Self::Failed(error.to_string()),
         }
     }
