@@ -65,6 +65,7 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     }
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.spawn(store.clone().keep_forgetting_requests(clock, options.idempotency_ttl));
+    watches.spawn(store.clone().keep_filling_in());
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
     watches.watch(rules);

@@ -5,7 +5,7 @@
 //!
 //! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
 //!   [`error`] are what is printed when a command fails;
-//! - [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
+//! - [`migrate`] changes the schema, [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
 //!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
 //!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
 //!   [`callers`] erases names, [`compact`] removes the bodies of old versions;
@@ -21,6 +21,7 @@ mod keys;
 mod load;
 mod log_filter;
 mod logging;
+mod migrate;
 mod options;
 mod progress;
 mod quantities;
@@ -132,11 +133,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Serve(options) => {
             within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
         }
-        Command::Migrate(database) => within_runtime(async {
-            (wiring.maintenance)(&database).migrate().await?;
-            tracing::info!("the database is prepared");
-            Ok(())
-        }),
+        Command::Migrate(options) => within_runtime(migrate::run(&options, wiring)),
         Command::Seed(options) => within_runtime(seed::run(&options, wiring)),
         Command::Backup(options) => within_runtime(transfer::backup(&options, wiring)),
         Command::Export(options) => within_runtime(transfer::export(&options, wiring)),

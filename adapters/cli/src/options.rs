@@ -3,6 +3,7 @@
 mod access;
 mod database;
 mod files;
+mod migrate;
 mod monitoring;
 mod replicas;
 mod retention;
@@ -25,6 +26,7 @@ pub use access::{
 };
 pub use database::DatabaseOptions;
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
+pub use migrate::{MigrateOptions, MigratePhase};
 pub use monitoring::{AccessLogFormat, MonitoringOptions};
 pub use replicas::ReplicaOptions;
 pub use retention::{CompactOptions, RetentionOptions};
@@ -57,7 +59,7 @@ pub enum Command {
     /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
     Serve(Box<ServeOptions>),
     /// Bring the database's schema up to date, and exit
-    Migrate(DatabaseOptions),
+    Migrate(MigrateOptions),
     /// Add realistic made-up data to the database, and exit
     Seed(SeedOptions),
     /// Copy the SQLite file, also while it is served, and exit

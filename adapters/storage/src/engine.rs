@@ -125,7 +125,13 @@ pub(crate) trait Engine: Send + Sync {
         statement: Statement,
     ) -> Result<u64, RepositoryError>;
 
-    /// A transaction that no other process preparing this database is in at the same time.
+    /// Keeps others from changing the schema until the transaction ends, in which nothing else is to be
+    /// done; `None` where this process alone has the database.
+    async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
+        Ok(None)
+    }
+
+    /// A transaction that changes the schema, and waits only briefly for locks.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
 
     /// Waits for the writes under way and closes all connections.

@@ -17,6 +17,12 @@ const NOT_ON_A_STANDBY: &str = "a standby cannot do this";
 /// The last commit that reads and exports a store of the first edition.
 const LAST_OF_FIRST_EDITION: &str = "6effb39";
 
+/// The codes of a table and of a column that are not there.
+const UNDEFINED: [&str; 2] = ["42P01", "42703"];
+
+/// "Cached plan must not change result type".
+const STALE_PLAN: &str = "0A000";
+
 /// Why the store could not be opened or prepared. Each is one line that an operator can act on;
 /// none names a password.
 #[derive(Debug, Error)]
@@ -109,6 +115,38 @@ pub enum StoreError {
         /// The one that this service knows.
         known: i32,
     },
+    /// The schema must be expanded before it is contracted.
+    #[error(
+        "the database is not prepared for this version: run `proposal-service migrate` first, and contract it when only services of this version run"
+    )]
+    NotExpanded,
+    /// A service runs that is older than a change of the schema allows.
+    #[error(
+        "a service that knows version {version} of the schema was seen {seconds} s ago (at {address}, instance {id}), and could not go on after \
+         this change: stop all services of that version, or replace them by newer ones, and run this again. One that was killed counts \
+         for a minute"
+    )]
+    OlderInstance {
+        /// The address it connects to the database from.
+        address: String,
+        /// Its id.
+        id: String,
+        /// The version of the schema that it knows.
+        version: i32,
+        /// The time since it was last seen.
+        seconds: i64,
+    },
+    /// Others hold locks against a change of the schema.
+    #[error(
+        "cannot prepare the database schema: {0}: a session holds a lock on a table for long, as pg_dump does (look for it in pg_locks); nothing \
+         was left half done, so run this again when it has ended"
+    )]
+    Locked(String),
+    /// What is stored could not be filled in.
+    #[error(
+        "what is stored could not be changed for the new version of the schema, and the log says why; what was done stays done: run this again"
+    )]
+    Unfilled,
     /// The schema could not be read or brought up to date.
     #[error("cannot prepare the database schema: {0}")]
     Schema(String),
@@ -132,9 +170,12 @@ impl StoreError {
         Self::Schema(one_line(&error))
     }
 
+    pub(crate) fn locked(error: &DbErr) -> Self {
+        Self::Locked(one_line(error))
+    }
+
     /// The error of a query that names tables and columns.
     pub(crate) fn tables(error: DbErr) -> Self {
-        const UNDEFINED: [&str; 2] = ["42P01", "42703"];
         let is_missing = match source(&error) {
             Some(SqlxError::Database(error)) => {
                 error.message().starts_with("no such ")
@@ -225,16 +266,45 @@ pub(crate) fn is_refusal(error: &SqlxError) -> bool {
 
 /// Returns whether what `PostgreSQL` rolled back may succeed when it is done again: a serialisation
 /// failure, a deadlock, a foreign key that a concurrent insert came under, a statement that was
-/// cancelled, a server that takes no writes any more, or a connection that the server ended.
+/// cancelled, a server that takes no writes any more, a connection that the server ended, or a
+/// statement that was prepared before the schema was changed.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
-    const WORTH: [&str; 8] =
-        ["23503", "25006", "25P03", "40001", "40P01", "57014", "57P01", "57P02"];
+    const WORTH: [&str; 9] =
+        [STALE_PLAN, "23503", "25006", "25P03", "40001", "40P01", "57014", "57P01", "57P02"];
     match source(error) {
         Some(SqlxError::Database(error)) => {
             error.code().is_some_and(|code| WORTH.contains(&&*code))
         }
         _ => false,
     }
+}
+
+/// Returns whether another session held a lock for longer than a statement was to wait for it, or
+/// a deadlock was ended.
+pub(crate) fn is_contended(error: &DbErr) -> bool {
+    source(error)
+        .and_then(SqlxError::as_database_error)
+        .is_some_and(|error| error.code().is_some_and(|code| ["55P03", "40P01"].contains(&&*code)))
+}
+
+/// Returns whether a table or a column is not there, or the columns of a prepared statement have
+/// other types than they had: the schema was changed beside us.
+pub(crate) fn is_schema_change(error: &SqlxError) -> bool {
+    is_stale_plan(error)
+        || error
+            .as_database_error()
+            .and_then(DatabaseError::code)
+            .is_some_and(|code| UNDEFINED.contains(&&*code))
+}
+
+/// Returns whether a prepared statement has to be prepared anew.
+pub(crate) fn is_stale_plan(error: &SqlxError) -> bool {
+    error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == STALE_PLAN)
+}
+
+/// The same of an error of the object-relational mapper.
+pub(crate) fn needs_new_plan(error: &DbErr) -> bool {
+    source(error).is_some_and(is_stale_plan)
 }
 
 fn source(error: &DbErr) -> Option<&SqlxError> {
@@ -274,14 +344,14 @@ const fn sqlite_meaning(code: u32) -> RepositoryError {
 }
 
 /// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention; 25006 is a standby that
-/// takes no writes, 55P03 a lock that was not had in time. What is [worth retrying](is_worth_retrying) comes here when the retries are
+/// takes no writes, 55P03 a lock that was not had in time; 42P01, 42703 and 0A000 are a schema that was
+/// changed beside us. What is [worth retrying](is_worth_retrying) comes here when the retries are
 /// used up.
 fn postgres_meaning(code: &str) -> RepositoryError {
     match code {
         "53100" => RepositoryError::Full,
-        "25006" | "25P02" | "25P03" | "40001" | "40P01" | "23503" | "55P03" => {
-            RepositoryError::Unavailable
-        }
+        "25006" | "25P02" | "25P03" | "40001" | "40P01" | "23503" | "42P01" | "42703" | "55P03"
+        | STALE_PLAN => RepositoryError::Unavailable,
         _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57") => {
             RepositoryError::Unavailable
         }
@@ -318,8 +388,11 @@ mod tests {
             ("08006", Unavailable),
             ("40P01", Unavailable),
             ("55P03", Unavailable),
+            ("42P01", Unavailable),
+            ("42703", Unavailable),
+            ("0A000", Unavailable),
         ];
-        for (code, told) in table.into_iter().chain([("42P01", Corrupt), ("23505", Corrupt)]) {
+        for (code, told) in table.into_iter().chain([("42601", Corrupt), ("23505", Corrupt)]) {
             assert_eq!(postgres_meaning(code), told, "{code}");
         }
     }

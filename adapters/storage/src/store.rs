@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use application::maintenance::MigrationStep;
 use application::metrics::{Collector, Instrumented};
 use application::{
     CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, Standbys,
     VersionBodies,
 };
 use jiff::Timestamp;
-use sea_orm_migration::MigratorTrait;
 
 use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
 use crate::error::StoreError;
+use crate::migration::plan;
+use crate::migration::runner::Runner;
 use crate::migration::schema_version::{self, Access};
-use crate::migration::{Migrator, proposals_view};
 use crate::options::{ReplicaOptions, StoreOptions};
 use crate::postgres::Postgres;
 use crate::read::high_water_mark::HighWaterMark;
@@ -61,13 +62,20 @@ impl Store {
     /// # Errors
     /// Where the URL is no use, or the database cannot be reached.
     pub async fn connect_to_look(options: &StoreOptions) -> Result<Option<Self>, StoreError> {
-        let store = match options.url.split_once(':') {
-            Some(("sqlite", _)) => Self::on(Arc::new(SqliteReaders::open(options).await?), options),
-            _ => Self::connect(options).await?,
-        };
+        let store = Self::open_to_look(options).await?;
         let is_up_to_date =
             schema_version::is_up_to_date(store.engine.schema(), Access::Read).await?;
         Ok(is_up_to_date.then_some(store))
+    }
+
+    /// Opens the store to look at it, whatever its schema is.
+    pub(crate) async fn open_to_look(options: &StoreOptions) -> Result<Self, StoreError> {
+        match options.url.split_once(':') {
+            Some(("sqlite", _)) => {
+                Ok(Self::on(Arc::new(SqliteReaders::open(options).await?), options))
+            }
+            _ => Self::connect(options).await,
+        }
     }
 
     /// Starts what reads, and the task that indexes.
@@ -100,15 +108,41 @@ impl Store {
         Ok(self)
     }
 
-    /// Brings the schema up to date. Any number of instances may do so at once: one works, the
-    /// others wait and find it done.
+    /// Expands the schema: adds what this version uses. Any number of instances may do so at once: one
+    /// works, the others wait and find it done. What is stored is [filled in](Self::fill_in) afterwards.
     ///
     /// # Errors
-    /// Where the database refuses, or was prepared by a newer version of the service.
+    /// Where the database refuses, was prepared by a newer version of the service, or a service runs
+    /// that is too old to go on beside this one.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        self.bring_up_to_date().await?;
+        Runner(self.engine.as_ref()).expand().await?;
         self.engine.check_schema().await?;
         self.resume().await
+    }
+
+    /// Fills in what new columns lack, to the end, while others use the store.
+    ///
+    /// # Errors
+    /// Where the database refuses for a minute; what was done stays done.
+    pub async fn fill_in(&self) -> Result<(), StoreError> {
+        Runner(self.engine.as_ref()).fill_in().await
+    }
+
+    /// Takes away what only older versions use, and returns how many migrations did.
+    ///
+    /// # Errors
+    /// Where the database refuses, the schema is not [expanded](Self::migrate), or an older service
+    /// runs.
+    pub async fn contract(&self) -> Result<usize, StoreError> {
+        Runner(self.engine.as_ref()).contract().await
+    }
+
+    /// The steps of migrations that are left. Nothing is changed.
+    ///
+    /// # Errors
+    /// Where the database cannot be asked.
+    pub async fn plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
+        plan::steps(self.engine.as_ref()).await
     }
 
     /// Returns whether nothing is left to [migrate](Self::migrate).
@@ -224,19 +258,6 @@ impl Store {
         }
         self.indexer.close().await;
         self.engine.close().await;
-    }
-
-    pub(crate) async fn bring_up_to_date(&self) -> Result<(), StoreError> {
-        let transaction = self.engine.begin_migration().await.map_err(StoreError::schema)?;
-        // Looked at first, because even a migration that does nothing needs the right to create
-        // tables.
-        if !schema_version::is_up_to_date(&transaction, Access::Write).await? {
-            Migrator::up(&transaction, None).await.map_err(StoreError::schema)?;
-        }
-        schema_version::check_tables(&transaction).await?;
-        let refreshed = proposals_view::refresh(&transaction, self.engine.dialect()).await;
-        refreshed.map_err(StoreError::schema)?;
-        transaction.commit().await.map_err(StoreError::schema)
     }
 }
 

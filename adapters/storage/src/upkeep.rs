@@ -39,6 +39,14 @@ impl Store {
         }
     }
 
+    /// Fills in what migrations added, while requests are served.
+    pub async fn keep_filling_in(self) {
+        while let Err(error) = self.fill_in().await {
+            tracing::warn!(%error, "trying again");
+            sleep(LONGEST_PAUSE).await;
+        }
+    }
+
     /// Looks at what metrics tell of the store beside what is counted, again and again.
     pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
         let mut until_sizes = 0;
@@ -54,7 +62,7 @@ impl Store {
                 }
             }
             until_sizes -= 1;
-            tokio::time::sleep(INDEX_PERIOD).await;
+            sleep(INDEX_PERIOD).await;
         }
     }
 

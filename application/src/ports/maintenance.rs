@@ -14,8 +14,17 @@ use super::{ChangeAuthor, RepositoryError, Sequence};
 /// Maintains one store, which every method reaches by itself.
 #[async_trait]
 pub trait Maintenance: Send + Sync {
-    /// Brings the schema up to date. Any number of instances MAY do so at once.
+    /// Adds to the schema what this version uses, and fills it in; older services MUST be able to go on
+    /// meanwhile, or it fails. Any number of instances MAY do so at once, and what one that was
+    /// interrupted did MUST NOT be done again.
     async fn migrate(&self) -> Result<(), MaintenanceError>;
+
+    /// Takes away what only older versions use, and returns how many migrations did. MUST fail while a
+    /// service runs that could not go on.
+    async fn contract(&self) -> Result<usize, MaintenanceError>;
+
+    /// Returns the steps of migrations that are left. MUST NOT change anything.
+    async fn migration_plan(&self) -> Result<Vec<MigrationStep>, MaintenanceError>;
 
     /// Backs up the store's file into the empty file at `to` as it is at one moment, while others
     /// may go on writing; reports its progress. Blocks. The caller flushes the copy to the disk.
@@ -45,6 +54,21 @@ pub trait Maintenance: Send + Sync {
     /// Prepares the schema and begins an import, which MUST fail unless the store is empty. Nobody
     /// else can write to the store until it ends.
     async fn begin_import(&self) -> Result<Box<dyn HistoryImport>, MaintenanceError>;
+}
+
+/// A step of a migration.
+#[derive(Clone, Debug)]
+pub struct MigrationStep {
+    /// The name of the migration.
+    pub migration: &'static str,
+    /// `expand`, `backfill` or `contract`.
+    pub phase: &'static str,
+    /// What is done.
+    pub action: String,
+    /// The lock that is taken where several services share a database, and who waits for it.
+    pub lock: &'static str,
+    /// The seconds that it takes, roughly; `None` for a moment.
+    pub seconds: Option<i64>,
 }
 
 /// Reads the changes of a store, from the first to the one that was the last at the beginning.

@@ -1,52 +1,35 @@
 //! The migrations in their order: each is one file here and one line in the list. None is ever
 //! undone.
+//!
+//! A migration is data (`stages.rs`), and [`runner`] does what is left of it. Most are statements in
+//! one transaction. One that older services must go on beside has stages: what is added, what is
+//! filled in while services run, and what is taken away when the older ones are gone.
 
-use async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{MigrationName, MigrationTrait, MigratorTrait, SchemaManager};
-
-use crate::sql::dialect::Dialect;
-
+pub(crate) mod backfill;
 mod m20261122_000001_store;
 mod m20261123_000002_amounts;
-mod m20261124_000003_flat;
-pub(crate) mod m20261125_000004_retention;
+mod m20261123_000003_side_by_side;
+mod m20261124_000004_flat;
+pub(crate) mod m20261125_000005_retention;
+pub(crate) mod next_schema;
+pub(crate) mod plan;
+pub(crate) mod progress;
 pub(crate) mod proposals_view;
+pub(crate) mod runner;
 pub(crate) mod schema_version;
+mod stages;
 
-/// Brings a database's schema up to date.
-pub(crate) struct Migrator;
+use stages::{Migration, staged, statements};
 
-impl MigratorTrait for Migrator {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![
-            statements("m20261122_000001_store", m20261122_000001_store::statements),
-            statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
-            statements("m20261124_000003_flat", m20261124_000003_flat::statements),
-            statements("m20261125_000004_retention", m20261125_000004_retention::statements),
-        ]
-    }
-}
-
-/// A migration that is statements alone, under the name that databases keep it by.
-struct Statements(&'static str, fn(&Dialect) -> Vec<String>);
-
-fn statements(name: &'static str, of: fn(&Dialect) -> Vec<String>) -> Box<dyn MigrationTrait> {
-    Box::new(Statements(name, of))
-}
-
-impl MigrationName for Statements {
-    fn name(&self) -> &str {
-        self.0
-    }
-}
-
-#[async_trait]
-impl MigrationTrait for Statements {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        for statement in self.1(Dialect::of(manager.get_database_backend())) {
-            manager.get_connection().execute_unprepared(&statement).await?;
-        }
-        Ok(())
-    }
+/// All migrations.
+pub(crate) fn migrations() -> Vec<Migration> {
+    let mut migrations = vec![
+        statements("m20261122_000001_store", m20261122_000001_store::statements),
+        statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
+        statements("m20261123_000003_side_by_side", m20261123_000003_side_by_side::statements),
+        staged("m20261124_000004_flat", m20261124_000004_flat::stages),
+        statements("m20261125_000005_retention", m20261125_000005_retention::statements),
+    ];
+    migrations.extend(next_schema::migration());
+    migrations
 }

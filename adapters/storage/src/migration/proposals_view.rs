@@ -1,12 +1,13 @@
 //! The view `proposals`: a column per field of a proposal, for people who query with SQL.
 //!
-//! Its columns come from the field table of the domain, so a new field needs no migration: the view
-//! is made anew whenever its columns differ from that table.
+//! Its columns come from the field table of the domain, so a new field needs no migration: whoever
+//! expands the schema adds the columns that the view lacks, and takes none away.
 
 use domain::Collection;
 use domain::proposal::fields::FIELDS;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, TransactionTrait};
 
+use crate::error::is_contended;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::statements::ITEMS;
@@ -14,46 +15,76 @@ use crate::sql::statements::ITEMS;
 /// Columns that say what the item is, before those that say what it holds.
 const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 
-/// Makes the view have the columns it should have.
-pub(crate) async fn refresh(
+/// Returns whether the view has a column for every field. It may have more, those of a newer service
+/// beside this one.
+pub(crate) async fn is_complete(
     database: &impl ConnectionTrait,
     dialect: &Dialect,
+) -> Result<bool, DbErr> {
+    let found = columns(database, dialect).await?;
+    Ok(wanted().all(|name| found.iter().any(|found| found == name)))
+}
+
+/// Adds the columns that the view lacks. It is replaced in place, with the columns that it has before
+/// those that it lacks: so it keeps the rights granted on it, the views that use it, and what a newer
+/// service added. Only where that is impossible it is made anew, as on `SQLite`.
+pub(crate) async fn refresh(
+    transaction: &DatabaseTransaction,
+    dialect: &Dialect,
 ) -> Result<(), DbErr> {
-    let wanted: Vec<_> =
-        ITEM_COLUMNS.into_iter().chain(FIELDS.iter().map(|field| field.name)).collect();
-    let rows = database.query_all_raw(dialect.statement(dialect.view_columns, [])).await?;
-    let found = rows
-        .iter()
-        .map(|row| row_mapping::get::<String>(row, "name"))
-        .collect::<Result<Vec<_>, _>>()?;
-    if found == wanted {
-        return Ok(());
+    let mut all = columns(transaction, dialect).await?;
+    for name in wanted() {
+        if !all.iter().any(|found| found == name) {
+            all.push(name.to_owned());
+        }
     }
-    // Replaced in place where that is possible, the view keeps the rights granted on it and the
-    // views that use it.
-    let in_place = dialect.backend == DbBackend::Postgres
-        && wanted.iter().zip(&found).all(|(wanted, found)| wanted == found)
-        && found.len() < wanted.len();
-    if !in_place {
-        database.execute_unprepared("DROP VIEW IF EXISTS proposals").await?;
+    if dialect.backend == DbBackend::Postgres {
+        let attempt = transaction.begin().await?;
+        let replaced =
+            attempt.execute_unprepared(&definition(dialect, "CREATE OR REPLACE VIEW", &all)).await;
+        match replaced {
+            Ok(_) => return attempt.commit().await,
+            Err(error) if is_contended(&error) => return Err(error),
+            Err(error) => {
+                attempt.rollback().await?;
+                tracing::warn!(%error, "the view proposals cannot be replaced in place: it is made anew, without the rights granted on it");
+            }
+        }
     }
-    let create = if in_place { "CREATE OR REPLACE VIEW" } else { "CREATE VIEW" };
-    database.execute_unprepared(&definition(dialect, create)).await?;
+    let wanted: Vec<_> = wanted().map(str::to_owned).collect();
+    transaction.execute_unprepared("DROP VIEW IF EXISTS proposals").await?;
+    transaction.execute_unprepared(&definition(dialect, "CREATE VIEW", &wanted)).await?;
     Ok(())
 }
 
-fn definition(dialect: &Dialect, create: &str) -> String {
-    let fields: Vec<_> = FIELDS
-        .iter()
-        .map(|field| format!("c.members ->> '{name}' AS \"{name}\"", name = field.name))
-        .collect();
+/// The columns that the view should have.
+fn wanted() -> impl Iterator<Item = &'static str> {
+    ITEM_COLUMNS.into_iter().chain(FIELDS.iter().map(|field| field.name))
+}
+
+/// The columns that it has.
+async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> Result<Vec<String>, DbErr> {
+    let rows = database.query_all_raw(dialect.statement(dialect.view_columns, [])).await?;
+    rows.iter().map(|row| row_mapping::get(row, "name")).collect()
+}
+
+fn definition(dialect: &Dialect, create: &str, columns: &[String]) -> String {
+    let columns: Vec<_> = columns.iter().map(|name| column(dialect, name)).collect();
     format!(
-        "{create} proposals AS SELECT {id} AS id, i.version, {created_at} AS created_at, {updated_at} AS updated_at, {fields} \
-         FROM {ITEMS} WHERE i.collection = '{collection}'",
-        id = dialect.readable_id,
-        created_at = (dialect.readable_time)("i.created_at"),
-        updated_at = (dialect.readable_time)("i.updated_at"),
-        fields = fields.join(", "),
+        "{create} proposals AS SELECT {columns} FROM {ITEMS} WHERE i.collection = '{collection}'",
+        columns = columns.join(", "),
         collection = Collection::known("proposals").name(),
     )
+}
+
+/// A column of the view; those of fields are strings whatever a newer service calls them.
+fn column(dialect: &Dialect, name: &str) -> String {
+    let (member, quoted) = (name.replace('\'', "''"), name.replace('"', "\"\""));
+    let value = match name {
+        "id" => dialect.readable_id.to_owned(),
+        "version" => "i.version".to_owned(),
+        "created_at" | "updated_at" => (dialect.readable_time)(&format!("i.{name}")),
+        _ => format!("c.members ->> '{member}'"),
+    };
+    format!("{value} AS \"{quoted}\"")
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// A connection idle for this long may have been cut by something in between, so it is tried before
 /// it is used.
@@ -19,11 +19,16 @@ const SETTLING: Duration = Duration::from_secs(1);
 pub(crate) struct Losses {
     last: watch::Sender<Option<Instant>>,
     count: AtomicU64,
+    schema_change: Notify,
 }
 
 impl Losses {
     pub fn new() -> Self {
-        Self { last: watch::Sender::new(None), count: AtomicU64::new(0) }
+        Self {
+            last: watch::Sender::new(None),
+            count: AtomicU64::new(0),
+            schema_change: Notify::new(),
+        }
     }
 
     /// A number that differs after each loss, and when another connection was opened, which may go
@@ -40,6 +45,16 @@ impl Losses {
     pub fn note(&self) {
         self.count.fetch_add(1, Ordering::AcqRel);
         self.last.send_replace(Some(Instant::now()));
+    }
+
+    /// Takes note of an error that tells of a schema that was changed beside us.
+    pub fn note_schema_change(&self) {
+        self.schema_change.notify_one();
+    }
+
+    /// Returns when there was such an error since this was last called.
+    pub async fn schema_change(&self) {
+        self.schema_change.notified().await;
     }
 
     /// Returns whether a connection that is so old, and has been idle for so long, may be dead.

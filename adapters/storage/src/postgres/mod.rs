@@ -5,6 +5,7 @@ mod cancellable;
 mod exclusive_transaction;
 mod fence;
 pub(crate) mod idempotency;
+mod lease;
 mod log_position;
 mod losses;
 mod pool;
@@ -34,10 +35,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::StoreOptions;
 use crate::engine::Engine;
-use crate::error::{StoreError, is_lost, logged};
+use crate::error::{StoreError, is_lost, logged, needs_new_plan};
 use crate::metrics::{Sample, StoreMetrics};
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::fence::NOW;
+use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
@@ -68,10 +70,22 @@ const SLOW_WORKERS: u32 = 2;
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 
+/// The settings of the transaction that has that lock. It waits while others work; the server ends it
+/// when the machine that it came from is gone.
+const LOCK_SETTINGS: &str = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10; \
+                             SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 3";
+
+/// The pause between attempts to get it. Who waits for it in the server has a snapshot meanwhile, which
+/// an index that is made would wait for.
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
 /// A change of the schema waits for its locks no longer than this, since all who come after it wait
 /// for it; and it ends when the instance that makes it is stopped.
 const MIGRATION_SETTINGS: &str =
-    "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+    "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+
+/// Connections for the schema: the lock, a change, and what is looked at meanwhile.
+const SCHEMA_CONNECTIONS: u32 = 3;
 
 /// The longest time to wait for the database's clock to reach a time that was asked for.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
@@ -95,6 +109,7 @@ pub(crate) struct Postgres {
     writers: Pool,
     writes: Arc<PostgresWrites>,
     rows: WriteQueue,
+    lease: Arc<Lease>,
     /// For the schema alone, and so not connected most of the time.
     schema: DatabaseConnection,
 }
@@ -140,7 +155,8 @@ impl Postgres {
         let statements = Arc::new(PostgresWrites::new());
         let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&statements) };
         let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout, &metrics);
-        Ok(Self { readers, slow_readers, writers, writes: statements, rows, schema })
+        let lease = Lease::new(writers.clone());
+        Ok(Self { readers, slow_readers, writers, writes: statements, rows, lease, schema })
     }
 
     async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
@@ -181,6 +197,7 @@ impl Engine for Postgres {
     }
 
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lease.require_reads()?;
         twice_if_lost(|| self.read_once(statement.clone())).await
     }
 
@@ -189,6 +206,7 @@ impl Engine for Postgres {
     }
 
     async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lease.require_reads()?;
         twice_if_lost(|| self.slow_readers.read(statement.clone(), READ, None)).await
     }
 
@@ -197,6 +215,7 @@ impl Engine for Postgres {
     }
 
     async fn write(&self, write: Write) -> Answer {
+        self.lease.require_writes().await?;
         match write.change {
             Change::Row(_) => self.rows.write(write).await,
             _ => self.writes.perform(&self.writers, &write).await,
@@ -208,6 +227,7 @@ impl Engine for Postgres {
     async fn check_writes(&self) -> Result<(), RepositoryError> {
         let check = async { Session::open(&self.writers, BRIEF).await?.require_writes().await };
         check.await.map_err(|error| logged(&error, "check_writes"))?;
+        self.lease.require_writes().await?;
         if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
@@ -235,12 +255,13 @@ impl Engine for Postgres {
     }
 
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
-        let step = async {
+        self.lease.require_writes().await?;
+        let step = twice_if_lost(async || {
             let transaction = Session::begin(&self.readers, READ).await?;
             let step = search_index::step(&transaction, limit, up_to).await?;
             transaction.commit().await?;
             Ok(step)
-        };
+        });
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
@@ -297,6 +318,7 @@ impl Engine for Postgres {
         is_slow: bool,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
+        self.lease.require_reads()?;
         let begin = &fence::begin_settled();
         twice_if_lost(async || {
             if is_slow {
@@ -314,20 +336,38 @@ impl Engine for Postgres {
         step: &'static str,
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
+        self.lease.require_writes().await?;
         let done = async { Session::open(&self.writers, LOCK).await?.execute_raw(statement).await };
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
 
+    async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
+        let transaction = self.schema.begin().await?;
+        transaction.execute_unprepared(LOCK_SETTINGS).await?;
+        let lock = "SELECT pg_try_advisory_xact_lock($1) AS is_ours";
+        let lock = POSTGRES.statement(lock, [MIGRATION_LOCK.into()]);
+        for attempt in 0_u64.. {
+            let row = transaction.query_one_raw(lock.clone()).await?;
+            if row.map_or(Ok(false), |row| row_mapping::get(&row, "is_ours"))? {
+                break;
+            }
+            if attempt == 10 {
+                tracing::info!("another process changes the schema; waiting until it is done");
+            }
+            sleep(LOCK_PAUSE).await;
+        }
+        Ok(Some(transaction))
+    }
+
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
         let transaction = self.schema.begin().await?;
-        let lock = POSTGRES.statement("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]);
-        transaction.execute_raw(lock).await?;
         transaction.execute_unprepared(MIGRATION_SETTINGS).await?;
         Ok(transaction)
     }
 
     async fn close(&self) {
         self.rows.close().await;
+        self.lease.end().await;
         self.slow_readers.connections.close().await;
         self.readers.close().await;
         self.writers.close().await;
@@ -337,18 +377,29 @@ impl Engine for Postgres {
     }
 }
 
+/// Connections may have statements that were prepared before the schema was changed: each is found out
+/// once.
+const MOST_STALE: u32 = 64;
+
 /// Does a read, and once more on another connection where its own was lost, as all are when the
-/// server restarts.
-async fn twice_if_lost<F: Future<Output = Result<Vec<QueryResult>, DbErr>>>(
+/// server restarts; and again where a statement has to be prepared anew.
+async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     read: impl Fn() -> F,
-) -> Result<Vec<QueryResult>, DbErr> {
-    match read().await {
-        Err(error) if is_lost(&error) => {
-            tracing::info!(%error, "a connection was lost; reading again on another");
-            read().await
+) -> Result<T, DbErr> {
+    let mut was_lost = false;
+    for _ in 0..MOST_STALE {
+        match read().await {
+            Err(error) if is_lost(&error) && !was_lost => {
+                tracing::info!(%error, "a connection was lost; reading again on another");
+                was_lost = true;
+            }
+            Err(error) if needs_new_plan(&error) => {
+                tracing::info!(%error, "the schema was changed; reading again");
+            }
+            done => return done,
         }
-        done => done,
     }
+    read().await
 }
 
 /// Connects once. A pool tries again until it has no time left, and conceals why; here the cause is
@@ -390,7 +441,9 @@ async fn schema_connection(
 ) -> Result<DatabaseConnection, StoreError> {
     let current = server.options().clone();
     let mut pool = ConnectOptions::new(options.url.as_str());
-    pool.max_connections(1).min_connections(0).acquire_timeout(options.acquire_timeout);
+    pool.max_connections(SCHEMA_CONNECTIONS)
+        .min_connections(0)
+        .acquire_timeout(options.acquire_timeout);
     pool.idle_timeout(IDLE).connect_lazy(true).sqlx_logging(false);
     pool.map_sqlx_postgres_opts(move |_| current.clone());
     let connection = SqlxPostgresConnector::connect(pool).await;

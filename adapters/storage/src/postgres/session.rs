@@ -10,14 +10,16 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::postgres::{PgConnection, PgQueryResult, PgRow};
-use sea_orm::sqlx::{AssertSqlSafe, Error as SqlxError, Executor as _, query_with, raw_sql};
+use sea_orm::sqlx::{
+    AssertSqlSafe, Connection as _, Error as SqlxError, Executor as _, query_with, raw_sql,
+};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sea_query_sqlx::SqlxValues;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{is_connection_lost, is_refusal};
+use crate::error::{is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::server::{READ_ONLY, require_writes};
 
@@ -147,10 +149,24 @@ impl Session {
         if !is_rolled_back && !self.is_in_transaction.load(Ordering::Relaxed) {
             self.may_have_committed.store(true, Ordering::Relaxed);
         }
-        if outcome.as_ref().is_err_and(is_connection_lost) {
-            self.lose(&mut lease);
+        match &outcome {
+            Err(error) if is_connection_lost(error) => self.lose(&mut lease),
+            Err(error) if is_schema_change(error) => {
+                self.pool.losses().note_schema_change();
+                self.forget_statements(&mut lease).await;
+            }
+            _ => {}
         }
         outcome.map(|()| reply)
+    }
+
+    /// Has all statements prepared anew.
+    async fn forget_statements(&self, lease: &mut Option<Lease>) {
+        if let Some(Lease { connection, .. }) = lease
+            && !matches!(timeout(CLEANING, connection.clear_cached_statements()).await, Ok(Ok(())))
+        {
+            self.lose(lease);
+        }
     }
 
     /// Returns when the server has had its time to answer.

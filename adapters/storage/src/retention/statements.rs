@@ -12,7 +12,7 @@ use sea_orm::{
 };
 
 use crate::entities::{compaction, schema_version};
-use crate::migration::m20261125_000004_retention::RETENTION_SCHEMA;
+use crate::migration::m20261125_000005_retention::RETENTION_SCHEMA;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;

@@ -21,6 +21,7 @@ use sea_orm::{
 
 use super::{TransferError, connect_to_look};
 use crate::entities::{change, item};
+use crate::migration::runner::Runner;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
@@ -49,7 +50,7 @@ const SQLITE: Preparation =
 /// made. Then the planner learns how large they have become: it would count for a long time, and
 /// the service's first reads would be slow. Numbers and times go on after those that were stored.
 const POSTGRES: Preparation = Preparation {
-    storing: "SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
+    storing: "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
               SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
     counting: "SET LOCAL enable_seqscan = DEFAULT; SET LOCAL enable_hashjoin = DEFAULT; SET LOCAL enable_mergejoin = DEFAULT; \
                       ANALYZE items, changes",
@@ -63,6 +64,8 @@ pub(super) struct Import {
     dialect: &'static Dialect,
     preparation: Preparation,
     store: Store,
+    /// Held so that nobody else prepares the store.
+    lock: Option<DatabaseTransaction>,
 }
 
 impl Import {
@@ -71,9 +74,11 @@ impl Import {
     /// for the locks.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
-        store.bring_up_to_date().await?;
-        let dialect = store.engine.dialect();
-        let transaction = store.engine.begin_migration().await;
+        let engine = store.engine.as_ref();
+        Runner(engine).expand().await?;
+        let dialect = engine.dialect();
+        let lock = engine.lock_schema().await.map_err(TransferError::at(STEP))?;
+        let transaction = engine.begin_migration().await;
         let transaction = transaction.map_err(TransferError::at(STEP))?;
         let preparation = if dialect.backend == DbBackend::Sqlite { SQLITE } else { POSTGRES };
         let prepared = transaction.execute_unprepared(preparation.storing).await;
@@ -81,7 +86,7 @@ impl Import {
         if is_written(&transaction).await? {
             return Err(TransferError::NotEmpty);
         }
-        Ok(Self { transaction, dialect, preparation, store })
+        Ok(Self { transaction, dialect, preparation, store, lock })
     }
 
     async fn store_some(&self, changes: &[CheckedChange]) -> Result<(), DbErr> {
@@ -187,12 +192,13 @@ impl HistoryImport for Import {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), MaintenanceError> {
-        let Self { transaction, dialect, preparation, store } = *self;
+        let Self { transaction, dialect, preparation, store, lock } = *self;
         let Preparation { counting, commit, .. } = preparation;
         for text in [counting, &count_totals(dialect), commit] {
             transaction.execute_unprepared(text).await.map_err(TransferError::at(STEP))?;
         }
         transaction.commit().await.map_err(TransferError::at(STEP))?;
+        drop(lock);
         store.close().await;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use application::RepositoryError;
 use application::maintenance::{
     BackupProgress, HistoryImport, HistoryReader, HistoryValidator, Maintenance, MaintenanceError,
-    OpenStore,
+    MigrationStep, OpenStore,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -21,9 +21,26 @@ use crate::{Store, StoreError, StoreOptions};
 impl Maintenance for StoreOptions {
     async fn migrate(&self) -> Result<(), MaintenanceError> {
         let store = Store::connect(self).await?;
-        let migrated = store.migrate().await;
+        let migrated = match store.migrate().await {
+            Ok(()) => store.fill_in().await,
+            failed => failed,
+        };
         store.close().await;
         Ok(migrated?)
+    }
+
+    async fn contract(&self) -> Result<usize, MaintenanceError> {
+        let store = Store::connect(self).await?;
+        let contracted = store.contract().await;
+        store.close().await;
+        Ok(contracted?)
+    }
+
+    async fn migration_plan(&self) -> Result<Vec<MigrationStep>, MaintenanceError> {
+        let store = Store::open_to_look(self).await?;
+        let plan = store.plan().await;
+        store.close().await;
+        Ok(plan?)
     }
 
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError> {

@@ -3,16 +3,24 @@
 
 use sea_orm::DbBackend;
 
+use super::stages::{Index, Stages, Step};
 use crate::sql::dialect::Dialect;
 
-/// An index of `SQLite` has the number of the row in any case.
-pub(crate) fn statements(dialect: &Dialect) -> Vec<String> {
+const NAME: &str = "changes_by_collection";
+
+pub(super) fn stages(dialect: &Dialect) -> Stages {
+    // An index of `SQLite` has the number of the row in any case.
     let is_sqlite = dialect.backend == DbBackend::Sqlite;
-    let columns = if is_sqlite { "collection" } else { "collection, sequence" };
-    vec![
-        format!("CREATE INDEX changes_by_collection ON changes ({columns})"),
-        "UPDATE schema_version SET version = 4".to_owned(),
-    ]
+    let on = if is_sqlite { "changes (collection)" } else { "changes (collection, sequence)" };
+    let raise = "UPDATE schema_version SET version = 4".to_owned();
+    Stages {
+        expand: vec![
+            Step::Index(Index { name: NAME, on }),
+            Step::Transaction(vec![raise]),
+        ],
+        backfill: None,
+        contract: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -21,6 +29,7 @@ mod tests {
     use domain::Collection;
     use rusqlite::Connection;
 
+    use super::super::stages::{Index, Step};
     use super::super::{m20261122_000001_store, m20261123_000002_amounts};
     use crate::sql::change_log;
     use crate::sql::dialect::SQLITE;
@@ -28,13 +37,14 @@ mod tests {
     #[test]
     fn the_changes_of_a_collection_are_found_by_the_index_in_their_order() {
         let connection = Connection::open_in_memory().unwrap();
-        let steps = [
-            m20261122_000001_store::statements,
-            m20261123_000002_amounts::statements,
-            super::statements,
-        ];
+        let steps = [m20261122_000001_store::statements, m20261123_000002_amounts::statements];
         for statement in steps.iter().flat_map(|statements| statements(&SQLITE)) {
             connection.execute_batch(&statement).unwrap();
+        }
+        for step in super::stages(&SQLITE).expand {
+            if let Step::Index(Index { name, on }) = step {
+                connection.execute_batch(&format!("CREATE INDEX {name} ON {on}")).unwrap();
+            }
         }
         let files = Collection::known("files");
         let statement = change_log::of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;

@@ -1,0 +1,119 @@
+//! What is left of the migrations, for people.
+
+use application::maintenance::MigrationStep;
+use sea_orm::{ConnectionTrait, DbErr};
+
+use super::backfill::ROWS;
+use super::migrations;
+use super::progress::{Done, has_table};
+use super::runner::{BACKFILL, key};
+use super::stages::{Backfill, Migration, Step};
+use crate::engine::Engine;
+use crate::error::StoreError;
+use crate::sql::row_mapping;
+
+/// The number of items, by the counts that every write keeps.
+const ITEMS: &str = "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS items FROM totals t \
+                     WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.parent)";
+
+/// Items that are filled in within a second, about: a batch of rows, and a pause as long.
+const ITEMS_PER_SECOND: i64 = 10_000;
+
+/// Items that an index is made of within a second, about.
+const INDEXED_PER_SECOND: i64 = 200_000;
+
+/// The locks of statements by their beginnings, on `PostgreSQL`.
+const LOCKS: [(&str, &str); 8] = [
+    ("CREATE TABLE", "none on what is there"),
+    ("CREATE INDEX", "SHARE: writes wait until it is made"),
+    ("LOCK TABLE write_fence", "waits for the writes under way"),
+    ("ALTER TABLE items VALIDATE", "SHARE UPDATE EXCLUSIVE: nobody waits"),
+    ("ALTER TABLE", "ACCESS EXCLUSIVE, for a moment"),
+    ("UPDATE", "rows, for a moment"),
+    ("DELETE", "rows, for a moment"),
+    ("INSERT", "rows, for a moment"),
+];
+
+/// The steps that are left, in their order.
+pub(crate) async fn steps(engine: &dyn Engine) -> Result<Vec<MigrationStep>, StoreError> {
+    let done = Done::read(engine.schema()).await.map_err(StoreError::schema)?;
+    let items = items(engine).await.map_err(StoreError::schema)?;
+    let mut planned = Vec::new();
+    for migration in migrations() {
+        let stages = migration.stages(engine.dialect());
+        let mut plan = |phase, steps: &[Step]| {
+            for (number, step) in steps.iter().enumerate() {
+                if !done.has(migration.name, &key(phase, number)) {
+                    planned.extend(step_of(&migration, phase, step, items));
+                }
+            }
+        };
+        if !done.is_expanded(migration.name) {
+            plan("expand", &stages.expand);
+        }
+        if let Some(backfill) = stages.backfill
+            && !done.has(migration.name, BACKFILL)
+        {
+            plan(BACKFILL, &[Step::Backfill(backfill)]);
+        }
+        plan("contract", &stages.contract);
+    }
+    Ok(planned)
+}
+
+fn step_of(
+    migration: &Migration,
+    phase: &'static str,
+    step: &Step,
+    items: i64,
+) -> Vec<MigrationStep> {
+    let planned = |action, lock, seconds| MigrationStep {
+        migration: migration.name,
+        phase,
+        action,
+        lock,
+        seconds,
+    };
+    match step {
+        Step::Transaction(statements) => statements
+            .iter()
+            .flat_map(|text| text.split(';'))
+            .map(|statement| statement.split_whitespace().collect::<Vec<_>>().join(" "))
+            .filter(|statement| !statement.is_empty())
+            .map(|statement| planned(shortened(&statement), lock(&statement), None))
+            .collect(),
+        Step::Index(index) => vec![planned(
+            format!("CREATE INDEX CONCURRENTLY {} ON {}", index.name, index.on),
+            "SHARE UPDATE EXCLUSIVE: nobody waits",
+            Some(items / INDEXED_PER_SECOND),
+        )],
+        Step::Backfill(Backfill { set, .. }) => vec![planned(
+            format!("UPDATE items SET {set}, {ROWS} rows at a time"),
+            "rows, for a moment",
+            Some(items / ITEMS_PER_SECOND),
+        )],
+    }
+}
+
+fn lock(statement: &str) -> &'static str {
+    let known = LOCKS.iter().find(|(beginning, _)| statement.starts_with(beginning));
+    known.map_or("its own", |(_, lock)| lock)
+}
+
+fn shortened(statement: &str) -> String {
+    const LENGTH: usize = 100;
+    match statement.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{} …", &statement[..end]),
+        None => statement.to_owned(),
+    }
+}
+
+/// The number of items, 0 where there is no store yet.
+async fn items(engine: &dyn Engine) -> Result<i64, DbErr> {
+    let dialect = engine.dialect();
+    if !has_table(engine.schema(), "totals").await? {
+        return Ok(0);
+    }
+    let row = engine.schema().query_one_raw(dialect.statement(ITEMS, [])).await?;
+    row.map_or(Ok(0), |row| row_mapping::get(&row, "items"))
+}

@@ -1,0 +1,272 @@
+//! Does what is left of the migrations: every step wholly or not at all, each noted in the
+//! transaction that does it. So whoever comes after one that was interrupted goes on where it was.
+
+use std::time::Duration;
+
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement};
+use tokio::time::sleep;
+
+use super::backfill::Filling;
+use super::progress::{self, Done};
+use super::schema_version::{self, Access};
+use super::stages::{Index, Migration, Step};
+use super::{migrations, proposals_view};
+use crate::engine::Engine;
+use crate::entities;
+use crate::error::{StoreError, is_contended};
+use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping;
+
+/// The times that a change is tried which others hold locks against. In between their readers go on.
+const ATTEMPTS: u32 = 12;
+
+/// The pause between them.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Instances older than a schema allows, of those that were seen within a minute: an instance that
+/// was not writes nothing before it has been seen again.
+const OLDER: &str = "SELECT i.id, i.address, i.schema_version, (extract(epoch FROM clock_timestamp()) - i.seen_at / 1000000)::bigint AS seconds \
+                     FROM service_instances i, schema_version v \
+                     WHERE i.schema_version < greatest(v.oldest_reader, v.oldest_writer) \
+                     AND i.seen_at > (extract(epoch FROM clock_timestamp()) - 60) * 1000000 ORDER BY i.seen_at DESC LIMIT 1";
+
+/// Returns a row where an index is there.
+const INDEX_STATE: &str =
+    "SELECT i.indisvalid AS is_valid FROM pg_index i WHERE i.indexrelid = to_regclass($1)";
+
+/// The step of a backfill.
+pub(super) const BACKFILL: &str = "backfill";
+
+/// A change that waits for locks.
+enum Change<'a> {
+    Transaction(&'a [String], Vec<Statement>),
+    Index(Index),
+    /// Looks for tables and columns that are missing.
+    Check,
+    View,
+}
+
+/// What brings the schema of a database up to date.
+pub(crate) struct Runner<'a>(pub &'a dyn Engine);
+
+impl Runner<'_> {
+    /// Adds what this version uses. Older services go on beside it, as far as the migrations allow.
+    pub async fn expand(&self) -> Result<(), StoreError> {
+        let database = self.0.schema();
+        // Looked at first, because even a migration that does nothing needs the right to create
+        // tables, and must not wait for one that changes what comes later.
+        if !schema_version::is_up_to_date(database, Access::Write).await? {
+            let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
+            if !schema_version::is_up_to_date(database, Access::Write).await? {
+                self.expand_all().await?;
+            }
+            release(lock).await?;
+        }
+        self.change(&Change::Check).await?;
+        let is_complete = proposals_view::is_complete(database, self.0.dialect()).await;
+        if !is_complete.map_err(StoreError::schema)? {
+            let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
+            self.change(&Change::View).await?;
+            release(lock).await?;
+        }
+        Ok(())
+    }
+
+    async fn expand_all(&self) -> Result<(), StoreError> {
+        self.transaction(&[progress::prepare(self.0.dialect())], Vec::new()).await?;
+        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
+        for migration in migrations() {
+            if done.is_expanded(migration.name) {
+                continue;
+            }
+            let steps = migration.stages(self.0.dialect()).expand;
+            self.steps(&migration, "expand", &steps, &done).await?;
+            tracing::info!(migration = migration.name, "the schema was migrated");
+        }
+        Ok(())
+    }
+
+    /// Fills in what is stored already, of migrations that need it.
+    pub async fn fill_in(&self) -> Result<(), StoreError> {
+        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
+        for migration in migrations() {
+            let backfill = migration.stages(self.0.dialect()).backfill;
+            if let Some(backfill) = backfill.filter(|_| !done.has(migration.name, BACKFILL)) {
+                tracing::info!(migration = migration.name, "filling in what is stored already");
+                let filling = Filling { migration: migration.name, step: BACKFILL, backfill };
+                filling.run(self.0).await.map_err(|_| StoreError::Unfilled)?;
+                tracing::info!(migration = migration.name, "filled in what is stored already");
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what only older versions use, and returns how many migrations did.
+    pub async fn contract(&self) -> Result<usize, StoreError> {
+        if !schema_version::is_up_to_date(self.0.schema(), Access::Write).await? {
+            return Err(StoreError::NotExpanded);
+        }
+        self.fill_in().await?;
+        let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
+        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
+        let mut contracted = 0;
+        for migration in migrations() {
+            let steps = migration.stages(self.0.dialect()).contract;
+            let last = key("contract", steps.len().wrapping_sub(1));
+            if !steps.is_empty() && !done.has(migration.name, &last) {
+                self.steps(&migration, "contract", &steps, &done).await?;
+                tracing::info!(migration = migration.name, "the schema was contracted");
+                contracted += 1;
+            }
+        }
+        release(lock).await?;
+        Ok(contracted)
+    }
+
+    /// Does the steps of a phase that are not done, one after the other.
+    async fn steps(
+        &self,
+        migration: &Migration,
+        phase: &str,
+        steps: &[Step],
+        done: &Done,
+    ) -> Result<(), StoreError> {
+        let dialect = self.0.dialect();
+        for (number, step) in steps.iter().enumerate() {
+            let key = key(phase, number);
+            if done.has(migration.name, &key) {
+                continue;
+            }
+            let mut notes = Vec::new();
+            if steps.len() > 1 {
+                notes.push(progress::step_done(dialect, migration.name, &key));
+            }
+            if phase == "expand" && number + 1 == steps.len() {
+                notes.push(progress::expanded(dialect, migration.name));
+            }
+            match step {
+                Step::Transaction(statements) => self.transaction(statements, notes).await?,
+                Step::Index(index) => {
+                    self.change(&Change::Index(*index)).await?;
+                    self.transaction(&[], notes).await?;
+                }
+                Step::Backfill(backfill) => {
+                    let filling =
+                        Filling { migration: migration.name, step: &key, backfill: *backfill };
+                    filling.run(self.0).await.map_err(|_| StoreError::Unfilled)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs statements, and notes that they were run, in one transaction.
+    async fn transaction(
+        &self,
+        statements: &[String],
+        notes: Vec<Statement>,
+    ) -> Result<(), StoreError> {
+        self.change(&Change::Transaction(statements, notes)).await
+    }
+
+    /// Makes a change, and tries again where others hold locks against it. It waits briefly, because
+    /// those who come after it wait for it.
+    async fn change(&self, change: &Change<'_>) -> Result<(), StoreError> {
+        for number in 1..ATTEMPTS {
+            match self.attempt(change).await {
+                Err(error) if is_contended(&error) => {
+                    tracing::info!(%error, number, "others hold a lock against a change of the schema; trying again");
+                    sleep(PAUSE).await;
+                }
+                done => return done.map_err(StoreError::schema)?,
+            }
+        }
+        self.attempt(change).await.map_err(|error| {
+            let locked = is_contended(&error).then(|| StoreError::locked(&error));
+            locked.unwrap_or_else(|| StoreError::schema(error))
+        })?
+    }
+
+    async fn attempt(&self, change: &Change<'_>) -> Result<Result<(), StoreError>, DbErr> {
+        let (statements, notes): (&[String], &[Statement]) = match change {
+            Change::Index(index) => return self.make_index(*index).await.map(Ok),
+            Change::Transaction(statements, notes) => (statements, notes),
+            Change::Check | Change::View => (&[], &[]),
+        };
+        let transaction = self.0.begin_migration().await?;
+        for statement in statements {
+            transaction.execute_unprepared(statement).await?;
+        }
+        for note in notes {
+            transaction.execute_raw(note.clone()).await?;
+        }
+        match change {
+            Change::View => proposals_view::refresh(&transaction, self.0.dialect()).await?,
+            Change::Check => match entities::check(&transaction).await {
+                Err(error) if !is_contended(&error) => return Ok(Err(StoreError::tables(error))),
+                checked => checked?,
+            },
+            Change::Transaction(..) | Change::Index(_) => {}
+        }
+        if let Some(older) = older_instance(&transaction).await? {
+            return Ok(Err(older));
+        }
+        transaction.commit().await.map(Ok)
+    }
+
+    /// On `PostgreSQL` without keeping writers out. One that was left half made is made anew.
+    async fn make_index(&self, Index { name, on }: Index) -> Result<(), DbErr> {
+        let dialect = self.0.dialect();
+        if dialect.backend == DbBackend::Sqlite {
+            let transaction = self.0.begin_migration().await?;
+            let create = format!("CREATE INDEX IF NOT EXISTS {name} ON {on}");
+            transaction.execute_unprepared(&create).await?;
+            return transaction.commit().await;
+        }
+        let database = self.0.schema();
+        let found = database.query_one_raw(dialect.statement(INDEX_STATE, [name.into()])).await?;
+        match found.map(|row| row_mapping::get(&row, "is_valid")).transpose()? {
+            Some(true) => return Ok(()),
+            Some(false) => {
+                let drop = format!("DROP INDEX CONCURRENTLY IF EXISTS {name}");
+                database.execute_unprepared(&drop).await?;
+            }
+            None => {}
+        }
+        let create = format!("CREATE INDEX CONCURRENTLY {name} ON {on}");
+        database.execute_unprepared(&create).await.map(drop)
+    }
+}
+
+/// The key of a step of a phase.
+pub(super) fn key(phase: &str, number: usize) -> String {
+    format!("{phase} {number}")
+}
+
+/// Ends what [`Engine::lock_schema`] began.
+async fn release(lock: Option<DatabaseTransaction>) -> Result<(), StoreError> {
+    match lock {
+        Some(lock) => lock.commit().await.map_err(StoreError::schema),
+        None => Ok(()),
+    }
+}
+
+/// The error where a service runs that is older than the schema allows. An `SQLite` file has one
+/// process, which is this one.
+async fn older_instance(transaction: &DatabaseTransaction) -> Result<Option<StoreError>, DbErr> {
+    let dialect = Dialect::of(transaction.get_database_backend());
+    if dialect.backend == DbBackend::Sqlite
+        || !progress::has_table(transaction, "service_instances").await?
+    {
+        return Ok(None);
+    }
+    let Some(row) = transaction.query_one_raw(dialect.statement(OLDER, [])).await? else {
+        return Ok(None);
+    };
+    Ok(Some(StoreError::OlderInstance {
+        address: row_mapping::get(&row, "address")?,
+        id: row_mapping::get(&row, "id")?,
+        version: row_mapping::get(&row, "schema_version")?,
+        seconds: row_mapping::get(&row, "seconds")?,
+    }))
+}

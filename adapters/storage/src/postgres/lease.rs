@@ -1,0 +1,191 @@
+//! The lease under which an instance writes: it was seen by the database a short time ago, and was
+//! not too old for the schema then.
+//!
+//! Each instance has a row with the version that it knows. Whoever raises the oldest version that may
+//! write locks the row of `schema_version` and looks at these rows; an instance that makes its row anew
+//! locks it too. So either the one sees the instance and refuses, or the other sees that it is too
+//! old. An instance that was stopped for a while, and does not count any more, asks before it writes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use application::RepositoryError;
+use sea_orm::{ConnectionTrait as _, DbErr, RuntimeErr, Statement};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use crate::error::logged;
+use crate::migration::schema_version::SCHEMA_VERSION;
+use crate::postgres::fence::NOW;
+use crate::postgres::pool::Pool;
+use crate::postgres::session::{Limits, Session};
+use crate::sql::dialect::POSTGRES;
+use crate::sql::row_mapping;
+
+/// How often an instance makes its row anew.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// The time for which it may write then. It counts as running for a minute (`migration/runner.rs`):
+/// the difference is more than a write waits before its statement begins.
+const TERM: Duration = Duration::from_secs(30);
+
+const LIMITS: Limits = Limits { answer: Duration::from_secs(3), can_repeat: true };
+
+/// The access to the schema that an instance has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Permission {
+    All,
+    Reading,
+    Nothing,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    permitted: Permission,
+    /// When the database was asked last.
+    asked: Option<Instant>,
+}
+
+/// The lease of one instance.
+pub(crate) struct Lease {
+    id: String,
+    writers: Pool,
+    state: Mutex<State>,
+    /// One asks, the others wait for the answer.
+    asking: tokio::sync::Mutex<()>,
+    renewal: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Lease {
+    pub fn new(writers: Pool) -> Arc<Self> {
+        let lease = Arc::new(Self {
+            id: Uuid::now_v7().to_string(),
+            writers,
+            state: Mutex::new(State { permitted: Permission::All, asked: None }),
+            asking: tokio::sync::Mutex::default(),
+            renewal: Mutex::default(),
+        });
+        let renewing = Arc::downgrade(&lease);
+        let losses = Arc::clone(lease.writers.losses());
+        let renewal = tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = sleep(INTERVAL) => {}
+                    () = losses.schema_change() => {}
+                }
+                let Some(lease) = renewing.upgrade() else { return };
+                // An instance that has not written anything has no row to make anew.
+                if lease.state().asked.is_some()
+                    && let Err(error) = lease.ask().await
+                {
+                    tracing::debug!(%error, "the lease could not be renewed");
+                }
+            }
+        });
+        *lease.renewal.lock().unwrap_or_else(PoisonError::into_inner) = Some(renewal);
+        lease
+    }
+
+    fn state(&self) -> State {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Errors
+    /// Where the schema is too new to be read.
+    pub fn require_reads(&self) -> Result<(), DbErr> {
+        if self.state().permitted == Permission::Nothing {
+            let reason = "the schema is too new to be read by this version of the service";
+            return Err(DbErr::Conn(RuntimeErr::Internal(reason.to_owned())));
+        }
+        Ok(())
+    }
+
+    /// Asks the database where the lease has ended.
+    pub async fn require_writes(&self) -> Result<(), RepositoryError> {
+        if !self.is_valid() {
+            let _asking = self.asking.lock().await;
+            if !self.is_valid() {
+                self.ask().await.map_err(|error| logged(&error, "lease"))?;
+            }
+        }
+        match self.state().permitted {
+            Permission::All => Ok(()),
+            Permission::Reading | Permission::Nothing => Err(RepositoryError::Unavailable),
+        }
+    }
+
+    fn is_valid(&self) -> bool {
+        self.state().asked.is_some_and(|asked| asked.elapsed() < TERM)
+    }
+
+    /// Makes the row of this instance anew, unless it is too old, and learns what it may do.
+    async fn ask(&self) -> Result<(), DbErr> {
+        let asked = Instant::now();
+        let session = Session::open(&self.writers, LIMITS).await?;
+        let Some(row) = session.query_one_raw(self.renew()).await? else {
+            return Err(DbErr::RecordNotFound("the schema's version".to_owned()));
+        };
+        let column = |name| row_mapping::get::<i32>(&row, name);
+        let (reader, writer) = (column("oldest_reader")?, column("oldest_writer")?);
+        let permitted = match SCHEMA_VERSION {
+            version if version < reader => Permission::Nothing,
+            version if version < writer => Permission::Reading,
+            _ => Permission::All,
+        };
+        let now = State { permitted, asked: Some(asked) };
+        let before =
+            std::mem::replace(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner), now);
+        if permitted != before.permitted {
+            report(permitted, column("version")?);
+        }
+        Ok(())
+    }
+
+    fn renew(&self) -> Statement {
+        let text = format!(
+            "WITH schema AS (SELECT version, oldest_reader, oldest_writer FROM schema_version FOR SHARE), \
+             forgotten AS (DELETE FROM service_instances WHERE seen_at < {NOW} - 86400000000), \
+             renewed AS (INSERT INTO service_instances AS i (id, schema_version, address, seen_at) \
+             SELECT $1, $2, coalesce(host(inet_client_addr()), 'this machine'), {NOW} FROM schema WHERE oldest_writer <= $2 \
+             ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at) \
+             SELECT version, oldest_reader, oldest_writer FROM schema"
+        );
+        POSTGRES.statement(&text, [self.id.clone().into(), SCHEMA_VERSION.into()])
+    }
+
+    /// Takes the row away, so that nobody waits for an instance that has ended.
+    pub async fn end(&self) {
+        if let Some(renewal) = self.renewal.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            renewal.abort();
+        }
+        if self.state().asked.is_none() {
+            return;
+        }
+        let text = "DELETE FROM service_instances WHERE id = $1";
+        let ended = async {
+            let session = Session::open(&self.writers, LIMITS).await?;
+            session.execute_raw(POSTGRES.statement(text, [self.id.clone().into()])).await
+        };
+        if let Err(error) = ended.await {
+            tracing::debug!(%error, "the row of this instance could not be taken away");
+        }
+    }
+}
+
+/// Tells the operator once.
+fn report(permitted: Permission, version: i32) {
+    match permitted {
+        Permission::All => {
+            tracing::info!(version, "the schema takes writes of this version of the service")
+        }
+        Permission::Reading => tracing::error!(
+            "the schema has version {version} and takes no writes of services that know only {SCHEMA_VERSION}: this instance only reads from \
+             now on and is not ready; replace it by a newer version"
+        ),
+        Permission::Nothing => tracing::error!(
+            "the schema has version {version} and cannot be read by services that know only {SCHEMA_VERSION}: this instance answers nothing from \
+             now on and is not ready; replace it by a newer version"
+        ),
+    }
+}
