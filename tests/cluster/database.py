@@ -123,11 +123,11 @@ class Database:
         if self.api(self.primary(), "/config", change) is None:
             raise Wrong(f"Patroni takes {change}", "it does not")
 
-    def query(self, node, statement):
+    def query(self, node, statement, database="postgres"):
         """The rows of a statement, by the superuser."""
         host, port = self.places.address(node).split(":")
         command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--field-separator", "\t", "--set", "ON_ERROR_STOP=1"]
-        command += ["--host", host, "--port", port, "--username", "postgres", "--command", statement]
+        command += ["--host", host, "--port", port, "--username", "postgres", "--dbname", database, "--command", statement]
         environment = os.environ | {"PGPASSWORD": "change-me", "PGCONNECT_TIMEOUT": "5"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
         if done.returncode:

@@ -11,6 +11,7 @@ from failure import Wrong
 from load import FEED, FILES, Load, history, path_of
 from readers import READERS, Reading
 from service import BALANCER, INSTANCES
+from upgrade import side_by_side
 
 TTL = 20
 SECONDS_OF_QUIET = 3
@@ -402,4 +403,6 @@ SCENARIOS = [
     partition,
     pooler,
     asynchronous_failover,
+    # Comes last: no older build goes on with what it leaves.
+    side_by_side,
 ]
