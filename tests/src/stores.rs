@@ -62,6 +62,20 @@ impl TestDatabase {
         Self { url: url.into(), home: Home::Server(server, name) }
     }
 
+    /// A copy of a database on a server, which nobody is connected to.
+    ///
+    /// # Panics
+    /// When it is a file, or the server refuses.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let Home::Server(server, original) = &self.home else { panic!("a database on a server") };
+        let name = format!("proposals_test_{:016x}", fastrand::u64(..));
+        rows(server.as_str(), format!("CREATE DATABASE {name} TEMPLATE {original}"));
+        let mut url = server.clone();
+        url.set_path(&name);
+        Self { url: url.into(), home: Home::Server(server.clone(), name) }
+    }
+
     /// A database that is there, and stays.
     #[must_use]
     pub fn existing(url: &str) -> Self {

@@ -10,7 +10,7 @@ use tests::{Service, binary};
 
 const FILES: &str = "/v1/files";
 
-/// Ten times the seconds after which a migration gives up.
+/// Three times the seconds after which a migration gives up.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 #[test]

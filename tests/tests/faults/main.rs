@@ -20,5 +20,6 @@ mod retried;
 mod silent;
 mod standby;
 mod stopped;
+mod too_old;
 mod unsuitable;
 mod wrong_password;

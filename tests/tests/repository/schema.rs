@@ -20,6 +20,7 @@ on_both_stores! {
     a_store_that_lacks_a_table_or_a_column_is_refused
     the_view_has_one_column_per_field
     the_view_is_made_anew_when_a_field_is_missing
+    the_view_keeps_what_a_newer_service_added
     the_view_shows_fields_as_columns
 }
 
@@ -138,6 +139,34 @@ async fn the_view_is_made_anew_when_a_field_is_missing(store: &TestStore) {
     }
 }
 
+async fn the_view_keeps_what_a_newer_service_added(store: &TestStore) {
+    let expected = view_columns(&store.database);
+    let columns = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| format!("CAST('' AS TEXT) AS {name}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    for (kept, added) in [(expected.len(), "newer"), (0, "newer")] {
+        let own = [&expected[..kept], &[added.to_owned()]].concat();
+        let _ = store.database.query("DROP VIEW proposals");
+        let _ = store.database.query(&format!("CREATE VIEW proposals AS SELECT {}", columns(&own)));
+        if !store.database.is_sqlite() {
+            let _ = store.database.query("GRANT SELECT ON proposals TO pg_monitor");
+        }
+        store.store.migrate().await.unwrap();
+        let found = view_columns(&store.database);
+        assert!(expected.iter().all(|name| found.contains(name)), "{found:?}");
+        if !store.database.is_sqlite() {
+            assert!(found.contains(&added.to_owned()), "{found:?}");
+            let granted =
+                "SELECT CAST(has_table_privilege('pg_monitor', 'proposals', 'SELECT') AS TEXT)";
+            assert_eq!(store.database.query(granted)[0][0].as_deref(), Some("true"));
+        }
+    }
+}
+
 async fn the_view_shows_fields_as_columns(store: &TestStore) {
     let members = r#"{"project_title":"Sweetpotato","proposal_type":7,"implementation_sites":["Bato","Pili"]}"#;
     let shown = store.insert(all(Collection::known("proposals")), members).await;
@@ -212,6 +241,27 @@ async fn a_store_that_lacks_a_table_or_a_column_is_refused(store: &TestStore) {
         let refused = store.store.is_migrated().await.unwrap_err();
         let line = refused.to_string();
         assert!(line.contains(named) && line.contains("export it"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn statements_are_prepared_anew_when_a_column_changes_its_type() {
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let files = all(Collection::known("files"));
+    let shown = store.insert(files, "{}").await;
+    let creator = || store.items.creator(&reach(files), shown.item.id);
+    let known = creator().await.unwrap();
+    for (column, kind) in [("created_by", "VARCHAR(500)"), ("created_by", "TEXT")] {
+        let _ =
+            store.database.query(&format!("ALTER TABLE items ALTER COLUMN {column} TYPE {kind}"));
+        let asking: JoinSet<_> = (0..8)
+            .map(|_| store.items.clone())
+            .map(|items| async move { items.creator(&reach(files), shown.item.id).await })
+            .collect();
+        for found in asking.join_all().await {
+            assert_eq!(format!("{:?}", found.unwrap()), format!("{known:?}"), "{kind}");
+        }
+        store.update(files, &store.find(files, &shown).await.unwrap(), "{}").await.unwrap();
     }
 }
 

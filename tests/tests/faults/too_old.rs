@@ -1,0 +1,67 @@
+//! An instance for which the schema becomes too new while it runs.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tests::Service;
+use tests::stores::TestDatabase;
+
+const FILES: &str = "/v1/files";
+
+/// Several times the time after which an instance looks again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
+    let database = TestDatabase::postgres();
+    let service = Service::start_on(&database);
+    let item = service.create(FILES, "{}");
+    let status = |method: &str, path: &str| {
+        let request = service.request(method, path);
+        if method == "POST" { request.json("{}") } else { request }.send_unchecked().status
+    };
+    let await_status = |method: &str, path: &str, wanted: u16| {
+        let since = Instant::now();
+        while status(method, path) != wanted {
+            assert!(since.elapsed() < PATIENCE, "{method} {path} is not {wanted}");
+            sleep(Duration::from_millis(100));
+        }
+    };
+    let _ = database.query("UPDATE schema_version SET version = 99, oldest_writer = 99");
+    await_status("GET", "/readyz", 503);
+    assert_eq!(status("POST", FILES), 503);
+    let answer = service.post(FILES).json("{}").send_unchecked();
+    assert!(answer.header("Retry-After").is_some());
+    assert_eq!(status("GET", &item.path), 200);
+    assert_eq!(status("GET", FILES), 200);
+    assert!(service.log().contains("replace it by a newer version"), "{}", service.log());
+    let instances = "SELECT id FROM service_instances WHERE seen_at > (extract(epoch FROM clock_timestamp()) - 5) * 1000000";
+    sleep(Duration::from_secs(6));
+    assert!(database.query(instances).is_empty(), "what may not write delays nobody");
+    let _ = database.query("UPDATE schema_version SET oldest_reader = 99");
+    await_status("GET", &item.path, 503);
+    assert_eq!(status("GET", FILES), 503);
+    assert_eq!(status("GET", "/healthz"), 200);
+    let _ = database
+        .query("UPDATE schema_version SET version = 3, oldest_reader = 2, oldest_writer = 3");
+    await_status("GET", "/readyz", 200);
+    assert_eq!(status("POST", FILES), 201);
+}
+
+/// A table that is missing has it look at once.
+#[test]
+fn an_error_of_the_schema_has_an_instance_look_again_at_once() {
+    let database = TestDatabase::postgres();
+    let service = Service::start_on(&database);
+    let item = service.create(FILES, "{}");
+    let _ = database
+        .query("UPDATE schema_version SET version = 99, oldest_reader = 99, oldest_writer = 99");
+    let _ = database.query("ALTER TABLE items RENAME COLUMN version TO renamed");
+    let since = Instant::now();
+    service.get("/v1/files?page_size=7").send_unchecked().expect(503);
+    while !service.log().contains("replace it by a newer version") {
+        assert!(since.elapsed() < Duration::from_secs(5), "{}", service.log());
+        sleep(Duration::from_millis(20));
+    }
+    service.get(&item.path).send_unchecked().expect(503);
+}
