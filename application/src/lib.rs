@@ -40,13 +40,13 @@ pub use ports::{
     ChangeLog, ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease,
     CompactionProgress, Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind,
     ItemContent, ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition,
-    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion, Policies,
-    PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency,
-    Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial, RuleTrials, Rules, Scope,
-    Sequence, ShownItem, StandbyStore, Standbys, SupersededPage, SupersededVersion, Totals,
-    TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue, TrialVerdict,
-    Unrecognized, ValueCount, ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase,
-    WrittenRule,
+    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion,
+    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
+    ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
+    RuleTrials, Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage,
+    SupersededVersion, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
+    TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount, ValueCounts, VersionBodies,
+    Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

@@ -38,6 +38,9 @@ pub static METRICS: &[&Metric] = &[
     &DISK_FREE,
     &REPLICAS,
     &REPLICA_LAG,
+    &STANDBY_LAG,
+    &STANDBY_READS,
+    &TOKEN_WAITS,
 ];
 
 static OPERATIONS: Metric = Metric::histogram(
@@ -148,6 +151,19 @@ static REPLICAS: Metric = Metric::gauge(
 static REPLICA_LAG: Metric = Metric::gauge(
     "proposal_service_replica_lag_seconds",
     "Time that the slowest of them is behind; 0 where there is none",
+);
+
+pub(crate) static STANDBY_LAG: Metric = Metric::gauge(
+    "proposal_service_standby_lag_seconds",
+    "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read",
+);
+pub(crate) static STANDBY_READS: Metric = Metric::counter(
+    "proposal_service_standby_reads",
+    "Requests that a standby of --replica-url answered",
+);
+pub(crate) static TOKEN_WAITS: Metric = Metric::counter(
+    "proposal_service_consistency_token_waits",
+    "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time",
 );
 
 /// The facts of a store that are asked for from time to time.

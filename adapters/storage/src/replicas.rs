@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use application::metrics::{Collector, Reading};
 use application::{
     ChangeLog as _, ChosenStandby, LogPosition, RepositoryError, StandbyStore, Standbys,
 };
@@ -17,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
 use crate::error::StoreError;
+use crate::metrics::{STANDBY_LAG, STANDBY_READS, TOKEN_WAITS};
 use crate::options::{ReplicaOptions, StoreOptions};
 use crate::postgres::standby::engine::StandbyEngine;
 use crate::postgres::standby::lag::PrimaryPositions;
@@ -91,7 +93,7 @@ impl Replicas {
                 if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
                     return Err(StoreError::ReplicaUrl("it begins with another scheme".to_owned()));
                 }
-                Standby::new(url, options)
+                Standby::new(url, options, primary.metrics())
                     .map_err(|error| StoreError::ReplicaUrl(error.to_string()))
             })
             .collect::<Result<_, _>>()?;
@@ -148,6 +150,22 @@ impl Replicas {
         TokenWaits {
             waits: self.waits.load(Ordering::Relaxed),
             in_vain: self.in_vain.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Gives how far the standbys are behind, and how often they were read.
+    pub fn collect(&self, collector: &mut dyn Collector) {
+        for ReplicaStatus { target, lag, reads } in self.status() {
+            let labels = [("standby", target.as_str())];
+            if let Some(lag) = lag {
+                collector.take(&STANDBY_LAG, &labels, Reading::Time(lag));
+            }
+            collector.take(&STANDBY_READS, &labels, Reading::Count(reads));
+        }
+        let waits = self.waits();
+        let in_time = waits.waits.saturating_sub(waits.in_vain);
+        for (outcome, count) in [("in_time", in_time), ("in_vain", waits.in_vain)] {
+            collector.take(&TOKEN_WAITS, &[("outcome", outcome)], Reading::Count(count));
         }
     }
 
@@ -255,10 +273,11 @@ impl Standbys for Replicas {
 
 /// The items and the history of a standby.
 fn store_on(engine: Arc<dyn Engine>, options: &StoreOptions) -> StandbyStore {
-    let reads = Arc::new(Reads::new(Arc::clone(&engine)));
-    let indexer = Arc::new(Indexer::none(Arc::clone(&engine)));
+    let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
+    let reads = Arc::new(Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark)));
+    let indexer = Arc::new(Indexer::none(engine));
     let items = SqlItemRepository::new(&reads, &indexer, options.acquire_timeout);
-    let past = PastReads::new(reads, Arc::new(HighWaterMark::new(engine)));
+    let past = PastReads::new(reads, high_water_mark);
     StandbyStore { items: Arc::new(items), history: Arc::new(past) }
 }
 

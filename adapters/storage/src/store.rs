@@ -267,5 +267,8 @@ impl Instrumented for Store {
         self.engine.metrics().collect(&system, collector);
         self.engine.collect(collector);
         self.items.cached.collect(collector);
+        if let Some(replicas) = &self.replicas {
+            replicas.collect(collector);
+        }
     }
 }

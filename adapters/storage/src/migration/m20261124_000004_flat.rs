@@ -14,10 +14,7 @@ pub(super) fn stages(dialect: &Dialect) -> Stages {
     let on = if is_sqlite { "changes (collection)" } else { "changes (collection, sequence)" };
     let raise = "UPDATE schema_version SET version = 4".to_owned();
     Stages {
-        expand: vec![
-            Step::Index(Index { name: NAME, on }),
-            Step::Transaction(vec![raise]),
-        ],
+        expand: vec![Step::Index(Index { name: NAME, on }), Step::Transaction(vec![raise])],
         backfill: None,
         contract: Vec::new(),
     }

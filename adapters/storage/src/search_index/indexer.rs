@@ -174,6 +174,7 @@ impl Work {
             failures: watch::Sender::new(0),
             news: Notify::new(),
             most_waiting,
+            pace: Pace::new(most_waiting),
         }
     }
 

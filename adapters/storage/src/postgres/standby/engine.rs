@@ -1,5 +1,7 @@
 //! A standby as an engine: it reads, and refuses what takes a lock or writes.
 
+use std::sync::Arc;
+
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,6 +11,7 @@ use sea_orm::{
 
 use crate::engine::Engine;
 use crate::error::{logged, not_on_a_standby};
+use crate::metrics::StoreMetrics;
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::pool::Pool;
 use crate::postgres::session::Session;
@@ -19,6 +22,8 @@ use crate::write::command::{Answer, Write};
 
 /// The connections to a standby on which items are read.
 pub(crate) struct StandbyEngine {
+    /// Those of the store: what is read here counts with what is read at the primary.
+    pub metrics: Arc<StoreMetrics>,
     pub readers: Pool,
     pub slow_readers: Cancellable,
     /// Never connected: the primary's schema is the standby's.
@@ -39,6 +44,10 @@ fn refused(step: &'static str) -> RepositoryError {
 impl Engine for StandbyEngine {
     fn dialect(&self) -> &'static Dialect {
         &POSTGRES
+    }
+
+    fn metrics(&self) -> &Arc<StoreMetrics> {
+        &self.metrics
     }
 
     fn workers(&self) -> usize {

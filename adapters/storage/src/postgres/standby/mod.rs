@@ -17,6 +17,7 @@ use tokio::sync::{Notify, watch as channel};
 
 use crate::StoreOptions;
 use crate::error::StoreError;
+use crate::metrics::StoreMetrics;
 use crate::postgres::SLOW_WORKERS;
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::losses::Losses;
@@ -65,13 +66,15 @@ impl Standby {
     pub fn new(
         url: &str,
         options: &StoreOptions,
+        metrics: &Arc<StoreMetrics>,
     ) -> Result<(Arc<Self>, StandbyEngine), StoreError> {
         let (process, losses) = (Arc::<ServerProcess>::default(), Arc::new(Losses::new()));
         let server = Server::parse(url)?;
         let target = server.target();
         let pool = |server: Server, purpose, connections| {
             let losses = Arc::clone(&losses);
-            Pool::new(Arc::new(server), purpose, connections, losses, options.acquire_timeout)
+            let (server, metrics) = (Arc::new(server), Arc::clone(metrics));
+            Pool::new(server, purpose, connections, losses, options.acquire_timeout, metrics)
         };
         let bound = || Ok::<_, StoreError>(Server::parse(url)?.bound_to(Arc::clone(&process)));
         let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
@@ -80,7 +83,7 @@ impl Standby {
         let searchers = pool(bound()?, Purpose::Search, slow);
         let slow_readers = Cancellable { connections: searchers, others: readers.clone() };
         let schema = DatabaseConnection::default();
-        let engine = StandbyEngine { readers, slow_readers, schema };
+        let engine = StandbyEngine { metrics: Arc::clone(metrics), readers, slow_readers, schema };
         let standby = Self {
             target,
             reads: AtomicU64::new(0),
