@@ -162,8 +162,8 @@ fn exports_and_imports_keep_what_is_known_of_a_removed_body() {
             "null,\"removed_at\":\"2026-11-25T12:00:00.000001Z\"",
         );
         assert_ne!(current, lines[3]);
-        std::fs::write(file("third"), [lines[0], lines[1], lines[2], &current].join("\n") + "\n")
-            .expect("a file");
+        let edited = [lines[0], lines[1], lines[2], &current, lines[4]].join("\n") + "\n";
+        std::fs::write(file("third"), edited).expect("a file");
         let empty = TestDatabase::sqlite();
         let said = refused(&["import", &file("third"), "--database-url", empty.url()], 1);
         assert!(said.contains("is left at a version without `members`"), "{said}");
