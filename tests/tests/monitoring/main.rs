@@ -22,7 +22,7 @@ impl Monitored {
     fn start(store: Store, arguments: &[&str]) -> Self {
         let admin = free_address();
         let address = admin.to_string();
-        let arguments = [&["--admin-listen", &address], arguments].concat();
+        let arguments = [&["--admin-listen", &address][..], arguments].concat();
         Self { service: Service::start_with(store, &arguments), admin }
     }
 

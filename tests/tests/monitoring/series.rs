@@ -19,8 +19,8 @@ fn requests_are_counted_by_path_method_and_class_of_status() {
         let series = monitored.series();
         for (method, class, route, count) in [
             ("POST", "2xx", "/v1/files", "1"),
-            ("GET", "2xx", "/v1/files/{file_id}", "1"),
-            ("GET", "4xx", "/v1/files/{file_id}", "1"),
+            ("GET", "2xx", "/v1/files/{files_id}", "1"),
+            ("GET", "4xx", "/v1/files/{files_id}", "1"),
             ("_OTHER", "4xx", "/v1/files", "1"),
             ("GET", "4xx", "", "1"),
         ] {
