@@ -94,12 +94,11 @@ impl Compaction {
             return Ok(CompactionOutcome::NotDue);
         };
         let step = self.step(after, false).await?;
-        let progress = match step.read_to {
-            Some(after) => CompactionProgress { policy, after, begins: now },
-            None => {
-                let begins = now.checked_add(INTERVAL).unwrap_or(now);
-                CompactionProgress { policy, after: Sequence(0), begins }
-            }
+        let progress = if let Some(after) = step.read_to {
+            CompactionProgress { policy, after, begins: now }
+        } else {
+            let begins = now.checked_add(INTERVAL).unwrap_or(now);
+            CompactionProgress { policy, after: Sequence(0), begins }
         };
         self.bodies.advance(&self.worker, &progress, step.read_to.is_none()).await?;
         Ok(CompactionOutcome::Done(step))

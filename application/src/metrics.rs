@@ -262,7 +262,7 @@ pub fn collect_reloads(
 /// The forms in which metrics are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// OpenMetrics 1.0, with exemplars.
+    /// `OpenMetrics` 1.0, with exemplars.
     OpenMetrics,
     /// The text format 0.0.4 of Prometheus.
     Prometheus,

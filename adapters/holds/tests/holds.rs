@@ -13,9 +13,9 @@ const ONE: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const OTHER: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
 
 fn file(text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("holds.yaml");
-    fs::write(&path, text).unwrap();
+    fs::write(&path, text).expect("a file");
     (folder, path)
 }
 
@@ -39,7 +39,7 @@ fn a_list_of_ids_with_comments_is_read() {
 #[test]
 fn what_is_no_hold_is_refused_with_its_place() {
     for (text, error) in [
-        ("".to_owned(), "the file is empty; write a list of ids, or []"),
+        (String::new(), "the file is empty; write a list of ids, or []"),
         ("# none\n".to_owned(), "the file is empty"),
         (ONE.to_owned(), "holds.yaml:1:1: it is a string, and must be a list"),
         (format!("holds:\n- {ONE}\n"), "holds.yaml:1:1: it is a mapping, and must be a list"),
@@ -66,7 +66,7 @@ fn a_file_with_errors_leaves_the_holds_in_force() {
     let (_folder, path) = file(format!("- {ONE}\n"));
     let holds = ReloadableHolds::open(&path).unwrap();
     for text in ["", "- x\n", "\u{0}"] {
-        fs::write(&path, text).unwrap();
+        fs::write(&path, text).expect("a file");
         assert!(holds.changed().is_some());
         let errors = holds.reload().unwrap_err().to_string();
         assert!(errors.contains("holds.yaml"), "{errors}");

@@ -226,9 +226,9 @@ impl IssuerKeys {
         let now = self.clock.now();
         let issuer = &self.source.issuer;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let fetches = &mut state.fetches;
-        fetches.is_reachable = fetched.is_ok();
-        *(if fetched.is_ok() { &mut fetches.answered } else { &mut fetches.failed }) += 1;
+        let counts = &mut state.fetches;
+        counts.is_reachable = fetched.is_ok();
+        *(if fetched.is_ok() { &mut counts.answered } else { &mut counts.failed }) += 1;
         let pause = match fetched {
             Ok((keys, max_age)) => {
                 state.answered = Some(now);

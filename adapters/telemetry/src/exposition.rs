@@ -150,11 +150,11 @@ fn plain(open_metrics: &str) -> String {
             line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' '))
         {
             counter = if is_counter(name, lines.get(index + 1)) { "_total" } else { "" };
-            text += &format!("# HELP {name}{counter} {help}");
+            text.extend(["# HELP ", name, counter, " ", help]);
         } else if let Some((name, kind)) =
             line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
         {
-            text += &format!("# TYPE {name}{counter} {kind}");
+            text.extend(["# TYPE ", name, counter, " ", kind]);
         } else {
             // Only these have exemplars.
             let bucket = line.split_once(" # {").filter(|(series, _)| series.contains("_bucket{"));

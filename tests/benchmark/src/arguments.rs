@@ -12,6 +12,7 @@ use crate::work::{Group, Work};
 /// Build first, each by itself so that the service is built as it is shipped:
 /// `cargo build --release -p bootstrap && cargo build --release -p benchmark`.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Arguments {
     /// The stores to run the service on; none measures the references alone. PostgreSQL needs
     /// `TEST_POSTGRES_URL`, a superuser's.

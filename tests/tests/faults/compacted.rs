@@ -15,7 +15,7 @@ const VERSIONS: u64 = 20_000;
 /// How often it is killed. The next one waits until the lease of the killed one has ended.
 const KILLS: usize = 2;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn on_sqlite_a_killed_compaction_is_finished_by_the_next() {

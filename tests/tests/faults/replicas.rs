@@ -100,7 +100,7 @@ fn each_read_is_served_where_it_can_be() {
         assert!(is_of_standby(&read(&path)), "{path}");
     }
     for path in [
-        format!("{}?as_of=2026-11-01T00:00:00Z", CASH),
+        format!("{CASH}?as_of=2026-11-01T00:00:00Z"),
         format!("{}/versions", item.path),
         format!("{FILES}?sort=updated_at"),
         CASH.to_owned(),

@@ -9,7 +9,7 @@ use tests::stores::TestDatabase;
 const FILES: &str = "/v1/files";
 
 /// Several times the time after which an instance looks again.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {

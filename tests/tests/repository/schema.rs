@@ -249,8 +249,7 @@ async fn statements_are_prepared_anew_when_a_column_changes_its_type() {
     let store = TestStore::open(TestDatabase::postgres()).await;
     let files = all(Collection::known("files"));
     let shown = store.insert(files, "{}").await;
-    let creator = || store.items.creator(&reach(files), shown.item.id);
-    let known = creator().await.unwrap();
+    let known = store.items.creator(&reach(files), shown.item.id).await.unwrap();
     for (column, kind) in [("created_by", "VARCHAR(500)"), ("created_by", "TEXT")] {
         let _ =
             store.database.query(&format!("ALTER TABLE items ALTER COLUMN {column} TYPE {kind}"));

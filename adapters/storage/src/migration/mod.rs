@@ -17,7 +17,7 @@ pub(crate) mod progress;
 pub(crate) mod proposals_view;
 pub(crate) mod runner;
 pub(crate) mod schema_version;
-mod stages;
+pub(crate) mod stages;
 
 use stages::{Migration, staged, statements};
 

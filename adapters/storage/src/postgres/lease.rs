@@ -58,6 +58,7 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
+    #[expect(clippy::disallowed_methods, reason = "it names the process, not an item")]
     pub fn new(writers: Pool) -> Arc<Self> {
         let lease = Arc::new(Self {
             id: Uuid::now_v7().to_string(),
@@ -177,7 +178,7 @@ impl Lease {
 fn report(permitted: Permission, version: i32) {
     match permitted {
         Permission::All => {
-            tracing::info!(version, "the schema takes writes of this version of the service")
+            tracing::info!(version, "the schema takes writes of this version of the service");
         }
         Permission::Reading => tracing::error!(
             "the schema has version {version} and takes no writes of services that know only {SCHEMA_VERSION}: this instance only reads from \

@@ -221,12 +221,11 @@ async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, wor
             let last = high_water_mark.last().await?;
             engine.index(AT_A_TIME, last).await
         };
-        let begun = Instant::now();
         let step = AssertUnwindSafe(step).catch_unwind().await;
         if let Ok(Ok(step)) = step {
             // A step that is not full takes longer for each of its changes.
             if step.has_more && step.changes > 0 {
-                work.pace.note(&mut measurement, step.changes, begun.elapsed());
+                work.pace.note(&mut measurement, step.changes, began.elapsed());
             }
             work.stepped(waited, step);
             engine.metrics().operation(OperationKind::Index).record_time(began.elapsed());

@@ -207,10 +207,10 @@ mod tests {
     use domain::{Collection, ItemId, Lookup, LookupKey};
     use jiff::Timestamp;
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
-    use sea_orm_migration::MigratorTrait;
     use uuid::Uuid;
 
-    use crate::migration::Migrator;
+    use crate::migration::migrations;
+    use crate::migration::stages::Step;
     use crate::sql::dialect::SQLITE;
     use crate::sql::indexed_columns;
     use crate::write::read_set::looks;
@@ -219,7 +219,11 @@ mod tests {
         let mut options = ConnectOptions::new("sqlite::memory:");
         options.max_connections(1);
         let database = Database::connect(options).await.expect("a database in memory");
-        Migrator::up(&database, None).await.expect("the schema");
+        for step in migrations().iter().flat_map(|migration| migration.stages(&SQLITE).expand) {
+            if let Step::Transaction(statements) = step {
+                database.execute_unprepared(&statements.join(";")).await.expect("the schema");
+            }
+        }
         database
     }
 

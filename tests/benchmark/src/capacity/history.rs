@@ -109,11 +109,11 @@ impl History {
         let group = if is_rare { "statuses" } else { "proposals" };
         let members =
             if is_rare { format!("{{\"text\":\"{RARE_WORD}\"}}") } else { self.proposal(number) };
-        let _ = write!(
+        let _ = writeln!(
             line,
             "{{\"sequence\":{},\"group\":\"{group}\",\"item_id\":\"{}\",\"version\":1,\"kind\":\"created\",\
              \"time\":\"{second}.{:03}000Z\",\"caller\":null,\"acting\":null,\"client\":null,\"request_id\":null,\
-             \"parent\":null,\"continues\":null,\"members\":{members}}}\n",
+             \"parent\":null,\"continues\":null,\"members\":{members}}}",
             number + 1,
             Self::id(number),
             number % 1_000
@@ -129,7 +129,7 @@ impl History {
             format!("w{place:04}")
         };
         let mut text = [(); 14].map(|()| word()).join(" ");
-        if number % 10 == 0 {
+        if number.is_multiple_of(10) {
             text.push(' ');
             text.push_str(COMMON_WORD);
         }

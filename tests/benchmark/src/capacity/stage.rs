@@ -77,18 +77,14 @@ impl Stage {
 
     /// The bytes of the store.
     pub(super) fn bytes(&self) -> Result<u64> {
-        match &self.database {
-            Some(database) => {
-                let size = "SELECT CAST(pg_database_size(current_database()) AS TEXT)";
-                Ok(database.value(size)?.parse()?)
-            }
-            // As the file will be when the write-ahead log is copied into it.
-            None => {
-                let file = self.look()?;
-                let value = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-                Ok((value("page_count")? * value("page_size")?).unsigned_abs())
-            }
+        if let Some(database) = &self.database {
+            let size = "SELECT CAST(pg_database_size(current_database()) AS TEXT)";
+            return Ok(database.value(size)?.parse()?);
         }
+        // As the file will be when the write-ahead log is copied into it.
+        let file = self.look()?;
+        let value = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        Ok((value("page_count")? * value("page_size")?).unsigned_abs())
     }
 
     /// Processor time of the service and its database so far.

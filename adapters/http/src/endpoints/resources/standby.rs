@@ -88,12 +88,11 @@ impl OperationEndpoint {
     /// replaced is compared with the revision that was read, which must be that of the store.
     fn may_be_at_standby(&self, request: &Request) -> bool {
         let group = self.group.group;
-        let is_replaceable =
-            || group.operations().any(|operation| operation == Operation::ReplaceAll);
+        let is_replaceable = group.operations().any(|one| one == Operation::ReplaceAll);
         self.operation.is_served_by_standbys()
             && !may_have_body(request.headers())
             && !wants_no_cache(request.headers())
-            && !(self.operation == Operation::List && is_replaceable())
+            && (self.operation != Operation::List || !is_replaceable)
     }
 }
 
