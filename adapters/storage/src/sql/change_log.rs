@@ -4,6 +4,7 @@ use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, ItemId, Version, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::prelude::Uuid;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, DbErr, DerivePartialModel, EntityTrait, FromQueryResult, PartialModelTrait,
     QueryFilter, QueryOrder, QueryResult, QuerySelect, QueryTrait, Select, Statement,
@@ -83,7 +84,8 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i6
 }
 
 /// The changes of a collection after a number, up to another that no change is committed below any
-/// more.
+/// more. The collection is a literal, so that the planner knows how common it is: otherwise
+/// `PostgreSQL` looked through all changes for those of a rare one.
 pub(crate) fn of_collection(
     dialect: &Dialect,
     collection: Collection,
@@ -93,7 +95,7 @@ pub(crate) fn of_collection(
 ) -> Statement {
     let changes = change::Entity::find()
         .select_only()
-        .filter(change::Column::Collection.eq(collection.name()))
+        .filter(Expr::col(change::Column::Collection).eq(Expr::cust(literal(collection.name()))))
         .filter(change::Column::Sequence.gt(after.0))
         .filter(change::Column::Sequence.lte(up_to.0))
         .order_by_asc(change::Column::Sequence)

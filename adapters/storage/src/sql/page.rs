@@ -301,8 +301,7 @@ impl Window {
         }
         match &query.position {
             PageStart::Offset(offset) => {
-                let is_nearer_to_the_end = known
-                    .is_some_and(|totals| *offset > totals.items / 2 && *offset < totals.items);
+                let is_nearer_to_the_end = known.is_some_and(|totals| *offset > totals.items / 2);
                 if is_nearer_to_the_end && order.is_by_id() {
                     Self::from_the_end(text, query.limit, *offset)
                 } else {
