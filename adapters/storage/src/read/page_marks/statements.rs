@@ -44,7 +44,7 @@ pub(super) fn set(dialect: &Dialect, collection: Collection, from: Uuid, after: 
     dialect.statement(&text, [from.into(), after.into()])
 }
 
-/// What came and went after the change `$1` up to `$2`.
+/// Looks for the items that came and went after the change `$1` up to `$2`.
 pub(super) fn moved(
     dialect: &Dialect,
     collection: Collection,
