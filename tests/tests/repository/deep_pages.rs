@@ -20,7 +20,7 @@ const STATUS: Collection = Collection::known("status");
 const ITEMS: usize = 24_000;
 
 /// Items of a page.
-const LIMIT: u64 = 7;
+const LIMIT: usize = 7;
 
 /// The identifiers of the items, in their order, of which none is known yet to the store's process.
 async fn filled(store: &TestStore) -> Vec<ItemId> {
@@ -38,7 +38,7 @@ async fn page(store: &TestStore, offset: usize, descending: bool) -> Vec<ItemId>
     let order =
         if descending { vec![SortKey { subject: Subject::Id, descending }] } else { Vec::new() };
     let position = PageStart::Offset(offset as u64);
-    let query = PageQuery { position, order, limit: LIMIT, ..everything(all(STATUS)) };
+    let query = PageQuery { position, order, limit: LIMIT as u64, ..everything(all(STATUS)) };
     let page = store.select(all(STATUS), &query).await;
     page.items.iter().map(|listed| listed.shown.item.id).collect()
 }
@@ -46,7 +46,7 @@ async fn page(store: &TestStore, offset: usize, descending: bool) -> Vec<ItemId>
 fn expected(ids: &[ItemId], offset: usize, descending: bool) -> Vec<ItemId> {
     let place =
         |place: usize| if descending { ids.len().checked_sub(place + 1) } else { Some(place) };
-    (offset..offset + LIMIT as usize).filter_map(|at| ids.get(place(at)?).copied()).collect()
+    (offset..offset + LIMIT).filter_map(|at| ids.get(place(at)?).copied()).collect()
 }
 
 async fn compare(store: &TestStore, ids: &[ItemId]) {

@@ -17,7 +17,7 @@ const LONGEST_RETRY: u64 = 300;
 /// Changes that are indexed in a second of work.
 pub(super) struct Pace {
     per_second: AtomicU64,
-    /// So many changes are few: a search waits for them however slow the index is.
+    /// The number of changes that a search waits for, however slow the index is.
     few: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What a store of very many small items costs, and whether reads stay flat: bytes, the time of what
+//! The cost of a store of very many small items, and whether reads stay flat: bytes, the time of what
 //! is done to a whole store, and latencies against those on a smaller store of the same run.
 
 mod history;
@@ -33,7 +33,7 @@ struct Row {
     turns: Vec<Turn>,
 }
 
-/// What a turn took.
+/// The cost of a turn.
 struct Turn {
     latencies: Histogram<u64>,
     /// Processor time of the service and its database.

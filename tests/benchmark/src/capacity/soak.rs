@@ -30,7 +30,7 @@ const WARMING: usize = 10;
 /// One item in so many is replaced again and again.
 const COLD: u64 = 100;
 
-/// What a figure may grow over the run, as a part of its median and beside that.
+/// The most that a figure may grow over the run, as a part of its median and beside that.
 const BOUNDS: [Bound; 4] = [
     Bound { name: "resident memory, MB", part: 0.10, beside: 16.0 },
     Bound { name: "p99, ms", part: 0.50, beside: 5.0 },

@@ -26,7 +26,7 @@ use crate::sql::page::PageMark;
 use marks::Marks;
 use statements::Found;
 
-/// As many items are counted as fast as from a mark.
+/// The number of items that are counted as fast as from a mark.
 const FEW: u64 = 10_000;
 
 /// The most changes that a page adds to its mark; after more the marks go on.
