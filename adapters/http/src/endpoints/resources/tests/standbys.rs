@@ -23,7 +23,7 @@ fn token_of(offset: u64) -> HeaderValue {
 
 fn holding(version: i64) -> MockItemRepository {
     let mut items = MockItemRepository::new();
-    items.expect_find().returning(move |_, _| Ok(Some(shown(PROPOSAL, version))));
+    items.expect_find().returning(move |_, _| Ok(Some(shown(PROGRAM, version))));
     items.expect_page().returning(|_, _| Ok(page(9)));
     items
 }
@@ -148,9 +148,9 @@ async fn not_modified_is_confirmed_by_the_primary() {
 async fn a_write_is_answered_with_a_token() {
     let created = || request(Method::POST, "/v1/files").content_type("application/json");
     for (inserted, told, status, expected) in [
-        (Ok(shown(PROPOSAL, 1)), Ok(position(7)), StatusCode::CREATED, Some(7)),
+        (Ok(shown(PROGRAM, 1)), Ok(position(7)), StatusCode::CREATED, Some(7)),
         (
-            Ok(shown(PROPOSAL, 1)),
+            Ok(shown(PROGRAM, 1)),
             Err(RepositoryError::Unavailable),
             StatusCode::CREATED,
             Some(u64::MAX),
