@@ -87,12 +87,14 @@ impl OperationEndpoint {
     /// A client that wants no cached answer wants none of a standby either. A collection that can be
     /// replaced is compared with the revision that was read, which must be that of the store.
     fn may_be_at_standby(&self, request: &Request) -> bool {
-        let group = self.group.group;
-        let is_replaceable = group.operations().any(|one| one == Operation::ReplaceAll);
+        let mut operations = self.group.group.operations();
+        if self.operation == Operation::List && operations.any(|it| it == Operation::ReplaceAll) {
+            return false;
+        }
+        let headers = request.headers();
         self.operation.is_served_by_standbys()
-            && !may_have_body(request.headers())
-            && !wants_no_cache(request.headers())
-            && (self.operation != Operation::List || !is_replaceable)
+            && !may_have_body(headers)
+            && !wants_no_cache(headers)
     }
 }
 
