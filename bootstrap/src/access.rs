@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
-use cli_adapter::{AccessOptions, CommandError, ServeOptions};
-use http_adapter::{AuditLog, BaseUrl};
+use cli_adapter::{AccessOptions, CommandError};
+use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
 use rules_adapter::Watches;
@@ -61,13 +61,4 @@ impl AccessFiles {
             watches.watch(policies);
         }
     }
-}
-
-/// The audit log that an operator wants.
-pub fn audit_log(
-    ServeOptions { access, request_timeout, .. }: &ServeOptions,
-    clock: &Arc<dyn Clock>,
-) -> Result<Option<AuditLog>, CommandError> {
-    let open = |path: &PathBuf| AuditLog::open(path, &access.audit, *request_timeout, clock);
-    access.audit_log.as_ref().map(open).transpose().map_err(failed)
 }

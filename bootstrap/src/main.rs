@@ -11,9 +11,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use application::{CaseFiles, Clock, NoPolicies, PolicyFiles, Ports};
+use application::{Clock, NoPolicies, Ports};
 use cli_adapter::{CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring};
-use domain::{Document, Proposal, Resource as _};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use policies_adapter::PolicySet;
@@ -42,19 +41,13 @@ fn main() -> ExitCode {
         open_to_seed: |options| Box::pin(open_to_seed(options)),
         open_to_look: |options, rules, zone| Box::pin(open_to_look(options, rules, zone)),
         open_to_compact: |options| Box::pin(retention::open_to_compact(options)),
-        rules: |path| {
-            let rules = RuleSet::load(path, &reserved()).map_err(failed)?;
-            Ok(Box::new(rules) as Box<dyn CaseFiles>)
-        },
+        rules: |path| RuleSet::load(path, &reserved()).map(|it| Box::new(it) as _).map_err(failed),
         new_key: |NewKeyOptions { name, roles, expires }| {
             let made = identity_adapter::new_key(name, roles, *expires);
             let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
             Ok([made.printed, made.line])
         },
-        policies: |path| {
-            let policies = PolicySet::load(path).map_err(failed)?;
-            Ok(Box::new(policies) as Box<dyn PolicyFiles>)
-        },
+        policies: |path| PolicySet::load(path).map(|it| Box::new(it) as _).map_err(failed),
         caller: |path| policies_adapter::read_caller(path).map_err(failed),
         clock: |zone| Arc::new(SystemClock::in_zone(zone)),
     })
@@ -119,20 +112,15 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
 
 /// The rules that a path holds, or none.
 fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
-    let rules = match path {
-        Some(path) => ReloadableRules::open(path, &reserved()).map_err(failed)?,
-        None => ReloadableRules::none(),
-    };
-    Ok(Arc::new(rules))
+    let open = |path| ReloadableRules::open(path, &reserved());
+    let rules = path.map_or_else(|| Ok(ReloadableRules::none()), open);
+    rules.map(Arc::new).map_err(failed)
 }
 
 /// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose
 /// page would be at the path of something else.
 fn reserved() -> Vec<&'static str> {
-    let (proposal, document) = (Proposal::rules(), Document::rules());
-    let in_rust =
-        proposal.iter().map(|rule| rule.code()).chain(document.iter().map(|rule| rule.code()));
-    in_rust.chain(http_adapter::RESERVED_RULE_IDS).collect()
+    domain::rule_codes().chain(http_adapter::RESERVED_RULE_IDS).collect()
 }
 
 fn base_url(text: &str) -> Result<BaseUrl, CommandError> {

@@ -1,13 +1,13 @@
 //! What monitoring sees of an instance.
 
-use std::future::pending;
 use std::sync::Arc;
 
+use application::Clock;
 use application::metrics::Instrumented;
-use application::{Clock, Readiness};
 use cli_adapter::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use http_adapter::{AccessLog, Admin, HttpMetrics};
-use storage_adapter::SCHEMA_VERSION;
+use rules_adapter::Watches;
+use storage_adapter::{SCHEMA_VERSION, Store};
 use telemetry_adapter::Telemetry;
 use tokio::sync::watch;
 
@@ -30,44 +30,38 @@ impl Monitoring {
             let is_json = format == AccessLogFormat::Json;
             Arc::new(AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock)))
         });
-        let admin = match options.monitoring.admin_listen {
-            Some(address) => {
-                let (address, listener) = Admin::listen(address).map_err(failed)?;
-                let telemetry = Arc::new(Telemetry::new());
-                let admin = Admin::new(Arc::<Telemetry>::clone(&telemetry), set_log_filter);
-                tracing::info!("metrics are at http://{address}/metrics");
-                tokio::spawn(admin.clone().serve(listener, pending()));
-                Some((admin, telemetry))
-            }
-            None => None,
+        let open = |address| {
+            let telemetry = Arc::new(Telemetry::new());
+            let metrics = Arc::<Telemetry>::clone(&telemetry);
+            Admin::open(address, metrics, set_log_filter).map(|admin| (admin, telemetry))
         };
+        let admin = options.monitoring.admin_listen.map(open).transpose().map_err(failed)?;
         Ok(Self { http: Arc::default(), access_log, admin })
     }
 
-    /// Collects the metrics of what was started, and tells that the service serves.
+    /// Collects the metrics of the store and of the files in force, and tells that the service serves.
     pub fn started(
         &self,
-        engine: &str,
-        components: impl IntoIterator<Item = Arc<dyn Instrumented>>,
-        (store, is_leaving): (Arc<dyn Readiness>, watch::Receiver<bool>),
+        store: &Store,
+        files: impl Iterator<Item = Arc<dyn Instrumented>>,
+        is_leaving: watch::Receiver<bool>,
+        clock: Arc<dyn Clock>,
+        watches: &mut Watches,
     ) {
         let Some((admin, telemetry)) = &self.admin else { return };
+        watches.spawn(store.clone().keep_sampling(clock));
         telemetry.add_build(vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("revision", env!("PROPOSAL_SERVICE_COMMIT").to_owned()),
             ("schema", SCHEMA_VERSION.to_string()),
-            ("database", engine.to_owned()),
+            ("database", store.engine_name().to_owned()),
         ]);
         telemetry.add(Arc::<HttpMetrics>::clone(&self.http));
         if let Some(access_log) = &self.access_log {
             telemetry.add(Arc::<AccessLog>::clone(access_log));
         }
-        components.into_iter().for_each(|component| telemetry.add(component));
-        admin.started(store, is_leaving);
-    }
-
-    /// Returns whether anybody looks.
-    pub const fn is_on(&self) -> bool {
-        self.admin.is_some()
+        telemetry.add(Arc::new(store.clone()));
+        files.for_each(|files| telemetry.add(files));
+        admin.started(store.readiness(), is_leaving);
     }
 }

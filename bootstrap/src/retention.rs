@@ -63,10 +63,7 @@ pub async fn open_to_compact(options: &CompactOptions) -> Result<OpenedToCompact
         is_migrated.then_some(store).ok_or(CommandError::NotMigrated)?
     };
     let last = store.change_log().last().await.map_err(failed)?;
-    let worker = retention.worker(&store, &options.time_zone.zone);
-    let compaction = worker.ok_or_else(|| {
-        let fix = "say what is kept, with --history-keep, --history-thin or both; without them every version keeps its body";
-        CommandError::Usage(fix.to_owned())
-    })?;
+    let compaction = retention.worker(&store, &options.time_zone.zone);
+    let compaction = compaction.ok_or(CommandError::NoRetention)?;
     Ok(OpenedToCompact { compaction, last, store: Box::new(store) })
 }

@@ -6,15 +6,15 @@ use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
-    BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
+    AuditLog, BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
 };
-use rules_adapter::{ReloadableRules, Watches};
+use rules_adapter::Watches;
 use storage_adapter::{ReplicaOptions, Store};
 use system_adapter::{SystemClock, inform_service_manager, inherited_listener};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::access::{AccessFiles, audit_log};
+use crate::access::AccessFiles;
 use crate::monitoring::Monitoring;
 use crate::retention::Retention;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error, store_options};
@@ -35,14 +35,14 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let clock: Arc<dyn Clock> =
         Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
-    let audit_log = audit_log(&options, &clock)?;
+    let audit_log =
+        options.access.audit_log.as_deref().map(|path| {
+            AuditLog::open(path, &options.access.audit, options.request_timeout, &clock)
+        });
+    let audit_log = audit_log.transpose().map_err(failed)?;
     let monitoring = Monitoring::start(&options, &clock)?;
-    let (listener, store) = tokio::select! {
-        started = start(&options, port) => started?,
-        signal = signals.next() => {
-            tracing::info!(signal, "stopped before it served");
-            return Ok(());
-        }
+    let Some((listener, store)) = start(&options, port, &mut signals).await? else {
+        return Ok(());
     };
     let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
     if options.demo {
@@ -51,35 +51,31 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
     let engine = store.engine_name();
-    let http_options =
-        http_options(&options, base_url.clone(), engine, limits.connections, is_leaving.clone());
-    let (metrics, access_log) = (Arc::clone(&monitoring.http), monitoring.access_log.clone());
-    let http_options = HttpOptions { audit_log, metrics, access_log, ..http_options };
+    let http_options = http_options(
+        &options,
+        (base_url.clone(), engine),
+        limits.connections,
+        audit_log,
+        &monitoring,
+        is_leaving.clone(),
+    );
     let endpoint = http_adapter::service(&ports, http_options);
-    if monitoring.is_on() {
-        let own: [Arc<dyn Instrumented>; 2] =
-            [Arc::new(store.clone()), Arc::<ReloadableRules>::clone(&rules)];
-        let readiness = (store.readiness(), leaving.subscribe());
-        monitoring.started(engine, own.into_iter().chain(access.instrumented()), readiness);
-        watches.spawn(store.clone().keep_sampling(Arc::clone(&clock)));
-    }
+    let files = access.instrumented().chain([Arc::clone(&rules) as Arc<dyn Instrumented>]);
+    monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    watches.spawn(store.clone().keep_forgetting_requests(clock, options.idempotency_ttl));
-    watches.spawn(store.clone().keep_filling_in());
+    watches.spawn(store.clone().keep_up(clock, options.idempotency_ttl));
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
     watches.watch(rules);
     watches.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
     let tasks = watches.into_tasks();
     let stopped = signals.stop(options.drain_delay, leaving);
-    let drained =
+    let serving =
         http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped);
-    let drained = drained.await;
-    drop(tasks);
-    if let Drained::CutOff(connections) = drained {
+    if let Drained::CutOff(connections) = serving.await {
         tracing::warn!(connections, "cut off requests that did not finish in time");
     }
-    drop(ports);
+    drop((tasks, ports));
     close(Box::new(store)).await;
     tracing::info!("stopped");
     Ok(())
@@ -88,31 +84,51 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
 /// Migrates the store when the port is taken: an instance started twice by mistake, perhaps of another
 /// version, must not migrate it under the one that serves. Opens the port only afterwards, so that a
 /// client that connects too soon is refused at once and tries again, instead of waiting for a migration.
-async fn start(options: &ServeOptions, port: Port) -> Result<(TcpListener, Store), CommandError> {
-    let store = with_replicas(connect(&options.database).await?, options)?;
+async fn start(
+    options: &ServeOptions,
+    port: Port,
+    signals: &mut Signals,
+) -> Result<Option<(TcpListener, Store)>, CommandError> {
+    let store = tokio::select! {
+        prepared = prepare(options) => prepared?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped before it served");
+            return Ok(None);
+        }
+    };
+    Ok(Some((port.open().map_err(failed)?, store)))
+}
+
+async fn prepare(options: &ServeOptions) -> Result<Store, CommandError> {
+    let store = connect(&options.database).await?;
+    let urls = options.replicas.urls.join("\n");
+    let replicas = ReplicaOptions { urls, max_lag: options.replicas.max_lag };
+    let store = store.with_replicas(&store_options(&options.database), &replicas);
+    let store = store.map_err(store_error)?;
     match options.migrate {
         MigrateMode::Auto => store.migrate().await.map_err(store_error)?,
         MigrateMode::Never if store.is_migrated().await.map_err(store_error)? => {}
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;
-    Ok((port.open().map_err(failed)?, store))
+    Ok(store)
 }
 
-fn with_replicas(store: Store, options: &ServeOptions) -> Result<Store, CommandError> {
-    let urls = options.replicas.urls.join("\n");
-    if urls.trim().is_empty() {
-        return Ok(store);
-    }
-    let replicas = ReplicaOptions { urls, max_lag: options.replicas.max_lag };
-    store.with_replicas(&store_options(&options.database), &replicas).map_err(store_error)
+fn limits(options: &ServeOptions) -> ServerLimits {
+    // Each standby has as many connections as the database.
+    let servers = u32::try_from(1 + options.replicas.urls.len()).unwrap_or(u32::MAX);
+    let to_database = options.database.database_connections.saturating_mul(servers);
+    let connections = affordable_connections(options.max_connections, to_database);
+    let drain_timeout = options.drain_timeout;
+    ServerLimits { connections, drain_timeout, ..ServerLimits::default() }
 }
 
 fn http_options(
     options: &ServeOptions,
-    base_url: BaseUrl,
-    engine: &'static str,
+    (base_url, engine): (BaseUrl, &'static str),
     connections: u32,
+    audit_log: Option<AuditLog>,
+    monitoring: &Monitoring,
     is_leaving: watch::Receiver<bool>,
 ) -> HttpOptions {
     HttpOptions {
@@ -131,23 +147,12 @@ fn http_options(
         caller_rate: options.access.rate,
         address_rate: options.access.address_rate,
         trusted_proxies: options.access.trusted_proxies.clone(),
-        audit_log: None,
-        access_log: None,
-        metrics: Arc::default(),
+        audit_log,
+        access_log: monitoring.access_log.clone(),
+        metrics: Arc::clone(&monitoring.http),
         key_lifetime: options.idempotency_ttl,
         cors_origins: options.cors_origins.clone(),
         rule_schema: rules_adapter::schema(),
         deployment: Deployment { version: &VERSION, engine },
-    }
-}
-
-fn limits(options: &ServeOptions) -> ServerLimits {
-    ServerLimits {
-        connections: affordable_connections(
-            options.max_connections,
-            options.database.database_connections,
-        ),
-        drain_timeout: options.drain_timeout,
-        ..ServerLimits::default()
     }
 }

@@ -45,3 +45,9 @@ pub use rule::{
 };
 pub use suggestion::nearest;
 pub use violation::{Violation, Violations};
+
+/// The codes of the rules that are written in Rust.
+pub fn rule_codes() -> impl Iterator<Item = &'static str> {
+    let proposals = Proposal::rules().iter().map(|rule| rule.code());
+    proposals.chain(Document::rules().iter().map(|rule| rule.code()))
+}

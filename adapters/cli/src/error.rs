@@ -43,6 +43,11 @@ pub enum CommandError {
     /// There are warnings about rules or policies, and `--strict` was given.
     #[error("warnings: {0}, and --strict allows none")]
     Warnings(usize),
+    /// Nothing says which bodies are to be removed.
+    #[error(
+        "say what is kept, with --history-keep, --history-thin or both; without them every version keeps its body"
+    )]
+    NoRetention,
     /// Policies do not let a caller do it.
     #[error("denied")]
     Denied,
@@ -75,8 +80,10 @@ pub enum CommandError {
 impl CommandError {
     /// 2 for an error of the command line, as is usual; 1 for all else.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        let is_usage =
-            matches!(self, Self::Usage(_) | Self::Store(MaintenanceError::InvalidOptions(_)));
+        let is_usage = matches!(
+            self,
+            Self::Usage(_) | Self::NoRetention | Self::Store(MaintenanceError::InvalidOptions(_))
+        );
         ExitCode::from(if is_usage { 2 } else { 1 })
     }
 }

@@ -1,7 +1,7 @@
 //! The admin listener: what monitoring asks of an instance, on an address of its own that no client of the service
 //! needs to reach.
 
-use std::future::Future;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -47,10 +47,23 @@ struct State {
 }
 
 impl Admin {
-    /// An instance that starts.
-    #[must_use]
-    pub fn new(metrics: Arc<dyn Exposition>, set_log_filter: SetLogFilter) -> Self {
-        Self(Arc::new(State { metrics, set_log_filter, ready: OnceLock::new() }))
+    /// Opens the listener for an instance that starts, and answers what comes in until the process
+    /// ends. Call it within a runtime.
+    ///
+    /// # Errors
+    /// The address cannot be had.
+    pub fn open(
+        address: SocketAddr,
+        metrics: Arc<dyn Exposition>,
+        set_log_filter: SetLogFilter,
+    ) -> std::result::Result<Self, ListenError> {
+        let port = Port::take(address).map_err(|error| error.of("--admin-listen"))?;
+        let address = port.address();
+        let listener = port.open().map_err(|error| error.of("--admin-listen"))?;
+        let admin = Self(Arc::new(State { metrics, set_log_filter, ready: OnceLock::new() }));
+        tokio::spawn(admin.clone().serve(listener));
+        tracing::info!("metrics are at http://{address}/metrics");
+        Ok(admin)
     }
 
     /// Tells it that the service serves, from this store, until it is leaving.
@@ -58,20 +71,7 @@ impl Admin {
         self.0.ready.get_or_init(|| Ready { store, is_leaving, is_open_to_all: false });
     }
 
-    /// Takes the address.
-    ///
-    /// # Errors
-    /// The address cannot be had.
-    pub fn listen(
-        address: SocketAddr,
-    ) -> std::result::Result<(SocketAddr, TcpListener), ListenError> {
-        let port = Port::take(address).map_err(|error| error.of("--admin-listen"))?;
-        let address = port.address();
-        Ok((address, port.open().map_err(|error| error.of("--admin-listen"))?))
-    }
-
-    /// Answers what comes in until the shutdown.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) {
+    async fn serve(self, listener: TcpListener) {
         let limits = ServerLimits {
             connections: CONNECTIONS,
             header_timeout: PATIENCE,
@@ -81,7 +81,8 @@ impl Admin {
             drain_timeout: Duration::from_secs(1),
             ..ServerLimits::default()
         };
-        serve(listener, self, limits, shutdown).await;
+        // It answers until the process ends.
+        serve(listener, self, limits, pending()).await;
     }
 
     fn metrics(&self, request: &Request) -> Response {

@@ -91,7 +91,7 @@ impl Store {
         Self { engine, items, past, callers, indexer, replicas: None }
     }
 
-    /// Begins to watch standbys, which are read when the schema is up to date.
+    /// Begins to watch standbys, if there are any, which are read when the schema is up to date.
     ///
     /// # Errors
     /// Where a URL is no use, or the store is no `PostgreSQL`.
@@ -100,6 +100,9 @@ impl Store {
         options: &StoreOptions,
         replicas: &ReplicaOptions,
     ) -> Result<Self, StoreError> {
+        if replicas.urls.trim().is_empty() {
+            return Ok(self);
+        }
         if self.engine.dialect().name != POSTGRES.name {
             return Err(StoreError::NoReplicas);
         }

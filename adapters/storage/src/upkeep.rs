@@ -22,8 +22,13 @@ const INDEX_PERIOD: Duration = Duration::from_secs(5);
 const SIZES_PERIODS: u32 = 12;
 
 impl Store {
-    /// Forgets requests whose keys have expired, again and again. Keys live as long as `lifetime`.
-    pub async fn keep_forgetting_requests(self, clock: Arc<dyn Clock>, lifetime: Duration) {
+    /// Forgets requests whose keys have expired, again and again, and fills in what migrations added.
+    /// Keys live as long as `lifetime`.
+    pub async fn keep_up(self, clock: Arc<dyn Clock>, lifetime: Duration) {
+        tokio::join!(self.forget_expired(clock, lifetime), self.fill_in_at_last());
+    }
+
+    async fn forget_expired(&self, clock: Arc<dyn Clock>, lifetime: Duration) {
         let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         loop {
             sleep(pause).await;
@@ -39,8 +44,7 @@ impl Store {
         }
     }
 
-    /// Fills in what migrations added, while requests are served.
-    pub async fn keep_filling_in(self) {
+    async fn fill_in_at_last(&self) {
         while let Err(error) = self.fill_in().await {
             tracing::warn!(%error, "trying again");
             sleep(LONGEST_PAUSE).await;
