@@ -169,9 +169,8 @@ fn paths(
             paths.extend(transfers.of(group, &service));
         }
         let on_standby = |ports| resource_use_cases(group.collection, ports, limits);
-        let at_standbys = standbys.iter().map(on_standby).collect();
-        let endpoint = GroupEndpoint::new(group, service, at_standbys, &context);
-        paths.extend(paths_of(group, &endpoint, &context.gate));
+        let standbys = standbys.iter().map(on_standby);
+        paths.extend(paths_of(group, &GroupEndpoint::new(group, service, standbys, &context)));
     }
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
     let store = Arc::clone(&ports.readiness);
@@ -208,11 +207,10 @@ fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
 fn paths_of(
     group: Group,
     endpoint: &Arc<GroupEndpoint>,
-    gate: &Arc<Gate>,
 ) -> impl Iterator<Item = (String, MethodRouter)> {
     PathForm::ALL.into_iter().map(move |form| {
         let (types, methods) = (group.response_types(), endpoint.methods(form));
-        (group.path_of(form), MethodRouter::new(gate, types, methods))
+        (group.path_of(form), MethodRouter::new(endpoint.gate(), types, methods))
     })
 }
 

@@ -71,16 +71,20 @@ impl GroupEndpoint {
     pub fn new(
         group: Group,
         service: Arc<dyn ResourceUseCases>,
-        at_standbys: Vec<Arc<dyn ResourceUseCases>>,
+        at_standbys: impl Iterator<Item = Arc<dyn ResourceUseCases>>,
         context: &Arc<HttpContext>,
     ) -> Arc<Self> {
         let on = |node, service, standbys| {
             let context = Arc::clone(context);
             Self { group, service, context, node, standbys }
         };
-        let at_standbys = at_standbys.into_iter();
         let standbys = at_standbys.map(|service| on(Node::Standby, service, Vec::new())).collect();
         Arc::new(on(Node::Primary, service, standbys))
+    }
+
+    /// The gate that admits its requests.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.context.gate
     }
 
     /// The endpoints of a form of path, by their methods, and what they ask of callers.
