@@ -39,7 +39,7 @@ pub struct Compaction {
     pub holds: Arc<dyn LegalHolds>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// What is kept.
+    /// The policy.
     pub policy: RetentionPolicy,
     /// The time zone in which days begin.
     pub zone: TimeZone,
@@ -60,7 +60,7 @@ pub struct CompactionStep {
     pub read_to: Option<Sequence>,
 }
 
-/// What became of a request to do a step.
+/// The outcome of a request to do a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionOutcome {
     /// Another worker is at work.

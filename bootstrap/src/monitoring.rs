@@ -1,4 +1,4 @@
-//! What monitoring sees of an instance.
+//! Monitoring of an instance: metrics, the admin listener, the access log.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ pub struct Thinning {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThinningSchedule(Vec<Thinning>);
 
-/// Which bodies of superseded versions are kept for how long.
+/// The policy on how long which bodies of superseded versions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPolicy {
     keep: RetentionTime,

@@ -135,13 +135,13 @@ pub struct ServeOptions {
     /// The business rules.
     #[command(flatten)]
     pub rules: RulesOptions,
-    /// What is kept of old versions.
+    /// The bodies of old versions that are kept.
     #[command(flatten)]
     pub retention: RetentionOptions,
     /// Who may do what.
     #[command(flatten)]
     pub access: AccessOptions,
-    /// What monitoring sees.
+    /// Metrics, probes and the access log.
     #[command(flatten)]
     pub monitoring: MonitoringOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody

@@ -85,7 +85,7 @@ pub struct HttpOptions {
     pub audit_log: Option<AuditLog>,
     /// A line for each request.
     pub access_log: Option<Arc<AccessLog>>,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Arc<HttpMetrics>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<String>,
@@ -119,15 +119,17 @@ pub fn service(
 /// Every path there is, with what it asks of callers.
 fn paths(
     ports: &Ports,
-    options: HttpOptions,
+    mut options: HttpOptions,
     base_url: &Arc<BaseUrl>,
 ) -> Vec<(String, MethodRouter)> {
-    let rates = RateLimits::new(options.caller_rate, options.address_rate, options.trusted_proxies);
-    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, options.audit_log));
+    let proxies = std::mem::take(&mut options.trusted_proxies);
+    let rates = RateLimits::new(options.caller_rate, options.address_rate, proxies);
+    let audit_log = options.audit_log.take();
+    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(base_url),
-        gate: Arc::clone(&gate),
+        gate,
         log: change_service(ports, &access),
         standbys: ports.standbys.clone(),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
@@ -137,25 +139,13 @@ fn paths(
         requires_condition: options.requires_condition,
     });
     watch_memory(&options.metrics, &context);
-    // A lifetime that was accepted is far from the longest there is.
-    let key_lifetime =
-        SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
-    let limits = ResourceLimits { largest: options.max_body, key_lifetime };
+    let limits = resource_limits(&options);
     let ready = Ready {
         store: Arc::clone(&ports.readiness),
-        is_leaving: options.is_leaving,
+        is_leaving: options.is_leaving.clone(),
         is_open_to_all: options.is_open_to_all,
     };
-    let stream = ChangeStream {
-        feed: ChangeFeed::new(context.log.clone()),
-        gate,
-        base_url: Arc::clone(base_url),
-        permits: Arc::new(Semaphore::new(options.max_streams as usize)),
-        metrics: Arc::clone(&options.metrics),
-        max_age: options.stream_max_age,
-        time_limit: options.request_timeout,
-    };
-    options.metrics.add(Arc::new(stream.listeners(options.max_streams)));
+    let stream = change_stream(&context, &options);
     let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
@@ -177,11 +167,31 @@ fn paths(
     let explorer =
         Explorer::new(Arc::clone(&context), groups, catalog.clone(), store, options.deployment);
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let identity = ports.identity.clone();
-    let own_paths =
-        OwnPaths { context: &context, catalog, explorer, trials, access, identity, services };
+    let (identity, context) = (ports.identity.clone(), &context);
+    let own_paths = OwnPaths { context, catalog, explorer, trials, access, identity, services };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
+}
+
+fn resource_limits(options: &HttpOptions) -> ResourceLimits {
+    // A lifetime that was accepted is far from the longest there is.
+    let lifetime = SignedDuration::try_from(options.key_lifetime);
+    let key_lifetime = lifetime.unwrap_or(SignedDuration::MAX);
+    ResourceLimits { largest: options.max_body, key_lifetime }
+}
+
+fn change_stream(context: &HttpContext, options: &HttpOptions) -> ChangeStream {
+    let stream = ChangeStream {
+        feed: ChangeFeed::new(context.log.clone()),
+        gate: Arc::clone(&context.gate),
+        base_url: Arc::clone(&context.base_url),
+        permits: Arc::new(Semaphore::new(options.max_streams as usize)),
+        metrics: Arc::clone(&options.metrics),
+        max_age: options.stream_max_age,
+        time_limit: options.request_timeout,
+    };
+    options.metrics.add(Arc::new(stream.listeners(options.max_streams)));
+    stream
 }
 
 /// Adds the metrics of all budgets of memory.

@@ -44,7 +44,7 @@ pub enum Check {
 const CHECKS: [&str; 9] =
     ["repeated", "form", "issuer", "header", "claims", "signature", "mapping", "revocation", "key"];
 
-/// What became of credentials.
+/// The outcomes of credentials that were shown.
 #[derive(Debug, Default)]
 pub struct IdentityMetrics {
     pub cached: Counter,

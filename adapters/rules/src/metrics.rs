@@ -2,8 +2,6 @@
 
 use application::metrics::{Collector, Counter, Metric, Reading};
 
-use crate::rule_set::RuleSet;
-
 /// The metrics of this crate.
 pub static METRICS: &[&Metric] = &[&EVALUATIONS, &RULES];
 
@@ -32,17 +30,20 @@ impl Verdicts {
     }
 }
 
-/// Gives the series of the rules in force.
-pub fn collect(rules: &RuleSet, collector: &mut dyn Collector) {
-    let rules: Vec<_> = rules.rules().collect();
+/// Gives the series of the rules in force, by their ids.
+pub fn collect<'a>(
+    rules: impl Iterator<Item = (&'a str, &'a Verdicts)>,
+    collector: &mut dyn Collector,
+) {
+    let rules: Vec<_> = rules.collect();
     collector.take(&RULES, &[], Reading::Count(rules.len() as u64));
     let (own, others) = rules.split_at(rules.len().min(MOST_RULES));
-    for rule in own {
-        take(&rule.id, rule.verdicts.counts(), collector);
+    for (id, verdicts) in own {
+        take(id, verdicts.counts(), collector);
     }
     let mut sums = [0; 3];
-    for rule in others {
-        for (sum, count) in sums.iter_mut().zip(rule.verdicts.counts()) {
+    for (_, verdicts) in others {
+        for (sum, count) in sums.iter_mut().zip(verdicts.counts()) {
             *sum += count;
         }
     }

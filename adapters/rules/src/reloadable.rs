@@ -98,7 +98,8 @@ impl RuleBook for ReloadableRules {
 
 impl Instrumented for ReloadableRules {
     fn collect(&self, collector: &mut dyn Collector) {
-        metrics::collect(&self.current(), collector);
+        let rules = self.current();
+        metrics::collect(rules.rules().map(|rule| (&*rule.id, &rule.verdicts)), collector);
         if let Some(source) = &self.source {
             let Reloads { taken, refused, is_refused } = source.files.reloads();
             collect_reloads("rules", (taken, refused, is_refused), collector);

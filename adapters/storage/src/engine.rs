@@ -21,7 +21,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Its spellings.
     fn dialect(&self) -> &'static Dialect;
 
-    /// What is counted here and by all who use it.
+    /// The metrics of the engine and of all who use it.
     fn metrics(&self) -> &Arc<StoreMetrics>;
 
     /// Gives the series that are the engine's own.

@@ -142,7 +142,7 @@ pub enum StoreError {
          was left half done, so run this again when it has ended"
     )]
     Locked(String),
-    /// What is stored could not be filled in.
+    /// Stored rows could not be filled in.
     #[error(
         "what is stored could not be changed for the new version of the schema, and the log says why; what was done stays done: run this again"
     )]

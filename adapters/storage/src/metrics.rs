@@ -222,7 +222,7 @@ impl CacheReads {
     }
 }
 
-/// What all parts of a store count.
+/// The counters and histograms that all parts of a store share.
 #[derive(Debug, Default)]
 pub(crate) struct StoreMetrics {
     operations: [Histogram; KINDS.len()],

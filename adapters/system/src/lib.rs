@@ -1,4 +1,4 @@
-//! What the service takes from the system it runs on: identifiers and time, which no other code
+//! Parts of the system that the service runs on: identifiers and time, which no other code
 //! takes from there, the service manager, and a socket that was handed over.
 
 mod inherited_socket;

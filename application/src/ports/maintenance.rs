@@ -63,7 +63,7 @@ pub struct MigrationStep {
     pub migration: &'static str,
     /// `expand`, `backfill` or `contract`.
     pub phase: &'static str,
-    /// What is done.
+    /// The description of the step.
     pub action: String,
     /// The lock that is taken where several services share a database, and who waits for it.
     pub lock: &'static str,

@@ -169,7 +169,7 @@ proptest! {
         }
     }
 
-    /// What is decided later never brings back what was removed, so it does not matter how often and
+    /// A later decision never brings back what was removed, so it does not matter how often and
     /// when it is decided.
     #[test]
     fn what_is_kept_now_was_kept_before(

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{VARIABLES, command, folder, refused, run, text};
 
 /// Every command, as the file of its page is named.
-pub const COMMANDS: [&str; 23] = [
+pub const COMMANDS: [&str; 24] = [
     "serve",
     "migrate",
     "seed",
@@ -14,6 +14,7 @@ pub const COMMANDS: [&str; 23] = [
     "export",
     "import",
     "load",
+    "compact",
     "callers",
     "callers-erase",
     "keys",

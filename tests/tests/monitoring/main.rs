@@ -1,4 +1,4 @@
-//! What monitoring sees of a running service: metrics, probes, the filter of the log, the access log.
+//! Monitoring of a running service: metrics, probes, the filter of the log, the access log.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::DatabaseOptions;
 
-/// What is to be migrated.
+/// The part of a migration that is to be done.
 #[derive(Args, Debug)]
 pub struct MigrateOptions {
     /// Add what this version uses, which older ones go on beside, or take away what only those use

@@ -8,14 +8,14 @@ use domain::{RetentionPolicy, RetentionTime, ThinningSchedule};
 use super::{DatabaseOptions, TimeZoneOptions};
 use crate::error::CommandError;
 
-/// Which bodies of superseded versions are kept. Who wrote what and when is kept in any case.
+/// The bodies of superseded versions that are kept. Who wrote what and when is kept in any case.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Retention")]
 pub struct RetentionOptions {
     /// How long the bodies of superseded versions are kept, such as 90d, 6mo or 7y [default: for ever; 1d with --history-thin]
     #[arg(long, env = "PROPOSAL_SERVICE_HISTORY_KEEP", value_name = "TIME")]
     pub history_keep: Option<RetentionTime>,
-    /// What is kept for longer: the versions at the ends of days, weeks, months or years, such as daily:90d,monthly:7y
+    /// The versions that are kept for longer: those at the ends of days, weeks, months or years, such as daily:90d,monthly:7y
     #[arg(long, env = "PROPOSAL_SERVICE_HISTORY_THIN", value_name = "PERIOD:TIME,…")]
     pub history_thin: Option<ThinningSchedule>,
     /// A file of the ids of programmes and items that keep their bodies in any case, or a folder of such files; read again when it
@@ -45,7 +45,7 @@ pub struct CompactOptions {
     /// Count what would be removed, also while an SQLite file is served, and remove nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// What is kept.
+    /// The policy.
     #[command(flatten)]
     pub retention: RetentionOptions,
     /// The time zone in which days begin.

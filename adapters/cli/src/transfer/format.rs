@@ -1,6 +1,8 @@
 //! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
 //! trailer. Here its lines are written and read; the order of changes is not checked here.
 
+use std::sync::Arc;
+
 use application::maintenance::ChangeRecord;
 use application::{ChangeAuthor, Sequence};
 use domain::json::{self, MAX_DEPTH, Read, encode_string};
@@ -176,13 +178,18 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
         members: if kind == WriteOperation::Delete || removed_at.is_some() {
             members.read(|value| value.is_null().then_some(None))?
         } else {
-            let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
-            if read.has_unstorable {
-                check_storable(object)?;
-            }
-            Some(object.encoded().into())
+            Some(body(members, read.has_unstorable)?)
         },
     })))
+}
+
+/// Returns the members of a change that has them, as they are written.
+fn body(members: Field<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
+    let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
+    if has_unstorable {
+        check_storable(object)?;
+    }
+    Ok(object.encoded().into())
 }
 
 /// A member of a line.

@@ -1,4 +1,4 @@
-//! What versions of the service need to know of each other that run on one database: the steps of
+//! Tables by which versions of the service know of each other on one database: the steps of
 //! migrations that are done, and the instances that run. The version of the schema stays: who has
 //! not heard of these tables does not miss them.
 

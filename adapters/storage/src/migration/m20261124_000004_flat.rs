@@ -26,23 +26,14 @@ mod tests {
     use domain::Collection;
     use rusqlite::Connection;
 
-    use super::super::stages::{Index, Step};
-    use super::super::{m20261122_000001_store, m20261123_000002_amounts};
+    use super::super::statements_of_all;
     use crate::sql::change_log;
     use crate::sql::dialect::SQLITE;
 
     #[test]
     fn the_changes_of_a_collection_are_found_by_the_index_in_their_order() {
         let connection = Connection::open_in_memory().unwrap();
-        let steps = [m20261122_000001_store::statements, m20261123_000002_amounts::statements];
-        for statement in steps.iter().flat_map(|statements| statements(&SQLITE)) {
-            connection.execute_batch(&statement).unwrap();
-        }
-        for step in super::stages(&SQLITE).expand {
-            if let Step::Index(Index { name, on }) = step {
-                connection.execute_batch(&format!("CREATE INDEX {name} ON {on}")).unwrap();
-            }
-        }
+        connection.execute_batch(&statements_of_all(&SQLITE).join(";")).unwrap();
         let files = Collection::known("files");
         let statement = change_log::of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();

@@ -17,7 +17,7 @@ pub(crate) mod progress;
 pub(crate) mod proposals_view;
 pub(crate) mod runner;
 pub(crate) mod schema_version;
-pub(crate) mod stages;
+mod stages;
 
 use stages::{Migration, staged, statements};
 
@@ -32,4 +32,18 @@ pub(crate) fn migrations() -> Vec<Migration> {
     ];
     migrations.extend(next_schema::migration());
     migrations
+}
+
+/// Returns the statements that make the schema on an empty database.
+#[cfg(test)]
+pub(crate) fn statements_of_all(dialect: &crate::sql::dialect::Dialect) -> Vec<String> {
+    use stages::{Index, Step};
+
+    let steps = migrations().into_iter().flat_map(|migration| migration.stages(dialect).expand);
+    let statements = steps.flat_map(|step| match step {
+        Step::Transaction(statements) => statements,
+        Step::Index(Index { name, on }) => vec![format!("CREATE INDEX {name} ON {on}")],
+        Step::Backfill(_) => Vec::new(),
+    });
+    statements.collect()
 }

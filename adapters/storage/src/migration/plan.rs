@@ -1,4 +1,4 @@
-//! What is left of the migrations, for people.
+//! The steps of migrations that are left, for people.
 
 use application::maintenance::MigrationStep;
 use sea_orm::{ConnectionTrait, DbErr};

@@ -1,4 +1,4 @@
-//! What of the migrations is done: `seaql_migrations` names those whose new version may be used,
+//! The progress of migrations: `seaql_migrations` names those whose new version may be used,
 //! `schema_steps` the steps of those that have several.
 
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ pub(super) fn prepare(dialect: &Dialect) -> String {
     dialect.backend.build(table.if_not_exists()).sql
 }
 
-/// What was done before.
+/// The steps that were done before.
 pub(super) struct Done {
     migrations: HashSet<String>,
     steps: HashSet<(String, String)>,

@@ -46,7 +46,7 @@ enum Change<'a> {
     View,
 }
 
-/// What brings the schema of a database up to date.
+/// The runner of migrations, which brings the schema of a database up to date.
 pub(crate) struct Runner<'a>(pub &'a dyn Engine);
 
 impl Runner<'_> {

@@ -1,4 +1,4 @@
-//! What a migration is made of.
+//! The parts of a migration.
 
 use crate::sql::dialect::Dialect;
 
@@ -38,7 +38,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy)]
 pub(crate) struct Index {
     pub name: &'static str,
-    /// What it is on, as in `items (collection, id)`.
+    /// The table and columns it is on, as in `items (collection, id)`.
     pub on: &'static str,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Index {
 /// does no more than once.
 #[derive(Clone, Copy)]
 pub(crate) struct Backfill {
-    /// What is assigned, as in `a = b`.
+    /// The assignment, as in `a = b`.
     pub set: &'static str,
-    /// Which rows need it.
+    /// The rows that need it.
     pub stale: fn(&Dialect) -> &'static str,
 }
 

@@ -111,7 +111,7 @@ impl Pool {
         })
     }
 
-    /// What is counted.
+    /// The metrics.
     pub fn metrics(&self) -> &Arc<StoreMetrics> {
         &self.0.metrics
     }

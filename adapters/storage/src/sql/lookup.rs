@@ -209,8 +209,7 @@ mod tests {
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
     use uuid::Uuid;
 
-    use crate::migration::migrations;
-    use crate::migration::stages::Step;
+    use crate::migration::statements_of_all;
     use crate::sql::dialect::SQLITE;
     use crate::sql::indexed_columns;
     use crate::write::read_set::looks;
@@ -219,11 +218,8 @@ mod tests {
         let mut options = ConnectOptions::new("sqlite::memory:");
         options.max_connections(1);
         let database = Database::connect(options).await.expect("a database in memory");
-        for step in migrations().iter().flat_map(|migration| migration.stages(&SQLITE).expand) {
-            if let Step::Transaction(statements) = step {
-                database.execute_unprepared(&statements.join(";")).await.expect("the schema");
-            }
-        }
+        let statements = statements_of_all(&SQLITE).join(";");
+        database.execute_unprepared(&statements).await.expect("the schema");
         database
     }
 
