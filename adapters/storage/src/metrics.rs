@@ -49,7 +49,7 @@ static OPERATIONS: Metric = Metric::histogram(
     SECONDS,
 );
 static CONNECTIONS: Metric =
-    Metric::gauge("db_client_connection_count", "Connections to PostgreSQL, by pool and state");
+    Metric::gauge("db_client_connections", "Connections to PostgreSQL, by pool and state");
 static CONNECTION_WAIT: Metric = Metric::histogram(
     "db_client_connection_wait_time_seconds",
     "Time until a connection to PostgreSQL was had",

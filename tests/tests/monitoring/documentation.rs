@@ -47,9 +47,8 @@ fn the_page_has_every_metric_with_its_meaning() {
 fn every_metric_that_is_served_is_in_a_table() {
     let known: BTreeSet<_> = all().into_iter().map(|metric| metric.name).collect();
     for store in [Store::Sqlite, Store::Postgres] {
-        let metrics = Monitored::start(store, &[])
-            .ask("GET", "/metrics")
-            .accept("application/openmetrics-text");
+        let service = Monitored::start(store, &[]);
+        let metrics = service.ask("GET", "/metrics").accept("application/openmetrics-text");
         let metrics = metrics.send_unchecked().expect(200);
         let served = metrics.text().lines().filter_map(|line| line.strip_prefix("# TYPE "));
         for served in served.filter_map(|line| line.split(' ').next()) {

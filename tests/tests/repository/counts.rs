@@ -192,6 +192,10 @@ async fn a_store_without_sums_gets_them(store: &TestStore) {
         "DELETE FROM value_counts WHERE member = 'amounts'",
         "DELETE FROM seaql_migrations WHERE version >= 'm20261123_000002_amounts'",
         "DROP INDEX changes_by_collection",
+        "ALTER TABLE changes DROP COLUMN removed_at",
+        "DROP TABLE compaction",
+        "DROP TABLE schema_steps",
+        "DROP TABLE service_instances",
         "UPDATE schema_version SET version = 2, oldest_reader = 2, oldest_writer = 2",
     ] {
         let _ = store.database.query(change);
