@@ -307,7 +307,6 @@ impl StoreMetrics {
         }
         if let Some(bytes) = wal {
             collector.take(&WAL, &[], Reading::Count(*bytes));
-            collector.take(&CHECKPOINT, &[], Reading::Histogram(&self.checkpoint));
         }
         if let Some((bytes, free)) = disk {
             collector.take(&DISK, &[], Reading::Count(*bytes));
@@ -317,6 +316,11 @@ impl StoreMetrics {
             collector.take(&REPLICAS, &[], Reading::Count(*replicas));
             collector.take(&REPLICA_LAG, &[], Reading::Time(*lag));
         }
+    }
+
+    /// Gives those of the checkpoints of SQLite.
+    pub fn collect_checkpoints(&self, collector: &mut dyn Collector) {
+        collector.take(&CHECKPOINT, &[], Reading::Histogram(&self.checkpoint));
     }
 
     /// Gives those of the connections to PostgreSQL: of each pool its name, and how many are used and

@@ -1,6 +1,9 @@
 //! An upgrade that is interrupted at any statement is finished by the next one.
 
+use std::time::Duration;
+
 use tests::stores::TestDatabase;
+use tokio::time::timeout;
 use url::Url;
 
 use crate::older_store::{check_upgraded, fill, older, prepare, upgrade};
@@ -8,6 +11,9 @@ use crate::severed::{Moment, SeveredWay};
 
 /// More rows than two batches of a backfill have.
 const ITEMS: usize = 1_100;
+
+/// Longer than it takes to notice that a connection was severed.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Statements that an upgrade has at least, and is given up at.
 const STATEMENTS: std::ops::Range<usize> = 30..300;
@@ -28,8 +34,12 @@ async fn an_upgrade_that_is_interrupted_at_any_statement_is_finished_by_the_next
             url.set_ip_host(way.address().ip()).unwrap();
             url.set_port(Some(way.address().port())).unwrap();
             let statement = tokio::select! {
-                done = upgrade(url.as_str()) => { done.unwrap(); None }
                 statement = way.severed() => Some(statement),
+                done = upgrade(url.as_str()) => match done {
+                    Ok(()) => None,
+                    // It may notice before we do.
+                    Err(error) => Some(timeout(PATIENCE, way.severed()).await.expect(&error.to_string())),
+                },
             };
             let context = format!("{moment:?}, {at}: {statement:?}");
             upgrade(database.url()).await.unwrap_or_else(|error| panic!("{context}: {error}"));

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -116,6 +117,10 @@ impl Engine for Sqlite {
 
     fn metrics(&self) -> &Arc<StoreMetrics> {
         &self.metrics
+    }
+
+    fn collect(&self, collector: &mut dyn Collector) {
+        self.metrics().collect_checkpoints(collector);
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {
