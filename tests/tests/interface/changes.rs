@@ -220,3 +220,16 @@ fn all_is_told_once(instances: &[&Service]) {
     });
     assert_eq!(created.len(), 320);
 }
+
+/// What was just written is in the page of its group, whatever was read of it before.
+#[test]
+fn a_page_of_a_group_goes_to_the_end_of_the_log() {
+    on_each_store(|service| {
+        for number in 1..=6 {
+            service.create("/v1/files", "{}");
+            service.create("/v1/statuses", "{}");
+            let page = service.get(&format!("{CHANGES}?group=files")).send().expect(200);
+            assert_eq!(changes(&page).len(), number);
+        }
+    });
+}

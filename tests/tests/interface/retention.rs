@@ -156,7 +156,9 @@ fn exports_and_imports_keep_what_is_known_of_a_removed_body() {
         let [original, copied] = services.each_ref().map(|service| {
             let mut entries = entries(service, &item);
             // Links name the service.
-            entries.iter_mut().for_each(|entry| entry["_links"] = Value::Null);
+            for entry in &mut entries {
+                entry["_links"] = Value::Null;
+            }
             entries
         });
         assert_eq!(original, copied);

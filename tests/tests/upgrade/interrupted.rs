@@ -38,7 +38,10 @@ async fn an_upgrade_that_is_interrupted_at_any_statement_is_finished_by_the_next
                 done = upgrade(url.as_str()) => match done {
                     Ok(()) => None,
                     // It may notice before we do.
-                    Err(error) => Some(timeout(PATIENCE, way.severed()).await.expect(&error.to_string())),
+                    Err(error) => {
+                        let severed = timeout(PATIENCE, way.severed()).await;
+                        Some(severed.unwrap_or_else(|_| panic!("{error}")))
+                    }
                 },
             };
             let context = format!("{moment:?}, {at}: {statement:?}");

@@ -132,11 +132,7 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     }
     let has = |name: &&str| read.value().member(name).is_some();
     if !has(&"group") && TRAILER.iter().any(has) {
-        let [changes, sha256] = fields(&read, TRAILER)?;
-        return Ok(Entry::Trailer {
-            changes: changes.read(|value| value.as_number()?.parse().ok())?,
-            sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
-        });
+        return read_trailer(&read);
     }
     let [
         sequence,
@@ -156,8 +152,8 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     ] = fields(&read, FIELDS)?;
     let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
     let removed_at = removed_at.read_unless_null(time_of)?;
-    if removed_at.is_some() && kind == WriteOperation::Delete {
-        return Err("`removed_at` is given, but a deletion has no members that could be removed; make it null".to_owned());
+    if kind == WriteOperation::Delete && removed_at.is_some() {
+        return Err("a deletion has no members: make `removed_at` null".into());
     }
     Ok(Entry::Change(Box::new(ChangeRecord {
         sequence: Sequence(sequence.read(positive)?),
@@ -181,6 +177,14 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
             Some(body(members, read.has_unstorable)?)
         },
     })))
+}
+
+fn read_trailer(read: &Read) -> Result<Entry, String> {
+    let [changes, sha256] = fields(read, TRAILER)?;
+    Ok(Entry::Trailer {
+        changes: changes.read(|value| value.as_number()?.parse().ok())?,
+        sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
+    })
 }
 
 /// Returns the members of a change that has them, as they are written.

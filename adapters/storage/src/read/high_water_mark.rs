@@ -76,11 +76,13 @@ impl HighWaterMark {
         }
         let mark = self.mark();
         let known = Sequence(mark.sequence);
+        let mut found = Vec::new();
         if known > after {
             let page = self.indexed(collection, after, known, limit).await?;
-            if !page.changes.is_empty() {
+            if page.changes.len() as u64 >= limit {
                 return Ok(page);
             }
+            found = page.changes;
         }
         let after = after.max(known);
         let mut end = self.of_all(after, AT_END).await?;
@@ -89,10 +91,11 @@ impl HighWaterMark {
             self.raise(Mark { sequence: end.read_to.0, ..mark });
         }
         if end.changes.len() as u64 == AT_END {
-            let last = self.last().await?;
-            return self.indexed(collection, after, last, limit).await;
+            let (last, left) = (self.last().await?, limit - found.len() as u64);
+            end = self.indexed(collection, after, last, left).await?;
         }
         end.changes.retain(|change| change.collection == collection);
+        end.changes.splice(..0, found);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         if end.changes.len() > limit {
             end.changes.truncate(limit);
