@@ -221,7 +221,7 @@ fn all_is_told_once(instances: &[&Service]) {
     assert_eq!(created.len(), 320);
 }
 
-/// What was just written is in the page of its group, whatever was read of it before.
+/// A write is in the page of its group at once, whatever was read of it before.
 #[test]
 fn a_page_of_a_group_goes_to_the_end_of_the_log() {
     on_each_store(|service| {
