@@ -306,11 +306,11 @@ impl World {
     /// How many verified tokens and how many refusals are remembered.
     pub fn remembered(&self) -> [usize; 2] {
         let described = format!("{:?}", self.identity);
-        ["verified: ", "refused: "].map(|name| {
-            let (_, rest) = described.split_once(name).expect("a count");
-            let end = rest.find(|letter: char| !letter.is_ascii_digit()).expect("an end");
-            rest[..end].parse().expect("a number")
-        })
+        // Others have counts of these names; those of what is remembered are numbers side by side.
+        let counts = described.split("verified: ").find(|rest| rest.starts_with(char::is_numeric));
+        let mut numbers = counts.expect("counts").split(|letter: char| !letter.is_ascii_digit());
+        let mut number = || numbers.find_map(|digits| digits.parse().ok()).expect("a number");
+        [number(), number()]
     }
 
     pub fn advance(&self, seconds: i64) {
