@@ -96,6 +96,11 @@ pub(crate) trait Engine: Send + Sync {
     /// Brings the full-text index up to at most so many more changes, of those up to a number.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
+    /// Returns whether this is the server that takes the writes, or follows it.
+    fn is_standby(&self) -> bool {
+        false
+    }
+
     /// Returns whether changes are committed in the order of their numbers, so that no number below
     /// a visible one is still to come.
     fn commits_in_order(&self) -> bool;

@@ -15,7 +15,6 @@ pub static METRICS: &[&Metric] = &[
     &CONNECTION_TIMEOUTS,
     &QUEUED_WRITES,
     &QUEUE_WAIT,
-    &BATCH,
     &BATCH_ROWS,
     &RETRIES,
     &LOCK_WAIT,
@@ -64,11 +63,6 @@ static QUEUED_WRITES: Metric =
 static QUEUE_WAIT: Metric = Metric::histogram(
     "proposal_service_write_queue_wait_seconds",
     "Time that writes waited for a batch",
-    SHORT_SECONDS,
-);
-static BATCH: Metric = Metric::histogram(
-    "proposal_service_write_batch_seconds",
-    "Time that batches of writes took, with their commit",
     SHORT_SECONDS,
 );
 static BATCH_ROWS: Metric =
@@ -230,7 +224,6 @@ pub(crate) struct StoreMetrics {
     pub connection_timeouts: Counter,
     pub queued_writes: Gauge,
     pub queue_wait: Histogram,
-    pub batch: Histogram,
     pub batch_rows: Histogram,
     pub retries: Retries,
     pub lock_wait: Histogram,
@@ -275,7 +268,6 @@ impl StoreMetrics {
         collector.take(&QUEUED_WRITES, &[], self.queued_writes.read());
         for (metric, histogram) in [
             (&QUEUE_WAIT, &self.queue_wait),
-            (&BATCH, &self.batch),
             (&BATCH_ROWS, &self.batch_rows),
             (&LOCK_WAIT, &self.lock_wait),
             (&LOCK_HELD, &self.lock_held),

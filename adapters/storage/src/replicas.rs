@@ -99,6 +99,11 @@ impl Replicas {
             .collect::<Result<_, _>>()?;
         let (standbys, engines): (Vec<_>, Vec<_>) =
             opened.into_iter().map(|(standby, engine)| (standby, Arc::new(engine))).unzip();
+        for (index, standby) in standbys.iter().enumerate() {
+            if standbys[..index].iter().any(|other: &Arc<Standby>| other.target == standby.target) {
+                return Err(StoreError::ReplicaUrl(format!("{} is named twice", standby.target)));
+            }
+        }
         let store =
             |engine: &Arc<StandbyEngine>| store_on(Arc::<StandbyEngine>::clone(engine), options);
         let stores = engines.iter().map(store).collect();

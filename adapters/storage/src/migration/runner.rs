@@ -23,8 +23,8 @@ const ATTEMPTS: u32 = 12;
 /// The pause between them.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Instances older than a schema allows, of those that were seen within a minute: an instance that
-/// was not writes nothing before it has been seen again.
+/// Instances that are older than the schema allows and were seen within a minute. Others do not
+/// count: they ask before they write again.
 const OLDER: &str = "SELECT i.id, i.address, i.schema_version, (extract(epoch FROM clock_timestamp()) - i.seen_at / 1000000)::bigint AS seconds \
                      FROM service_instances i, schema_version v \
                      WHERE i.schema_version < greatest(v.oldest_reader, v.oldest_writer) \
@@ -123,6 +123,16 @@ impl Runner<'_> {
         Ok(contracted)
     }
 
+    /// Keeps services out that know no version of the schema from this one on, unless one of them runs.
+    pub async fn keep_out_before(&self, version: i32) -> Result<(), StoreError> {
+        let is_done = schema_version::keeps_out_before(self.0.schema(), version).await;
+        if is_done.map_err(StoreError::schema)? {
+            return Ok(());
+        }
+        let raise = schema_version::keep_out_before(self.0.dialect(), version);
+        self.transaction(&[], vec![raise]).await
+    }
+
     /// Does the steps of a phase that are not done, one after the other.
     async fn steps(
         &self,
@@ -138,7 +148,8 @@ impl Runner<'_> {
                 continue;
             }
             let mut notes = Vec::new();
-            if steps.len() > 1 {
+            // The first migrations have one step, and make the table of steps.
+            if steps.len() > 1 || phase == "contract" {
                 notes.push(progress::step_done(dialect, migration.name, &key));
             }
             if phase == "expand" && number + 1 == steps.len() {

@@ -4,7 +4,7 @@
 //! that still reads, and the oldest that still writes, what is stored now.
 
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect, QueryTrait, Statement};
 
 use crate::entities::{self, history, schema_version};
 use crate::error::StoreError;
@@ -49,6 +49,31 @@ pub(crate) async fn history(database: &impl ConnectionTrait) -> Result<String, S
 /// Also where the database cannot be queried.
 pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), StoreError> {
     entities::check(database).await.map_err(StoreError::tables)
+}
+
+/// Returns whether services are kept out that know no version from this one on.
+///
+/// # Errors
+/// Where the database cannot be queried.
+pub(super) async fn keeps_out_before(
+    database: &impl ConnectionTrait,
+    version: i32,
+) -> Result<bool, DbErr> {
+    let row = schema_version::Entity::find().one(database).await?;
+    Ok(row.is_some_and(|row| row.oldest_reader >= version && row.oldest_writer >= version))
+}
+
+/// Keeps services out that know no version from this one on.
+pub(super) fn keep_out_before(dialect: &Dialect, version: i32) -> Statement {
+    let [reader, writer] =
+        [schema_version::Column::OldestReader, schema_version::Column::OldestWriter];
+    let raised = |column: schema_version::Column| {
+        Expr::case(Expr::col(column).lt(version), version).finally(Expr::col(column))
+    };
+    let update = schema_version::Entity::update_many()
+        .col_expr(reader, raised(reader).into())
+        .col_expr(writer, raised(writer).into());
+    update.build(dialect.backend)
 }
 
 /// Returns whether the schema is as this service needs it; `false` where it has yet to be migrated.

@@ -47,6 +47,12 @@ struct State {
     asked: Option<Instant>,
 }
 
+impl State {
+    fn is_valid(self) -> bool {
+        self.asked.is_some_and(|asked| asked.elapsed() < TERM)
+    }
+}
+
 /// The lease of one instance.
 pub(crate) struct Lease {
     id: String,
@@ -104,20 +110,18 @@ impl Lease {
 
     /// Asks the database where the lease has ended.
     pub async fn require_writes(&self) -> Result<(), RepositoryError> {
-        if !self.is_valid() {
+        let mut state = self.state();
+        if !state.is_valid() {
             let _asking = self.asking.lock().await;
-            if !self.is_valid() {
+            if !self.state().is_valid() {
                 self.ask().await.map_err(|error| logged(&error, "lease"))?;
             }
+            state = self.state();
         }
-        match self.state().permitted {
+        match state.permitted {
             Permission::All => Ok(()),
             Permission::Reading | Permission::Nothing => Err(RepositoryError::Unavailable),
         }
-    }
-
-    fn is_valid(&self) -> bool {
-        self.state().asked.is_some_and(|asked| asked.elapsed() < TERM)
     }
 
     /// Makes the row of this instance anew, unless it is too old, and learns what it may do.

@@ -20,7 +20,7 @@ pub(crate) mod standby;
 pub(crate) mod writes;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
@@ -36,7 +36,7 @@ use tokio::time::{sleep, timeout};
 use crate::StoreOptions;
 use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged, needs_new_plan};
-use crate::metrics::{Sample, StoreMetrics};
+use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::fence::NOW;
 use crate::postgres::lease::Lease;
@@ -70,19 +70,19 @@ const SLOW_WORKERS: u32 = 2;
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 
-/// The settings of the transaction that has that lock. It waits while others work; the server ends it
-/// when the machine that it came from is gone.
-const LOCK_SETTINGS: &str = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10; \
+/// The settings of the transaction that has that lock. It is idle while the schema is changed, and has
+/// no snapshot then, which an index that is made would wait for; the server ends it when the machine
+/// that it came from is gone.
+const LOCK_SETTINGS: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL tcp_keepalives_idle = 10; \
                              SET LOCAL tcp_keepalives_interval = 5; SET LOCAL tcp_keepalives_count = 3";
 
-/// The pause between attempts to get it. Who waits for it in the server has a snapshot meanwhile, which
-/// an index that is made would wait for.
+/// The pause between attempts to get it.
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// A change of the schema waits for its locks no longer than this, since all who come after it wait
-/// for it; and it ends when the instance that makes it is stopped.
-const MIGRATION_SETTINGS: &str =
-    "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+/// for it; and it ends when the instance that makes it is stopped. Each statement sees what those it
+/// waited for have committed, such as the row of an instance.
+const MIGRATION_SETTINGS: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
 
 /// Connections for the schema: the lock, a change, and what is looked at meanwhile.
 const SCHEMA_CONNECTIONS: u32 = 3;
@@ -218,7 +218,12 @@ impl Engine for Postgres {
         self.lease.require_writes().await?;
         match write.change {
             Change::Row(_) => self.rows.write(write).await,
-            _ => self.writes.perform(&self.writers, &write).await,
+            _ => {
+                let began = Instant::now();
+                let answer = self.writes.perform(&self.writers, &write).await;
+                self.metrics().operation(OperationKind::Write).record_time(began.elapsed());
+                answer
+            }
         }
     }
 
@@ -341,22 +346,25 @@ impl Engine for Postgres {
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
 
+    /// Each attempt is a transaction of its own: an index that is made elsewhere waits for the end of
+    /// every transaction that has a snapshot when it looks, and so would wait for those who wait for it.
     async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
-        let transaction = self.schema.begin().await?;
-        transaction.execute_unprepared(LOCK_SETTINGS).await?;
         let lock = "SELECT pg_try_advisory_xact_lock($1) AS is_ours";
         let lock = POSTGRES.statement(lock, [MIGRATION_LOCK.into()]);
         for attempt in 0_u64.. {
+            let transaction = self.schema.begin().await?;
+            transaction.execute_unprepared(LOCK_SETTINGS).await?;
             let row = transaction.query_one_raw(lock.clone()).await?;
             if row.map_or(Ok(false), |row| row_mapping::get(&row, "is_ours"))? {
-                break;
+                return Ok(Some(transaction));
             }
+            transaction.rollback().await?;
             if attempt == 10 {
                 tracing::info!("another process changes the schema; waiting until it is done");
             }
             sleep(LOCK_PAUSE).await;
         }
-        Ok(Some(transaction))
+        Ok(None)
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {

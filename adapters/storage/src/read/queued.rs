@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::metrics::Collector;
-use application::query::{PageQuery, PageStart};
+use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
@@ -118,7 +118,7 @@ impl QueuedReads {
             self.indexer.wait_until_indexed().await?;
         } else if !cost::is_indexed(scope.collection, query) {
             key.is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
-        } else if matches!(query.position, PageStart::Offset(1..)) {
+        } else if page_marks::is_deep(query, u64::MAX) {
             let items = self.totals(scope, &[]).await?.items;
             key.is_slow = page_marks::is_deep(query, items)
                 && !self.reads.page_marks.are_set_for(scope, query);

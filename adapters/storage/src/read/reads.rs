@@ -261,13 +261,17 @@ impl Reads {
         is_slow: bool,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        if page::concerns_updates(query) {
+        let began = Instant::now();
+        let rows = if page::concerns_updates(query) {
             self.engine.read_settled(is_slow, statement).await
         } else if is_slow {
             self.engine.read_slowly(statement).await
         } else {
             self.engine.read(statement).await
-        }
+        };
+        let kind = if is_slow { OperationKind::SlowRead } else { OperationKind::Read };
+        self.engine.metrics().operation(kind).record_time(began.elapsed());
+        rows
     }
 
     /// Finds items that are looked for at the same time: those of a scope by one statement.

@@ -14,6 +14,8 @@ use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
 
+use crate::migration::m20261125_000005_retention::RETENTION_SCHEMA;
+use crate::migration::runner::Runner;
 use crate::read::reads::Reads;
 
 /// The bodies of the versions of one database.
@@ -40,9 +42,16 @@ impl VersionBodies for SqlVersionBodies {
         self.reads.read_slowly("superseded", statement, |rows| statements::page(rows, limit)).await
     }
 
+    /// An older service would take a version without a body for a deletion. So none goes while one
+    /// runs, and none starts afterwards.
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
-        let statement = statements::remove(self.reads.engine.dialect(), changes, time);
-        self.reads.engine.execute("remove_bodies", statement).await
+        let engine = self.reads.engine.as_ref();
+        Runner(engine).keep_out_before(RETENTION_SCHEMA).await.map_err(|error| {
+            tracing::warn!(%error, "no body is removed");
+            RepositoryError::Unavailable
+        })?;
+        let statement = statements::remove(engine.dialect(), changes, time);
+        engine.execute("remove_bodies", statement).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
@@ -55,8 +64,6 @@ impl VersionBodies for SqlVersionBodies {
         self.reads.read_slowly("known", statement, statements::ids).await
     }
 
-    /// An older service would take a version without a body for a deletion, so it reads the store no
-    /// more once bodies are removed.
     async fn lease(
         &self,
         lease: &CompactionLease,
@@ -66,7 +73,6 @@ impl VersionBodies for SqlVersionBodies {
         if engine.execute("lease", statements::lease(dialect, lease)).await? == 0 {
             return Ok(None);
         }
-        engine.execute("oldest_service", statements::raise_oldest_service(dialect)).await?;
         self.reads.read("progress", statements::progress(dialect), statements::found).await
     }
 

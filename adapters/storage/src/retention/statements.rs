@@ -5,14 +5,13 @@ use application::{
 };
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryResult, QuerySelect, QueryTrait,
     Statement,
 };
 
-use crate::entities::{compaction, schema_version};
-use crate::migration::m20261125_000005_retention::RETENTION_SCHEMA;
+use crate::entities::compaction;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;
@@ -145,23 +144,6 @@ pub(super) fn lease(dialect: &Dialect, lease: &CompactionLease) -> Statement {
         .col_expr(compaction::Column::HeldUntil, Expr::value(until.as_microsecond()))
         .filter(is_free);
     update.build(dialect.backend)
-}
-
-/// Keeps older services out.
-pub(super) fn raise_oldest_service(dialect: &Dialect) -> Statement {
-    let oldest = i64::from(RETENTION_SCHEMA);
-    let [reader, writer] =
-        [schema_version::Column::OldestReader, schema_version::Column::OldestWriter];
-    let raised = |column: schema_version::Column| {
-        Expr::case(Expr::col(column).lt(oldest), oldest).finally(Expr::col(column))
-    };
-    let update = Query::update()
-        .table(schema_version::Entity)
-        .value(reader, raised(reader))
-        .value(writer, raised(writer))
-        .and_where(Expr::col(reader).lt(oldest).or(Expr::col(writer).lt(oldest)))
-        .to_owned();
-    dialect.backend.build(&update)
 }
 
 /// Looks for how far the work has come.

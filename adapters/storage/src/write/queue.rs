@@ -182,7 +182,6 @@ async fn serve<W: Writer>(
         health.set_busy_since(Some(began));
         let answers = AssertUnwindSafe(writer.commit(&queued)).catch_unwind().await;
         health.set_busy_since(None);
-        metrics.batch.record_time(began.elapsed());
         metrics.operation(OperationKind::Write).record_time(began.elapsed());
         health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
         let answers = answers.unwrap_or_else(|_| {

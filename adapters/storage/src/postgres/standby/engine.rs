@@ -90,6 +90,10 @@ impl Engine for StandbyEngine {
         Err(refused("index"))
     }
 
+    fn is_standby(&self) -> bool {
+        true
+    }
+
     fn commits_in_order(&self) -> bool {
         false
     }

@@ -68,9 +68,6 @@ impl Standby {
     async fn follow(&self, logged: &mut String) -> Result<std::convert::Infallible, Unusable> {
         let session = Session::open(&self.watcher, LIMITS).await?;
         let started: String = one(&session, STARTED, "started").await?;
-        if !schema_version::is_up_to_date(&session, Access::Read).await? {
-            return Err(Unusable::OldSchema);
-        }
         let history = schema_version::history(&session).await?.into();
         if self.process.set(started) {
             // The other connections go to another server, or to nowhere.
@@ -90,6 +87,10 @@ impl Standby {
 
     async fn look(&self, session: &Session, history: Arc<str>) -> Result<StandbyState, Unusable> {
         let (at, connections) = (Instant::now(), self.connections());
+        // Each time: a schema that this service cannot read may arrive while it is watched.
+        if !schema_version::is_up_to_date(session, Access::Read).await? {
+            return Err(Unusable::OldSchema);
+        }
         let row = session.query_one_raw(POSTGRES.statement(STATE, [])).await?;
         let row = row.ok_or_else(|| DbErr::RecordNotFound("the state of a standby".to_owned()))?;
         let replayed: Option<i64> = row_mapping::get(&row, "replayed")?;

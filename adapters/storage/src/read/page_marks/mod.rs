@@ -19,7 +19,7 @@ use sea_orm::{DbErr, QueryResult};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::engine::Engine;
-use crate::error::logged;
+use crate::error::{logged, not_on_a_standby};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log;
 use crate::sql::page::PageMark;
@@ -98,11 +98,20 @@ impl PageMarks {
         else {
             return Ok(None);
         };
+        if self.engine.is_standby() {
+            // Changes become visible there in another order than that of their numbers.
+            return Err(logged(&not_on_a_standby(), "page_marks"));
+        }
         let collection = scope.collection;
         let kept = self.kept(collection);
-        let Ok(mut marks) = kept.try_lock() else { return Ok(None) };
         let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
-        let end = self.end().await?;
+        // Taken before the marks are held, so that those who read side by side do not lose them.
+        let mut end = self.end().await?;
+        let Ok(mut marks) = kept.try_lock() else { return Ok(None) };
+        if marks.as_ref().is_some_and(|known| end < known.sequence) {
+            // They went on meanwhile, or the log has lost changes.
+            end = self.end().await?;
+        }
         let epoch = self.epoch();
         if let Some(known) = marks.as_mut()
             && (known.epoch != epoch || !self.go_on(collection, known, end).await?)
