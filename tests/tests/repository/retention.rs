@@ -2,8 +2,8 @@
 
 use application::query::PageStart;
 use application::{
-    CompactionLease, CompactionProgress, IdempotencyKey, PastPageQuery, Scope, Sequence, ShownItem,
-    WriteMetadata,
+    CompactionLease, CompactionProgress, IdempotencyKey, PastPageQuery, RepositoryError, Scope,
+    Sequence, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version};
 use fastrand::Rng;
@@ -277,12 +277,31 @@ async fn older_services_are_kept_out_once_bodies_go(store: &TestStore) {
         let row = store.database.query(&format!("SELECT {columns} FROM schema_version")).remove(0);
         row.into_iter().map(Option::unwrap).collect::<Vec<_>>()
     };
-    let [version, reader, _] = oldest().try_into().unwrap();
-    assert_ne!(reader, version);
+    let before = oldest();
+    assert_ne!(before[1], "5");
     let now = at(NOW).time;
     let lease = CompactionLease { holder: "a".into(), now, until: now };
-    store.store.version_bodies().lease(&lease).await.unwrap();
-    assert_eq!(oldest(), [version.clone(), version.clone(), version]);
+    let bodies = store.store.version_bodies();
+    bodies.lease(&lease).await.unwrap();
+    assert_eq!(oldest(), before);
+    let shown = store.insert(FILES, "{}").await;
+    updated(store, FILES, &shown, r#"{"n":1}"#).await;
+    let changes = superseded(store).await;
+    if !store.database.is_sqlite() {
+        // An SQLite file has one service.
+        let seen = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+        let _ = store.database.query(&format!(
+            "INSERT INTO service_instances (id, address, schema_version, seen_at) VALUES ('older', 'elsewhere', 4, {seen})"
+        ));
+        let refused = bodies.remove(&changes, then()).await;
+        assert_eq!(refused, Err(RepositoryError::Unavailable));
+        assert_eq!((oldest(), superseded(store).await), (before.clone(), changes.clone()));
+        let _ = store.database.query(&format!(
+            "UPDATE service_instances SET seen_at = {seen} - 61000000 WHERE id = 'older'"
+        ));
+    }
+    assert_eq!(remove(store, &changes).await, 1);
+    assert_eq!(oldest(), [before[0].as_str(), "5", "5"]);
 }
 
 /// Whatever is written, and removed in between, items are what they were last written as, and each

@@ -65,6 +65,47 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "only one process opens an SQLite file");
 }
 
+/// An index that is made beside others waits for the end of transactions that have a snapshot when it
+/// looks. One that lasted until the index is made would never end.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_the_lock_of_the_schema_has_no_long_transaction() {
+    const LONGEST: &str = "SELECT CAST(coalesce(max(clock_timestamp() - xact_start) < '1 s', true) AS TEXT) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND query LIKE '%pg_try_advisory_xact_lock%' AND pid <> pg_backend_pid()";
+    let database = TestDatabase::postgres();
+    let store = connect(&database).await;
+    let is_short = tokio::task::block_in_place(|| {
+        database.while_the_schema_is_locked(|| {
+            let migrating = store.clone();
+            let migrating = tokio::spawn(async move { migrating.migrate().await });
+            std::thread::sleep(Duration::from_secs(3));
+            assert!(!migrating.is_finished());
+            (database.query(LONGEST), migrating)
+        })
+    });
+    let (is_short, migrating) = is_short;
+    assert_eq!(is_short, [[Some("true".to_owned())]]);
+    migrating.await.unwrap().unwrap();
+    store.close().await;
+}
+
+/// A transaction that keeps to what was there when it began would not see which instances there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_whose_default_is_repeatable_read_is_migrated() {
+    let database = TestDatabase::postgres();
+    let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
+    for setting in [
+        "default_transaction_isolation = 'repeatable read'",
+        "statement_timeout = '1s'",
+        "lock_timeout = '10ms'",
+    ] {
+        let _ = database.query(&format!("ALTER DATABASE {name} SET {setting}"));
+    }
+    let store = connect(&database).await;
+    let migrated = tokio::time::timeout(Duration::from_secs(60), store.migrate()).await;
+    migrated.expect("a first migration ends").unwrap();
+    store.close().await;
+}
+
 async fn a_store_of_the_first_edition_is_refused_with_the_way_out(store: &TestStore) {
     let fresh =
         if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };

@@ -27,7 +27,10 @@ pub(crate) fn migrations() -> Vec<Migration> {
         statements("m20261122_000001_store", m20261122_000001_store::statements),
         statements("m20261123_000002_amounts", m20261123_000002_amounts::statements),
         statements("m20261123_000003_side_by_side", m20261123_000003_side_by_side::statements),
-        staged("m20261124_000004_changes_by_collection", m20261124_000004_changes_by_collection::stages),
+        staged(
+            "m20261124_000004_changes_by_collection",
+            m20261124_000004_changes_by_collection::stages,
+        ),
         statements("m20261125_000005_retention", m20261125_000005_retention::statements),
     ];
     migrations.extend(next_schema::migration());

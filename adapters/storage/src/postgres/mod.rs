@@ -26,7 +26,7 @@ use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::sqlx::{Connection as _, Error as SqlxError};
+use sea_orm::sqlx::{Connection as _, Error as SqlxError, raw_sql};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
     SqlxPostgresConnector, Statement, TransactionTrait,
@@ -83,6 +83,9 @@ const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// for it; and it ends when the instance that makes it is stopped. Each statement sees what those it
 /// waited for have committed, such as the row of an instance.
 const MIGRATION_SETTINGS: &str = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
+
+/// An index of many rows takes longer than a role or a database may allow its statements.
+const SCHEMA_SETTINGS: &str = "SET statement_timeout = 0; SET lock_timeout = 0";
 
 /// Connections for the schema: the lock, a change, and what is looked at meanwhile.
 const SCHEMA_CONNECTIONS: u32 = 3;
@@ -454,6 +457,11 @@ async fn schema_connection(
         .acquire_timeout(options.acquire_timeout);
     pool.idle_timeout(IDLE).connect_lazy(true).sqlx_logging(false);
     pool.map_sqlx_postgres_opts(move |_| current.clone());
+    pool.map_sqlx_postgres_pool_opts(|options| {
+        options.after_connect(|connection, _| {
+            Box::pin(async { raw_sql(SCHEMA_SETTINGS).execute(connection).await.map(drop) })
+        })
+    });
     let connection = SqlxPostgresConnector::connect(pool).await;
     connection.map_err(|error| StoreError::connect(server.target(), &error))
 }
