@@ -11,13 +11,13 @@ macro_rules! on_both_stores {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                super::$case(&$crate::store::TestStore::open(tests::stores::TestDatabase::sqlite()).await).await;
+                $crate::store::run(tests::stores::TestDatabase::sqlite(), super::$case).await;
             })*
         }
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                super::$case(&$crate::store::TestStore::open(tests::stores::TestDatabase::postgres()).await).await;
+                $crate::store::run(tests::stores::TestDatabase::postgres(), super::$case).await;
             })*
         }
     };

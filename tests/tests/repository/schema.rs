@@ -101,7 +101,7 @@ async fn a_database_whose_default_is_repeatable_read_is_migrated() {
         let _ = database.query(&format!("ALTER DATABASE {name} SET {setting}"));
     }
     let store = connect(&database).await;
-    let migrated = tokio::time::timeout(Duration::from_secs(60), store.migrate()).await;
+    let migrated = tokio::time::timeout(Duration::from_mins(1), store.migrate()).await;
     migrated.expect("a first migration ends").unwrap();
     store.close().await;
 }

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use storage_adapter::{Store, StoreOptions};
 use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// The microsecond at which all is written unless a case says otherwise.
@@ -103,6 +104,22 @@ pub struct TestStore {
     pub items: Arc<dyn ItemRepository>,
     // Dropped last: the database cannot go while it is used.
     pub database: TestDatabase,
+}
+
+/// Ten times the time of the longest case.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// Runs a case. One that hangs fails, and says what the database does.
+pub async fn run(database: TestDatabase, case: impl AsyncFn(&TestStore)) {
+    const ACTIVITY: &str = "SELECT concat_ws(' ', pid, state, wait_event_type, wait_event, CAST(clock_timestamp() - xact_start AS TEXT), query) \
+                            FROM pg_stat_activity WHERE datname = current_database()";
+    let opened = timeout(LONGEST, TestStore::open(database)).await;
+    let store = opened.expect("a store opens in time");
+    if timeout(LONGEST, case(&store)).await.is_err() {
+        let is_sqlite = store.database.is_sqlite();
+        let activity = (!is_sqlite).then(|| store.database.query(ACTIVITY));
+        panic!("not done within {LONGEST:?}: {activity:?}");
+    }
 }
 
 impl TestStore {

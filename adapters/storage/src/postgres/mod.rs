@@ -219,15 +219,13 @@ impl Engine for Postgres {
 
     async fn write(&self, write: Write) -> Answer {
         self.lease.require_writes().await?;
-        match write.change {
-            Change::Row(_) => self.rows.write(write).await,
-            _ => {
-                let began = Instant::now();
-                let answer = self.writes.perform(&self.writers, &write).await;
-                self.metrics().operation(OperationKind::Write).record_time(began.elapsed());
-                answer
-            }
+        if let Change::Row(_) = write.change {
+            return self.rows.write(write).await;
         }
+        let began = Instant::now();
+        let answer = self.writes.perform(&self.writers, &write).await;
+        self.metrics().operation(OperationKind::Write).record_time(began.elapsed());
+        answer
     }
 
     /// The server is asked on a connection that writes, because that may go to another one than
