@@ -11,11 +11,13 @@ The page's code blocks say by their first line what they are; only the first wor
     python, typescript          a program, which must end without an error
     powerquery                  a query, whose requests are sent (tests/programs.py)
     json, http, text            what the block before printed, or a part of it
+    json no-run                 an example that nothing printed
 
 A page works in a folder of its own, which is a copy of the repository where the page changes files of it. Packages for
 Node and Python that the tests have are installed there. In expected
-output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080. With
---demo one service with the demonstration set serves all pages.
+output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080, and
+the server of TEST_POSTGRES_URL stands for the PostgreSQL of a page. With --demo one service with the demonstration set
+serves all pages.
 """
 
 import json
@@ -27,6 +29,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,6 +44,7 @@ BUILT_FOR_TESTS = "target/debug"
 NODE_PACKAGES = "tests/node_modules"
 PYTHON = "target/python/bin"
 DOCUMENTED_ADDRESS = "127.0.0.1:8080"
+DOCUMENTED_DATABASE = "127.0.0.1:5432"  # of PostgreSQL
 SECONDS_FOR_A_BLOCK = 60
 SECONDS_TO_BUILD = 1500
 
@@ -82,14 +86,15 @@ class Block:
 def blocks_of(page):
     blocks, block = [], None
     for number, line in enumerate(page.read_text().splitlines(), 1):
-        fence = re.match(r"```(.*)", line)
+        fence = re.match(r"( *)```(.*)", line)
         if fence and block is None:
-            block = Block(page, number, fence[1].split(), "")
+            indentation = len(fence[1])
+            block = Block(page, number, fence[2].split(), "")
         elif fence:
             blocks.append(block)
             block = None
         elif block is not None:
-            block.text += line + "\n"
+            block.text += line[indentation:] + "\n"
     return blocks
 
 
@@ -139,11 +144,12 @@ class Shell:
 
 def run(page, blocks, compiled, address):
     outputs, folder = prepare(page, blocks)
+    database = empty_database() if any(DOCUMENTED_DATABASE in block.text for block in blocks) else DOCUMENTED_DATABASE
     shell, output = Shell(folder, outputs, address), None
     count = 0
     try:
         for block in blocks:
-            text = block.text.replace(DOCUMENTED_ADDRESS, address)
+            text = block.text.replace(DOCUMENTED_ADDRESS, address).replace(DOCUMENTED_DATABASE, database)
             if path := block.option("file"):
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +164,7 @@ def run(page, blocks, compiled, address):
                 count += block.is_run
                 continue
             elif block.language in ("json", "http", "text"):
-                if output is None:
+                if output is None or "no-run" in block.words:
                     continue
                 compare(block, text, output)
             else:
@@ -169,6 +175,15 @@ def run(page, blocks, compiled, address):
     if not any(block.is_run for block in blocks):
         raise Wrong(f"{page.relative_to(ROOT)}: no block was run")
     print(f"{page.relative_to(ROOT)}: {count} of {len(blocks)} blocks were done or compared")
+
+
+def empty_database():
+    """Returns where the server of the tests is, without what a page made there before."""
+    server = os.environ["TEST_POSTGRES_URL"]
+    drop = ["DROP DATABASE IF EXISTS proposals WITH (FORCE)", "DROP ROLE IF EXISTS proposals"]
+    commands = [word for statement in drop for word in ("--command", statement)]
+    subprocess.run(["psql", "--quiet", server, *commands], check=True, capture_output=True)
+    return urllib.parse.urlsplit(server).netloc.rpartition("@")[2]
 
 
 def sent(block, query):
