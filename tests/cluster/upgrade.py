@@ -19,6 +19,7 @@ SECONDS_TO_CONTRACT = 70
 
 LEFT_BEHIND = "SELECT count(*) FROM items WHERE written_at IS DISTINCT FROM updated_at"
 NOT_NULL = "SELECT attnotnull FROM pg_attribute WHERE attrelid = 'items'::regclass AND attname = 'written_at'"
+RULES = "docs/examples/rules"
 VERSIONS = "SELECT version, oldest_reader, oldest_writer FROM schema_version"
 
 
@@ -48,6 +49,7 @@ def side_by_side(run):
     refused = contract(run, new)
     if "stop all services of that version" not in refused:
         raise Wrong("the schema is not contracted under older instances", refused)
+    agree(run, old, new)
     one, two, three = INSTANCES
     for name, binary in ((one, new), (two, new), (one, old), (one, new), (three, new)):
         replace(run, name, binary)
@@ -76,11 +78,32 @@ def replace(run, name, binary):
     balancer.await_state(name, True)
 
 
+def agree(run, old, new):
+    """Both builds publish the same document, judge rules alike, and the newer one takes the older one's export."""
+    rules = f"{configuration.ROOT / RULES}"
+    for arguments in (["openapi", "--rules", rules], ["rules", "check", rules], ["rules", "test", rules]):
+        documents = [subprocess.run([build, *arguments], capture_output=True, timeout=60) for build in (old, new)]
+        if documents[0].returncode or documents[0].stdout != documents[1].stdout:
+            raise Wrong(f"{' '.join(arguments)} is the same of both builds", documents)
+    exported, back = run.places.state / "exported.jsonl", run.places.state / "back.jsonl"
+    copy = f"sqlite://{run.places.state}/copy.db?mode=rwc"
+    for build, arguments in (
+        (old, ["export", f"{exported}"]),
+        (new, ["import", f"{exported}", "--database-url", copy]),
+        (new, ["export", f"{back}", "--database-url", copy]),
+    ):
+        if (done := command(run, build, *arguments)).returncode:
+            raise Wrong(f"{arguments[0]} succeeds", done.stderr)
+    if exported.read_bytes() != back.read_bytes():
+        raise Wrong("the newer build exports what the older one did", f"{exported} and {back} differ")
+
+
 def command(run, binary, *arguments):
-    """Runs a command of a build; what docs/operations.md tells to run is run to the letter."""
-    done = subprocess.run(
-        [binary, *arguments, "--database-url", run.places.url("postgresql")], capture_output=True, text=True, timeout=120
-    )
+    """Runs a command of a build on the database, or on another that it names; what docs/operations.md tells to run is run to the
+    letter."""
+    if "--database-url" not in arguments:
+        arguments = (*arguments, "--database-url", run.places.url("postgresql"))
+    done = subprocess.run([binary, *arguments], capture_output=True, text=True, timeout=120)
     with open(run.places.logs / "upgrade.log", "a") as log:
         log.write(f"{binary} {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done
