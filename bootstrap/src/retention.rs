@@ -18,7 +18,7 @@ use crate::{connect, failed, store_error, store_options};
 /// The policy, if there is one, and the legal holds.
 pub struct Retention {
     policy: Option<RetentionPolicy>,
-    holds: Arc<ReloadableHolds>,
+    pub holds: Arc<ReloadableHolds>,
 }
 
 impl Retention {

@@ -60,7 +60,8 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
         is_leaving.clone(),
     );
     let endpoint = http_adapter::service(&ports, http_options);
-    let files = access.instrumented().chain([Arc::clone(&rules) as Arc<dyn Instrumented>]);
+    let others: [Arc<dyn Instrumented>; 2] = [rules.clone(), retention.holds.clone()];
+    let files = access.instrumented().chain(others);
     monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.spawn(store.clone().keep_up(clock, options.idempotency_ttl));

@@ -25,11 +25,12 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use application::LegalHolds;
+use application::metrics::{Collector, Instrumented, collect_reloads};
 use domain::ItemId;
 use language::error::{ErrorCollector, FileErrors};
 use language::files::{Fingerprint, SourceFile};
 use language::yaml::{self, Advice, Content, MOST_VALUES, Node};
-use language::{Reload, TrackedFiles};
+use language::{Reload, Reloads, TrackedFiles};
 
 const KIND_OF_FILES: &str = "files of legal holds";
 
@@ -97,6 +98,15 @@ impl Reload for ReloadableHolds {
     fn log_change(&self) {
         let holds = self.items().len();
         tracing::info!(holds, "the legal holds were read again and are in force");
+    }
+}
+
+impl Instrumented for ReloadableHolds {
+    fn collect(&self, collector: &mut dyn Collector) {
+        if let Some(files) = &self.files {
+            let Reloads { taken, refused, is_refused } = files.reloads();
+            collect_reloads("legal_holds", (taken, refused, is_refused), collector);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use tests::{Answer, Request, Service, Store, free_address};
 
@@ -40,5 +41,14 @@ impl Monitored {
         let lines = metrics.text().lines().filter(|line| !line.starts_with('#'));
         let series = lines.map(|line| line.rsplit_once(' ').unwrap());
         series.map(|(series, value)| (series.to_owned(), value.to_owned())).collect()
+    }
+}
+
+/// Waits until something is so, which it soon is.
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it is never so");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -2,7 +2,7 @@
 
 use tests::Store;
 
-use super::Monitored;
+use super::{Monitored, wait_until};
 
 const DURATION: &str = "http_server_request_duration_seconds_count";
 
@@ -89,4 +89,19 @@ fn a_replayed_request_is_counted() {
     assert_eq!(replays(), "0");
     send();
     assert_eq!(replays(), "1");
+}
+
+#[test]
+fn a_refused_file_of_legal_holds_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("holds.yaml");
+    std::fs::write(&file, "[]").unwrap();
+    let monitored = Monitored::start(Store::Sqlite, &["--legal-holds", file.to_str().unwrap()]);
+    let failed =
+        || monitored.series()[r#"proposal_service_reload_failed{files="legal_holds"}"#].clone();
+    assert_eq!(failed(), "0");
+    std::fs::write(&file, "- nobody\n").unwrap();
+    wait_until(|| failed() == "1");
+    std::fs::write(&file, "[]\n").unwrap();
+    wait_until(|| failed() == "0");
 }
