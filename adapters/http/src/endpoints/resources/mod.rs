@@ -19,7 +19,8 @@ use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
-use poem::{Endpoint, EndpointExt, Request, Response, Result};
+use poem::{Endpoint, EndpointExt, Request, Response};
+use tokio::time::{Instant, timeout};
 
 use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
@@ -95,10 +96,12 @@ impl GroupEndpoint {
         served.map(|operation| (operation.method(), asks(operation), endpoint(operation))).collect()
     }
 
+    /// Answers a request. Its use case may take the time of the limit.
     async fn answer(
         &self,
         operation: Operation,
         request: &mut Request,
+        time_limit: Duration,
     ) -> Result<Response, Problem> {
         let media = Negotiated::of(request);
         // The bytes are dropped once they are read; the memory is kept for what was made of them.
@@ -110,7 +113,7 @@ impl GroupEndpoint {
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input, memory);
-        let answer = tokio::time::timeout(self.context.time_limit, work).await;
+        let answer = timeout(time_limit, work).await;
         let mut response =
             answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
@@ -226,21 +229,31 @@ struct OperationEndpoint {
 impl Endpoint for OperationEndpoint {
     type Output = Response;
 
-    async fn call(&self, mut request: Request) -> Result<Response> {
-        let least = consistency_token::read(request.headers()).map_err(Problem::from)?;
-        if let Some(mut response) = self.answer_at_standby(&mut request, least).await {
-            self.group.context.vary_by_token(self.operation, response.headers_mut());
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let answer = self.answer(&mut request).await;
+        Ok(self.group.context.vary_by_token(self.operation, answer)?)
+    }
+}
+
+impl OperationEndpoint {
+    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+        let began = Instant::now();
+        let least = consistency_token::read(request.headers())?;
+        if let Some(response) = self.answer_at_standby(request, least).await {
             return Ok(response);
         }
+        // What a standby took of the time is gone.
+        let limit = self.group.context.time_limit;
+        let time_left = || limit.saturating_sub(began.elapsed());
         // Taken before the work: a tag with the old history on what is newer matches nothing later.
         let log = &self.group.context.log;
         let mut history = log.history();
-        let conditions = conditions_of(&request);
+        let conditions = conditions_of(request);
         tag_history::strip(request.headers_mut(), &history);
         if conditions.is_some() && !self.operation.is_read() {
             request.set_data(ConditionHistory(Arc::clone(&history)));
         }
-        let mut answer = self.group.answer(self.operation, &mut request).await;
+        let mut answer = self.group.answer(self.operation, request, time_left()).await;
         // Another server may have taken over meanwhile, on which a tag of before names nothing. A write
         // finds that out before it is done.
         let is_outdated = |_: &_| self.operation.is_read() && log.history() != history;
@@ -248,13 +261,12 @@ impl Endpoint for OperationEndpoint {
             history = log.history();
             *request.headers_mut() = conditions;
             tag_history::strip(request.headers_mut(), &history);
-            answer = self.group.answer(self.operation, &mut request).await;
+            answer = self.group.answer(self.operation, request, time_left()).await;
         }
         if !self.operation.is_read() {
             answer = self.group.context.acknowledge(answer).await;
         }
         let mut response = answer.map_err(|problem| problem.in_history(&history))?;
-        self.group.context.vary_by_token(self.operation, response.headers_mut());
         tag_history::complete(response.headers_mut(), &history);
         if self.operation.takes_preference() {
             response.headers_mut().append(VARY, HeaderValue::from_static("Prefer"));

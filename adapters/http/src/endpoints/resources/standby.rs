@@ -1,17 +1,23 @@
 //! Reads at standbys, and the tokens by which clients see there what they wrote.
 
-use application::LogPosition;
+use std::time::Duration;
+
+use application::{ChosenStandby, LogPosition, Standbys};
 use poem::http::header::{AGE, CACHE_CONTROL, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::time::timeout;
 
-use super::{HttpContext, OperationEndpoint};
+use super::{GroupEndpoint, HttpContext, OperationEndpoint};
 use crate::groups::Operation;
 use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
 use crate::headers::history as tag_history;
 use crate::problem::Problem;
 use crate::request::body::may_have_body;
+
+/// How long the store may take to tell its position. A write is made by then, and must not wait for what
+/// only makes later reads sooner.
+const POSITION_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl HttpContext {
     /// Adds to the answer to a write the token of a position that has it. Where that is not known, as
@@ -24,7 +30,7 @@ impl HttpContext {
         let unknown = || LogPosition::beyond_all(self.log.history());
         match answer {
             Ok(mut response) => {
-                let position = standbys.position().await.unwrap_or_else(|_| unknown());
+                let position = position(&**standbys).await.unwrap_or_else(unknown);
                 if let Some(token) = token(&position) {
                     response.headers_mut().insert(CONSISTENCY_TOKEN, token);
                 }
@@ -41,11 +47,28 @@ impl HttpContext {
     }
 
     /// Adds what a cache must know of an answer that standbys may give.
-    pub(super) fn vary_by_token(&self, operation: Operation, headers: &mut HeaderMap) {
-        if self.standbys.is_some() && operation.is_served_by_standbys() {
-            headers.append(VARY, HeaderValue::from_static("Consistency-Token"));
+    pub(super) fn vary_by_token(
+        &self,
+        operation: Operation,
+        answer: Result<Response, Problem>,
+    ) -> Result<Response, Problem> {
+        if self.standbys.is_none() || !operation.is_served_by_standbys() {
+            return answer;
+        }
+        let token = HeaderValue::from_static("Consistency-Token");
+        match answer {
+            Ok(mut response) => {
+                response.headers_mut().append(VARY, token);
+                Ok(response)
+            }
+            Err(problem) => Err(problem),
         }
     }
+}
+
+/// A position that has all that was written. `None` where it is not told soon.
+async fn position(standbys: &dyn Standbys) -> Option<LogPosition> {
+    timeout(POSITION_TIMEOUT, standbys.position()).await.ok()?.ok()
 }
 
 impl OperationEndpoint {
@@ -58,30 +81,44 @@ impl OperationEndpoint {
     ) -> Option<Response> {
         let context = &self.group.context;
         let standbys = context.standbys.as_ref().filter(|_| self.may_be_at_standby(request))?;
-        let chosen = standbys.choose(least).await?;
-        let group = self.group.standbys.get(chosen.index)?;
         let headers = request.headers().clone();
-        tag_history::strip(request.headers_mut(), &chosen.history);
+        let read = async {
+            let chosen = standbys.choose(least).await?;
+            let group = self.group.standbys.get(chosen.index)?;
+            let response = self.read_at(&**standbys, group, &chosen, request).await?;
+            standbys.confirm(&chosen).then_some((response, chosen))
+        };
         // There must be time left to read from the store.
-        let limit = context.time_limit / 2;
-        let mut answer = timeout(limit, group.answer(self.operation, request)).await.ok();
-        if matches!(&answer, Some(Ok(response)) if response.status() == StatusCode::NOT_MODIFIED) {
-            // Another server may have taken over, and have written the version again that was lost.
-            // A standby cannot know, the primary can.
-            match standbys.position().await {
-                Ok(position) if position.history == chosen.history => {}
-                Ok(_) => answer = None,
-                Err(_) => {
-                    request.headers_mut().remove(IF_NONE_MATCH);
-                    answer = timeout(limit, group.answer(self.operation, request)).await.ok();
-                }
-            }
-        }
+        let read = timeout(context.time_limit / 2, read).await.ok().flatten();
         *request.headers_mut() = headers;
-        let mut response = answer?.ok().filter(|_| standbys.confirm(&chosen))?;
+        let (mut response, chosen) = read?;
         tag_history::complete(response.headers_mut(), &chosen.history);
         response.headers_mut().insert(AGE, chosen.lag.as_secs().into());
         Some(response)
+    }
+
+    async fn read_at(
+        &self,
+        standbys: &dyn Standbys,
+        group: &GroupEndpoint,
+        chosen: &ChosenStandby,
+        request: &mut Request,
+    ) -> Option<Response> {
+        let limit = self.group.context.time_limit;
+        tag_history::strip(request.headers_mut(), &chosen.history);
+        let response = group.answer(self.operation, request, limit).await.ok()?;
+        if response.status() != StatusCode::NOT_MODIFIED {
+            return Some(response);
+        }
+        // Another server may have taken over, and have written the version again that was lost.
+        // A standby cannot know, the primary can.
+        match position(standbys).await {
+            Some(position) => (position.history == chosen.history).then_some(response),
+            None => {
+                request.headers_mut().remove(IF_NONE_MATCH);
+                group.answer(self.operation, request, limit).await.ok()
+            }
+        }
     }
 
     /// A client that wants no cached answer wants none of a standby either. A collection that can be

@@ -1,5 +1,7 @@
 //! Requests beside a mocked standby: who is asked, and what the answer tells.
 
+mod hanging;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +9,9 @@ use application::ports::{MockHistory, MockItemRepository, MockStandbys};
 use application::{ChosenStandby, LogPosition, RepositoryError, StandbyStore};
 use poem::http::HeaderValue;
 use poem::http::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, VARY};
+use tokio::time::Instant;
+
+use hanging::{HangingHistory, HangingStandbys};
 
 use super::*;
 use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
@@ -167,14 +172,64 @@ async fn a_write_is_answered_with_a_token() {
         items.expect_insert().returning(move |_, _, _| inserted.clone());
         let mut standbys = unchosen(MockItemRepository::new());
         standbys.expect_position().return_const(told);
-        let (mut ports, options) = mocked(items);
-        let mut clock = application::ports::MockClock::new();
-        clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
-        clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
-        ports.clock = Arc::new(clock);
+        let (mut ports, options) = writable(items);
         ports.standbys = Some(Arc::new(standbys));
         let response = service(&ports, options).call(created().body("{}")).await.unwrap();
         assert_eq!(response.status(), status);
         assert_eq!(response.headers().get(CONSISTENCY_TOKEN), expected.map(token_of).as_ref());
     }
+}
+
+/// Ports to write with, at a time.
+fn writable(items: MockItemRepository) -> (Ports, crate::HttpOptions) {
+    let (mut ports, options) = mocked(items);
+    let mut clock = application::ports::MockClock::new();
+    clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
+    clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
+    ports.clock = Arc::new(clock);
+    (ports, options)
+}
+
+/// Whichever of the two hangs, or both.
+#[tokio::test(start_paused = true)]
+async fn a_standby_and_the_store_share_the_time_of_a_request() {
+    let version = format!("{FILE}/versions/1");
+    for (is_choice_slow, is_position_slow) in [(true, false), (false, true)] {
+        let standbys = HangingStandbys {
+            inner: standby(MockItemRepository::new()),
+            is_choice_slow,
+            is_position_slow,
+        };
+        let (ports, options) = mocked(MockItemRepository::new());
+        let limit = options.request_timeout;
+        let (history, standbys) = (Arc::new(HangingHistory), Some(Arc::new(standbys) as _));
+        let ports = Ports { history, standbys, ..ports };
+        let began = Instant::now();
+        let response = service(&ports, options).call(get(&version).finish()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let took = began.elapsed();
+        assert!(took >= limit && took < limit + Duration::from_millis(100), "{took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_that_is_not_told_soon_is_unknown() {
+    let slow = |inner| HangingStandbys { inner, is_choice_slow: false, is_position_slow: true };
+    let (mut ports, options) = mocked(holding(3));
+    ports.standbys = Some(Arc::new(slow(standby(holding(2)))));
+    let began = Instant::now();
+    let known = get(FILE).header(IF_NONE_MATCH, "\"2.h\"").finish();
+    let response = service(&ports, options).call(known).await.unwrap();
+    assert_eq!((response.status(), response.header(AGE)), (StatusCode::OK, Some("2")));
+
+    let mut items = MockItemRepository::new();
+    items.expect_insert().returning(|_, _, _| Ok(shown(PROGRAM, 1)));
+    let (mut ports, options) = writable(items);
+    ports.standbys = Some(Arc::new(slow(unchosen(MockItemRepository::new()))));
+    let create = request(Method::POST, "/v1/files").content_type("application/json").body("{}");
+    let response = service(&ports, options).call(create).await.unwrap();
+    assert_eq!(response.status(), StatusCode::CREATED);
+    assert_eq!(response.headers().get(CONSISTENCY_TOKEN), Some(&token_of(u64::MAX)));
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(2_500), "{took:?}");
 }
