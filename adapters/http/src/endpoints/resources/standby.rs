@@ -46,7 +46,7 @@ impl HttpContext {
         }
     }
 
-    /// Adds what a cache must know of an answer that standbys may give.
+    /// Adds what a cache must know of an answer that standbys may give: errors differ by the token, too.
     pub(super) fn vary_by_token(
         &self,
         operation: Operation,
@@ -61,7 +61,7 @@ impl HttpContext {
                 response.headers_mut().append(VARY, token);
                 Ok(response)
             }
-            Err(problem) => Err(problem),
+            Err(problem) => Err(problem.with_header(VARY, token)),
         }
     }
 }

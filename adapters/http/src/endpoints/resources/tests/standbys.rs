@@ -190,6 +190,24 @@ fn writable(items: MockItemRepository) -> (Ports, crate::HttpOptions) {
     (ports, options)
 }
 
+#[tokio::test]
+async fn errors_differ_by_the_token_too() {
+    let mut without = MockItemRepository::new();
+    without.expect_find().returning(|_, _| Ok(None));
+    let mut none = unchosen(MockItemRepository::new());
+    none.expect_choose().returning(|_| None);
+    let malformed = request_with_token(Method::GET, "7-h-00000000");
+    for (request, standbys, status) in [
+        (get(FILE), none, StatusCode::NOT_FOUND),
+        (malformed, unchosen(MockItemRepository::new()), StatusCode::BAD_REQUEST),
+    ] {
+        let response = answer_beside(std::mem::take(&mut without), standbys, request).await;
+        assert_eq!(response.status(), status);
+        let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
+        assert!(vary.contains(&&HeaderValue::from_static("Consistency-Token")), "{vary:?}");
+    }
+}
+
 /// Whichever of the two hangs, or both.
 #[tokio::test(start_paused = true)]
 async fn a_standby_and_the_store_share_the_time_of_a_request() {
