@@ -129,11 +129,6 @@ impl Counter {
 pub struct Gauge(AtomicI64);
 
 impl Gauge {
-    /// Sets the number.
-    pub fn set(&self, number: i64) {
-        self.0.store(number, Ordering::Relaxed);
-    }
-
     /// Adds a number, which may be below zero.
     pub fn add(&self, number: i64) {
         self.0.fetch_add(number, Ordering::Relaxed);
@@ -146,9 +141,14 @@ impl Gauge {
         Entered(Arc::clone(self))
     }
 
+    /// Returns the number.
+    pub fn number(&self) -> u64 {
+        u64::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
     /// Returns the number as the value of a series.
     pub fn read(&self) -> Reading<'static> {
-        Reading::Count(u64::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(0))
+        Reading::Count(self.number())
     }
 }
 

@@ -168,6 +168,7 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     loop {
         let stream = accept(listener, &mut failures).await;
         metrics.accepted.increment();
+        let open = metrics.connections.enter();
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
             metrics.over_limit.increment();
             if shortage.begins() {
@@ -175,10 +176,10 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
                     "the limit of connections is reached; {RESERVED_CONNECTIONS} may wait, and others are refused"
                 );
             }
-            reserve.admit(stream, permits, connection);
+            reserve.admit(stream, permits, connection, open);
             continue;
         };
-        let (connection, open) = (connection.clone(), metrics.connections.enter());
+        let connection = connection.clone();
         tokio::spawn(async move {
             connection.serve(stream).await;
             drop((permit, open));

@@ -9,6 +9,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::metrics::Entered;
 use hyper::StatusCode;
 use poem::Endpoint;
 use tokio::io::AsyncWriteExt as _;
@@ -35,12 +36,13 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct Reserve(VecDeque<oneshot::Sender<()>>);
 
 impl Reserve {
-    /// Takes a connection in.
+    /// Takes a connection in, which is `open` until it ends.
     pub(super) fn admit<E: Endpoint + Clone + 'static>(
         &mut self,
         stream: TcpStream,
         permits: &Arc<Semaphore>,
         connection: &Connection<E>,
+        open: Entered,
     ) {
         self.0.retain(|place| !place.is_closed());
         if self.0.len() >= RESERVED_CONNECTIONS as usize
@@ -51,7 +53,11 @@ impl Reserve {
         }
         let (place, evicted) = oneshot::channel();
         self.0.push_back(place);
-        tokio::spawn(wait(stream, Arc::clone(permits), connection.clone(), evicted));
+        let waiting = wait(stream, Arc::clone(permits), connection.clone(), evicted);
+        tokio::spawn(async move {
+            waiting.await;
+            drop(open);
+        });
     }
 }
 

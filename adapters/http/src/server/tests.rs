@@ -3,6 +3,7 @@
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
@@ -14,7 +15,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Burst, Drained, ServerLimits, serve};
+use super::{Burst, Drained, ServerLimits, serve_measured};
+use crate::metrics::HttpMetrics;
 
 mod connections;
 
@@ -73,6 +75,7 @@ struct Server {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     ended: JoinHandle<Drained>,
+    metrics: Arc<HttpMetrics>,
 }
 
 impl Server {
@@ -80,9 +83,13 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let ended =
-            tokio::spawn(serve(listener, endpoint(), limits, async { stopped.await.unwrap() }));
-        Self { address, stop, ended }
+        let metrics = Arc::<HttpMetrics>::default();
+        let measured = Arc::clone(&metrics);
+        let ended = tokio::spawn(async move {
+            let stopped = async { stopped.await.unwrap() };
+            serve_measured(listener, endpoint(), limits, &measured, stopped).await
+        });
+        Self { address, stop, ended, metrics }
     }
 
     async fn connect(&self) -> TcpStream {

@@ -4,7 +4,7 @@
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::{GET, SHORT, Server, answer, generous, rest};
+use super::{GET, LONG, SHORT, Server, answer, generous, rest};
 use crate::server::{Drained, RESERVED_CONNECTIONS, ServerLimits};
 
 #[tokio::test]
@@ -63,6 +63,29 @@ async fn a_reserved_connection_waits_for_its_turn_and_no_longer_than_the_server_
     let (drained, took) = server.stop().await;
     assert_eq!(drained, Drained::Finished);
     assert!(took < SHORT * 4, "took {took:?}");
+}
+
+#[tokio::test]
+async fn connections_of_the_reserve_count_as_open() {
+    let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
+    let is_open = async |expected: u64| {
+        let counted = async {
+            while server.metrics.connections.number() != expected {
+                sleep(SHORT / 20).await;
+            }
+        };
+        timeout(LONG, counted).await.unwrap();
+    };
+    let mut first = server.send(GET).await;
+    answer(&mut first, "hello").await;
+    is_open(1).await;
+    let mut second = server.send(GET).await;
+    is_open(2).await;
+    drop(first);
+    answer(&mut second, "hello").await;
+    is_open(1).await;
+    drop(second);
+    is_open(0).await;
 }
 
 #[tokio::test]
