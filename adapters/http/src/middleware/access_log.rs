@@ -4,13 +4,16 @@
 //! a slow reader of the log keeps no request waiting. A line has neither the query, which may hold personal data, nor
 //! any header but the id of the request.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use application::Clock;
 use application::metrics::{Collector, Instrumented, Reading};
-use application::{Caller, Clock};
 use jiff::Timestamp;
 use poem::Request;
 use poem::http::{HeaderValue, Method, StatusCode, Version};
@@ -18,8 +21,8 @@ use serde_json::json;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use crate::metrics::ACCESS_LOG_DROPPED;
+use crate::middleware::method_router::Routed;
 use crate::middleware::rate_limit::{Network, client_address};
-use crate::request::caller::NOBODY;
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 16_384;
@@ -38,19 +41,33 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Starts the thread that writes, as JSON or as text. `trusted` are the proxies that are believed when they name a client's address.
+    /// Starts the thread that writes, as JSON or as text, to standard error. `trusted` are the proxies that are believed when they name a client's address.
     #[must_use]
     pub fn start(is_json: bool, trusted: &[(IpAddr, u8)], clock: Arc<dyn Clock>) -> Self {
+        Self::to(io::stderr(), is_json, trusted, clock)
+    }
+
+    fn to(
+        output: impl io::Write + Send + 'static,
+        is_json: bool,
+        trusted: &[(IpAddr, u8)],
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE);
-        let (lines, writer) = builder.thread_name("access-log").finish(io::stderr());
+        let (lines, writer) = builder.thread_name("access-log").finish(output);
         let network =
             |(address, prefix): &(IpAddr, u8)| Network { address: *address, prefix: *prefix };
         let (dropped, trusted) = (lines.error_counter(), trusted.iter().map(network).collect());
         Self { is_json, lines, dropped, clock, trusted, _writer: writer }
     }
 
-    /// Begins the line of a request.
-    pub fn begin(self: &Arc<Self>, request: &Request, request_id: &HeaderValue) -> LoggedRequest {
+    /// Begins the line of a request, whose caller is known later.
+    pub fn begin(
+        self: &Arc<Self>,
+        request: &Request,
+        request_id: &HeaderValue,
+        routed: Arc<Routed>,
+    ) -> LoggedRequest {
         LoggedRequest {
             log: Arc::clone(self),
             time: self.clock.now(),
@@ -60,7 +77,7 @@ impl AccessLog {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             version: request.version(),
-            caller: NOBODY.clone(),
+            routed,
             status: None,
             bytes: None,
         }
@@ -90,8 +107,7 @@ pub struct LoggedRequest {
     method: Method,
     path: String,
     version: Version,
-    /// Whoever sent it, as far as is known.
-    pub caller: Caller,
+    routed: Arc<Routed>,
     /// The status; none when the client went away.
     pub status: Option<StatusCode>,
     /// The size of the body, if it is known when the response begins.
@@ -99,6 +115,10 @@ pub struct LoggedRequest {
 }
 
 impl LoggedRequest {
+    fn caller(&self) -> Option<&str> {
+        self.routed.caller.get()?.id()
+    }
+
     fn line(&self) -> String {
         let took = self.began.elapsed();
         if self.log.is_json { self.json(took) } else { self.plain(took) }
@@ -109,7 +129,7 @@ impl LoggedRequest {
             "time": self.time.to_string(),
             "request_id": self.request_id.to_str().ok(),
             "address": self.address.map(|address| address.to_string()),
-            "caller": self.caller.id(),
+            "caller": self.caller(),
             "method": self.method.as_str(),
             "path": self.path,
             "status": self.status.map(|status| status.as_u16()),
@@ -125,7 +145,7 @@ impl LoggedRequest {
         format!(
             "{} - {} [{}] {} {} {} {:.6} {}\n",
             known(self.address.map(|address| address.to_string())),
-            known(self.caller.id().map(quoted)),
+            known(self.caller().map(quoted)),
             self.time.strftime("%d/%b/%Y:%H:%M:%S %z"),
             quoted(&request),
             known(self.status.map(|status| status.as_u16().to_string())),

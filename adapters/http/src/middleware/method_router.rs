@@ -1,7 +1,7 @@
 //! One path: which methods it serves, and what every response of it has in common.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use application::Caller;
 use futures_util::FutureExt;
@@ -16,7 +16,7 @@ use crate::metrics::RouteMetrics;
 use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
-use crate::request::caller::{NOBODY, caller_of};
+use crate::request::caller::caller_of;
 
 /// The media type a request is answered in, for the endpoint that answers it.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +40,14 @@ pub struct MethodRouter {
     metrics: Option<Arc<RouteMetrics>>,
 }
 
-/// The path and the caller of a request, for the layers above: an extension of the response.
-#[derive(Clone)]
+/// The path and the caller of a request, as soon as they are known. In an `Arc` it is data of the
+/// requests that the layers above observe, who see it also when one is given up.
+#[derive(Debug, Default)]
 pub struct Routed {
     /// The metrics of the path.
-    pub metrics: Option<Arc<RouteMetrics>>,
-    /// The caller, as far as they were looked at.
-    pub caller: Caller,
+    pub metrics: OnceLock<Arc<RouteMetrics>>,
+    /// The caller, if they were looked at.
+    pub caller: OnceLock<Caller>,
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.
@@ -107,7 +108,6 @@ impl MethodRouter {
         mut request: Request,
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
-        caller: &mut Caller,
     ) -> Result<Response, Problem> {
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
@@ -118,7 +118,9 @@ impl MethodRouter {
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
         let admitted = self.gate.admit(*asks, &mut request).await;
-        caller.clone_from(caller_of(&request));
+        if let Some(routed) = request.data::<Arc<Routed>>() {
+            routed.caller.get_or_init(|| caller_of(&request).clone());
+        }
         if let Some(audited) = &mut audited {
             audited.recognize(&request);
         }
@@ -172,8 +174,10 @@ impl Endpoint for MethodRouter {
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
-        let mut caller = NOBODY.clone();
-        let answer = self.answer(request, negotiated, audited.as_mut(), &mut caller);
+        if let (Some(routed), Some(metrics)) = (request.data::<Arc<Routed>>(), &self.metrics) {
+            routed.metrics.get_or_init(|| Arc::clone(metrics));
+        }
+        let answer = self.answer(request, negotiated, audited.as_mut());
         let answer = AssertUnwindSafe(answer);
         let answer = answer.catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
@@ -189,7 +193,6 @@ impl Endpoint for MethodRouter {
         headers.entry(CONTENT_TYPE).or_insert_with(|| self.media_types[0].header());
         headers.append(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         self.gate.complete(asks, &mut response);
-        response.extensions_mut().insert(Routed { metrics: self.metrics.clone(), caller });
         Ok(response)
     }
 }

@@ -28,7 +28,7 @@ use crate::middleware::compression;
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::Routed;
 use crate::problem::{Problem, kinds};
-use crate::request::caller::{NOBODY, RequestId};
+use crate::request::caller::RequestId;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
@@ -149,7 +149,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             return Ok(response);
         };
         let span = span_of(&request, &request_id);
-        let observed = self.observers.begin(&request, &request_id);
+        let observed = self.observers.begin(&mut request, &request_id);
         request.set_data(RequestId(request_id.clone()));
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
@@ -165,7 +165,10 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             secure(response.headers_mut());
             response.headers_mut().insert(X_REQUEST_ID, request_id);
             log(response.status());
-            Ok(observed.answered(response))
+            Ok(match observed {
+                Some(observed) => observed.answered(response),
+                None => response,
+            })
         }
         .instrument(span)
         .await
@@ -177,39 +180,41 @@ struct Observed {
     began: Instant,
     method: Method,
     trace: Option<TraceId>,
-    /// True if anybody looks at the size of the body.
-    is_sized: bool,
+    routed: Arc<Routed>,
     active: ActiveRequest,
     logged: Option<LoggedRequest>,
 }
 
 impl Observers {
-    fn begin(&self, request: &Request, request_id: &HeaderValue) -> Observed {
+    /// Begins to observe a request, unless nobody looks.
+    fn begin(&self, request: &mut Request, request_id: &HeaderValue) -> Option<Observed> {
+        if self.access_log.is_none() && !self.metrics.is_collected() {
+            return None;
+        }
+        let routed = Arc::<Routed>::default();
+        request.set_data(Arc::clone(&routed));
         let headers = request.headers();
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        let logged = self.access_log.as_ref().map(|log| log.begin(request, request_id));
-        Observed {
+        let log = self.access_log.as_ref();
+        Some(Observed {
             began: Instant::now(),
             method: request.method().clone(),
             trace: sampled_trace(headers),
-            is_sized: logged.is_some() || self.metrics.is_collected(),
             active: self.metrics.begin(length.and_then(|length| length.parse().ok())),
-            logged,
-        }
+            logged: log.map(|log| log.begin(request, request_id, Arc::clone(&routed))),
+            routed,
+        })
     }
 }
 
 impl Observed {
     fn answered(self, mut response: Response) -> Response {
-        let routed = response.extensions_mut().remove::<Routed>();
-        let bytes = if self.is_sized { size(&mut response) } else { None };
-        let (caller, metrics) = routed.map(|routed| (routed.caller, routed.metrics)).unzip();
+        let bytes = size(&mut response);
         if let Some(mut logged) = self.logged {
             (logged.status, logged.bytes) = (Some(response.status()), bytes);
-            logged.caller = caller.unwrap_or_else(|| NOBODY.clone());
         }
         self.active.answered(Answer {
-            route: metrics.flatten().as_deref(),
+            route: self.routed.metrics.get().map(|metrics| &**metrics),
             method: &self.method,
             status: response.status(),
             time: self.began.elapsed(),
@@ -244,11 +249,15 @@ fn log(status: StatusCode) {
 #[cfg(test)]
 mod tests {
     use application::IdGenerator;
+    use application::metrics::{
+        Collector, Instrumented as _, Labels, Metric, Reading, Recorder, TraceId,
+    };
     use application::ports::MockIdGenerator;
+    use domain::ItemId;
     use poem::http::{HeaderValue, Method};
     use poem::{Endpoint as _, EndpointExt as _, Request, Response, Route, endpoint::make_sync};
 
-    use super::{Arc, Cors, Observers, RequestContext, is_host};
+    use super::{Arc, Cors, HttpMetrics, Observers, RequestContext, Routed, is_host};
 
     #[test]
     fn a_host_is_a_name_or_an_address_with_or_without_a_port() {
@@ -292,5 +301,45 @@ mod tests {
         assert_eq!(response.content_type(), Some("application/hal+json"));
         let body = response.into_body().into_string().await.unwrap();
         assert!(body.contains("\"code\":\"internal\""), "{body}");
+    }
+
+    struct Ignored;
+
+    impl Recorder for Ignored {
+        fn record(&self, _: f64, _: Option<TraceId>) {}
+    }
+
+    /// Makes all histograms record.
+    struct Attach;
+
+    impl Collector for Attach {
+        fn take(&mut self, _: &'static Metric, _: Labels<'_>, reading: Reading<'_>) {
+            if let Reading::Histogram(it) | Reading::HistogramIfUsed(it) = reading {
+                it.attach(|_| Box::new(Ignored), &[]);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_observed_where_somebody_looks() {
+        for is_collected in [false, true] {
+            let metrics = Arc::<HttpMetrics>::default();
+            if is_collected {
+                metrics.collect(&mut Attach);
+            }
+            let is_observed = move |request: Request| {
+                assert_eq!(request.data::<Arc<Routed>>().is_some(), is_collected);
+                Response::from(())
+            };
+            let routes = Route::new().at("/", make_sync(is_observed).boxed());
+            let mut ids = MockIdGenerator::new();
+            ids.expect_next_id().returning(|| ItemId::from_uuid(uuid::Uuid::nil()));
+            let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
+            let observers = Observers { metrics, access_log: None };
+            let endpoint =
+                RequestContext::new(routes, base_url, Arc::new(ids), Cors::default(), observers);
+            let request = Request::builder().uri("/".parse().unwrap()).header("host", "localhost");
+            assert_eq!(endpoint.call(request.finish()).await.unwrap().status(), 200);
+        }
     }
 }

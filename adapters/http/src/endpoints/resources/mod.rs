@@ -7,7 +7,7 @@ mod standby;
 mod write;
 
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use history::COMPARED;
 

@@ -1,6 +1,6 @@
 //! Requests beside a mocked standby: who is asked, and what the answer tells.
 
-mod hanging;
+pub mod hanging;
 
 use std::sync::Arc;
 use std::time::Duration;
