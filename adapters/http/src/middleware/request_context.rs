@@ -209,7 +209,8 @@ impl Observers {
 
 impl Observed {
     fn answered(self, mut response: Response) -> Response {
-        let bytes = size(&mut response);
+        // The body of an answer to HEAD tells the length of that of GET, and is not sent.
+        let bytes = if self.method == Method::HEAD { Some(0) } else { size(&mut response) };
         if let Some(mut logged) = self.logged {
             (logged.status, logged.bytes) = (Some(response.status()), bytes);
         }

@@ -76,3 +76,15 @@ async fn the_caller_of_a_request_that_is_given_up_is_known() {
         [&Value::from("agency:1f 0c"), &Value::Null]
     );
 }
+
+#[tokio::test]
+async fn an_answer_to_head_has_no_body() {
+    let head = Request::builder().method(Method::HEAD).uri("/healthz".parse().unwrap());
+    let requests = [get("/healthz").finish(), head.header("host", "example.org").finish()];
+    let lines = logged(true, requests).await;
+    let of = |line: &String| serde_json::from_str::<Value>(line).unwrap();
+    let (of_get, of_head) = (of(&lines[0]), of(&lines[1]));
+    assert_eq!((&of_get["status"], &of_head["status"]), (&Value::from(200), &Value::from(200)));
+    assert!(of_get["bytes"].as_u64().unwrap() > 0, "{of_get}");
+    assert_eq!(of_head["bytes"], 0);
+}
