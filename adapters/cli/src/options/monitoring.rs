@@ -21,7 +21,7 @@ pub struct MonitoringOptions {
 /// The form of the access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AccessLogFormat {
-    /// As the Combined Log Format
+    /// The Common Log Format, followed by the time taken and the request id
     #[value(name = "text")]
     Plain,
     /// An object on every line

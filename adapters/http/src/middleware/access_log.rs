@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,8 +30,8 @@ const QUEUE: usize = 16_384;
 
 /// The access log of a service.
 pub struct AccessLog {
-    /// True for an object on each line; otherwise lines are in the Combined Log Format, with the time taken in
-    /// seconds and the id of the request at their ends.
+    /// True for an object on each line; otherwise lines are in the Common Log Format, followed by the time taken in
+    /// seconds and the id of the request.
     is_json: bool,
     lines: NonBlocking,
     dropped: ErrorCounter,
@@ -142,23 +143,39 @@ impl LoggedRequest {
     fn plain(&self, took: Duration) -> String {
         let known = |known: Option<String>| known.unwrap_or_else(|| "-".to_owned());
         let request = format!("{} {} {:?}", self.method, self.path, self.version);
+        let bytes = self.bytes.filter(|bytes| *bytes > 0);
         format!(
-            "{} - {} [{}] {} {} {} {:.6} {}\n",
+            "{} - {} [{}] \"{}\" {} {} {:.6} {}\n",
             known(self.address.map(|address| address.to_string())),
-            known(self.caller().map(quoted)),
-            self.time.strftime("%d/%b/%Y:%H:%M:%S %z"),
-            quoted(&request),
+            // Not in quotes: a space would end it.
+            known(self.caller().map(|caller| escaped(caller).replace(' ', "\\x20"))),
+            self.time.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+            escaped(&request),
             known(self.status.map(|status| status.as_u16().to_string())),
-            known(self.bytes.map(|bytes| bytes.to_string())),
+            known(bytes.map(|bytes| bytes.to_string())),
             took.as_secs_f64(),
             self.request_id.to_str().unwrap_or("-"),
         )
     }
 }
 
-/// A string in quotes, which nothing in it can end or break off.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// Escapes a string as Apache's HTTP server does in its logs, so that nothing in it ends a field or a line.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => escaped.extend(['\\', char::from(byte)]),
+            0x08 => escaped.push_str("\\b"),
+            b'\n' => escaped.push_str("\\n"),
+            b'\r' => escaped.push_str("\\r"),
+            b'\t' => escaped.push_str("\\t"),
+            0x0b => escaped.push_str("\\v"),
+            b' '..=b'~' => escaped.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(escaped, "\\x{byte:02x}")),
+        }
+    }
+    escaped
 }
 
 impl Drop for LoggedRequest {

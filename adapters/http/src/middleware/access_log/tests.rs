@@ -14,7 +14,7 @@ use poem::{Endpoint as _, Request, RequestBuilder};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::AccessLog;
+use super::{AccessLog, escaped};
 use crate::app::tests::mocked;
 use crate::endpoints::resources::tests::standbys::hanging::HangingHistory;
 use crate::service;
@@ -87,4 +87,63 @@ async fn an_answer_to_head_has_no_body() {
     assert_eq!((&of_get["status"], &of_head["status"]), (&Value::from(200), &Value::from(200)));
     assert!(of_get["bytes"].as_u64().unwrap() > 0, "{of_get}");
     assert_eq!(of_head["bytes"], 0);
+}
+
+/// The time taken differs.
+fn without_time(line: &str) -> String {
+    let mut fields: Vec<_> = line.split(' ').collect();
+    let took = fields.remove(fields.len() - 2);
+    assert!(took.parse::<f64>().is_ok() && took.split_once('.').unwrap().1.len() == 6, "{line}");
+    fields.join(" ")
+}
+
+#[tokio::test]
+async fn text_is_the_common_log_format_with_the_time_taken_and_the_id_behind() {
+    let agent = "x\" 200 1 \"-\" \\x22";
+    let requests = [
+        get("/healthz?secret=1").header("x-request-id", "a").header("user-agent", agent).finish(),
+        get(VERSION).header("x-request-id", "b").header("authorization", "Bearer a").finish(),
+        Request::builder()
+            .method(Method::from_bytes(b"M'~").unwrap())
+            .uri("/a\"b%0A".parse().unwrap())
+            .header("host", "example.org")
+            .header("x-request-id", "c")
+            .header("x-forwarded-for", "192.0.2.7\" forged")
+            .finish(),
+        Request::builder()
+            .method(Method::HEAD)
+            .uri("/healthz".parse().unwrap())
+            .header("host", "example.org")
+            .header("x-request-id", "d")
+            .finish(),
+    ];
+    let lines = logged(false, requests).await;
+    let bytes = lines[0].split(' ').nth(9).unwrap();
+    assert!(bytes.parse::<u64>().unwrap() > 0, "{}", lines[0]);
+    let expected = [
+        format!("- - - [01/Jan/1970:00:00:00 +0000] \"GET /healthz HTTP/1.1\" 200 {bytes} a"),
+        format!(
+            "- - agency:1f\\x200c [01/Jan/1970:00:00:00 +0000] \"GET {VERSION} HTTP/1.1\" - - b"
+        ),
+        "- - - [01/Jan/1970:00:00:00 +0000] \"M'~ /a\\\"b%0A HTTP/1.1\" 404".to_owned(),
+        "- - - [01/Jan/1970:00:00:00 +0000] \"HEAD /healthz HTTP/1.1\" 200 - d".to_owned(),
+    ];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(without_time(line).starts_with(&expected), "{line}\n{expected}");
+    }
+}
+
+#[test]
+fn strings_are_escaped_as_in_apaches_logs() {
+    for (text, expected) in [
+        ("", ""),
+        ("GET /a?b HTTP/1.1", "GET /a?b HTTP/1.1"),
+        ("a\"b\\c", "a\\\"b\\\\c"),
+        ("\n\r\t\u{8}\u{b}", "\\n\\r\\t\\b\\v"),
+        ("\u{0}\u{1b}[0m\u{7f}", "\\x00\\x1b[0m\\x7f"),
+        ("\u{e9}\u{85}\u{2028}", "\\xc3\\xa9\\xc2\\x85\\xe2\\x80\\xa8"),
+    ] {
+        assert_eq!(escaped(text), expected, "{text:?}");
+    }
 }
