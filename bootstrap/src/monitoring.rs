@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::Clock;
 use application::metrics::Instrumented;
 use cli_adapter::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
-use http_adapter::{AccessLog, Admin, HttpMetrics};
+use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics};
 use rules_adapter::Watches;
 use storage_adapter::{SCHEMA_VERSION, Store};
 use telemetry_adapter::Telemetry;
@@ -19,6 +19,7 @@ pub struct Monitoring {
     pub http: Arc<HttpMetrics>,
     /// A line for each request, if the operator wants it.
     pub access_log: Option<Arc<AccessLog>>,
+    _writer: Option<AccessLogWriter>,
     /// Where there is no listener, nothing is collected.
     admin: Option<(Admin, Arc<Telemetry>)>,
 }
@@ -28,15 +29,16 @@ impl Monitoring {
     pub fn start(options: &ServeOptions, clock: &Arc<dyn Clock>) -> Result<Self, CommandError> {
         let access_log = options.monitoring.access_log.map(|format| {
             let is_json = format == AccessLogFormat::Json;
-            Arc::new(AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock)))
+            AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock))
         });
+        let (access_log, _writer) = access_log.unzip();
         let open = |address| {
             let telemetry = Arc::new(Telemetry::new());
             let metrics = Arc::<Telemetry>::clone(&telemetry);
             Admin::open(address, metrics, set_log_filter).map(|admin| (admin, telemetry))
         };
         let admin = options.monitoring.admin_listen.map(open).transpose().map_err(failed)?;
-        Ok(Self { http: Arc::default(), access_log, admin })
+        Ok(Self { http: Arc::default(), access_log, _writer, admin })
     }
 
     /// Collects the metrics of the store and of the files in force, and tells that the service serves.

@@ -36,7 +36,7 @@ pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
 pub use metrics::{HttpMetrics, METRICS};
-pub use middleware::access_log::AccessLog;
+pub use middleware::access_log::{AccessLog, AccessLogWriter};
 pub use middleware::audit_log::{AuditLog, AuditLogError};
 pub use server::{
     Drained, ListenError, Port, ServerLimits, affordable_connections, serve, serve_measured,

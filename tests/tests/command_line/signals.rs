@@ -2,7 +2,10 @@
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use tests::{Request, free_address};
 
 use super::{PATIENCE, Running, folder, line_with, wait_until};
 
@@ -24,6 +27,28 @@ fn sigterm_lets_a_request_finish() {
     let (code, log) = running.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("stopped") && !log.contains("cut off"), "{log}");
+}
+
+/// More than a pipe holds wait to be written, also where metrics are collected.
+#[test]
+fn the_access_log_is_written_to_its_end() {
+    let folder = folder();
+    let admin = free_address();
+    let address = admin.to_string();
+    let mut running =
+        Running::start(&folder, &["--access-log", "json", "--admin-listen", &address]);
+    // Other lines would wait for the reader.
+    Request::new(admin, "PUT", "/log").body("text/plain", "off").send_unchecked().expect(204);
+    let path = format!("/{}", "a".repeat(4096));
+    for _ in 0..100 {
+        assert_eq!(running.ask("GET", &path, "")["status"], 404);
+    }
+    running.signal("TERM");
+    sleep(Duration::from_millis(300));
+    let mut log = String::new();
+    running.log.read_to_string(&mut log).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains(&path)).count(), 100);
+    assert_eq!(running.end().0, Some(0));
 }
 
 #[test]

@@ -37,14 +37,20 @@ pub struct AccessLog {
     dropped: ErrorCounter,
     clock: Arc<dyn Clock>,
     trusted: Vec<Network>,
-    /// Writes what waits when the service ends.
-    _writer: WorkerGuard,
 }
+
+/// The thread that writes. Dropped when the service ends, it writes what waits, for up to a second.
+#[derive(Debug)]
+pub struct AccessLogWriter(#[expect(dead_code, reason = "it is dropped")] WorkerGuard);
 
 impl AccessLog {
     /// Starts the thread that writes, as JSON or as text, to standard error. `trusted` are the proxies that are believed when they name a client's address.
     #[must_use]
-    pub fn start(is_json: bool, trusted: &[(IpAddr, u8)], clock: Arc<dyn Clock>) -> Self {
+    pub fn start(
+        is_json: bool,
+        trusted: &[(IpAddr, u8)],
+        clock: Arc<dyn Clock>,
+    ) -> (Arc<Self>, AccessLogWriter) {
         Self::to(io::stderr(), is_json, trusted, clock)
     }
 
@@ -53,13 +59,13 @@ impl AccessLog {
         is_json: bool,
         trusted: &[(IpAddr, u8)],
         clock: Arc<dyn Clock>,
-    ) -> Self {
+    ) -> (Arc<Self>, AccessLogWriter) {
         let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE);
         let (lines, writer) = builder.thread_name("access-log").finish(output);
         let network =
             |(address, prefix): &(IpAddr, u8)| Network { address: *address, prefix: *prefix };
         let (dropped, trusted) = (lines.error_counter(), trusted.iter().map(network).collect());
-        Self { is_json, lines, dropped, clock, trusted, _writer: writer }
+        (Arc::new(Self { is_json, lines, dropped, clock, trusted }), AccessLogWriter(writer))
     }
 
     /// Begins the line of a request, whose caller is known later.

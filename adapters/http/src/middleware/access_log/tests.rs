@@ -47,19 +47,20 @@ async fn logged(is_json: bool, requests: impl IntoIterator<Item = Request>) -> V
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     let lines = Lines::default();
     let trusted = [(IpAddr::from([127, 0, 0, 1]), 32)];
-    let log = AccessLog::to(lines.clone(), is_json, &trusted, Arc::new(clock));
+    let (log, writer) = AccessLog::to(lines.clone(), is_json, &trusted, Arc::new(clock));
     let (ports, mut options) = mocked(MockItemRepository::new());
     let mut identity = MockIdentity::new();
     let caller = Arc::new(Principal::named("agency:1f 0c"));
     identity.expect_recognize().returning(move |_| Ok(Arc::clone(&caller)));
     let (identity, history) = (Some(Arc::new(identity) as _), Arc::new(HangingHistory));
     let ports = Ports { identity, history, ..ports };
-    options.access_log = Some(Arc::new(log));
+    options.access_log = Some(Arc::clone(&log));
     let service = service(&ports, options);
     for request in requests {
         let _ = timeout(Duration::from_millis(50), service.call(request)).await;
     }
-    drop(service);
+    // Others may still have the log, such as who collects its metrics.
+    drop(writer);
     let lines = lines.0.lock().unwrap();
     String::from_utf8(lines.clone()).unwrap().lines().map(str::to_owned).collect()
 }
