@@ -54,7 +54,7 @@ impl AccessFiles {
     /// Keeps them up to date.
     pub fn keep(self, watches: &mut Watches) {
         if let Some(identity) = self.identity {
-            watches.spawn(Arc::clone(&identity).keep_keys());
+            watches.tasks.spawn(Arc::clone(&identity).keep_keys());
             watches.watch(identity);
         }
         if let Some(policies) = self.policies {

@@ -35,7 +35,8 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 fn main() -> ExitCode {
     cli_adapter::run(&Wiring {
         version: &VERSION,
-        serve: |options, signals| Box::pin(serve::serve(options, signals)),
+        inherited_listener: || system_adapter::inherited_listener().map_err(failed),
+        serve: |options, listener, signals| Box::pin(serve::serve(options, listener, signals)),
         openapi,
         maintenance: |options| Box::new(store_options(options)),
         open_to_seed: |options| Box::pin(open_to_seed(options)),

@@ -51,7 +51,7 @@ impl Monitoring {
         watches: &mut Watches,
     ) {
         let Some((admin, telemetry)) = &self.admin else { return };
-        watches.spawn(store.clone().keep_sampling(clock));
+        watches.tasks.spawn(store.clone().keep_sampling(clock));
         telemetry.add_build(vec![
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("revision", env!("PROPOSAL_SERVICE_COMMIT").to_owned()),
@@ -59,9 +59,6 @@ impl Monitoring {
             ("database", store.engine_name().to_owned()),
         ]);
         telemetry.add(Arc::<HttpMetrics>::clone(&self.http));
-        if let Some(access_log) = &self.access_log {
-            telemetry.add(Arc::<AccessLog>::clone(access_log));
-        }
         telemetry.add(Arc::new(store.clone()));
         files.for_each(|files| telemetry.add(files));
         admin.started(store.readiness(), is_leaving);

@@ -45,7 +45,7 @@ impl Retention {
     /// Carries it out, with the holds of the moment, while the tasks run.
     pub fn keep(self, watches: &mut Watches, store: &Store, zone: &TimeZone) {
         if let Some(worker) = self.worker(store, zone) {
-            watches.spawn(keep_compacting(worker));
+            watches.tasks.spawn(keep_compacting(worker));
         }
         watches.watch(self.holds);
     }

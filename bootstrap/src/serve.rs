@@ -1,16 +1,17 @@
 //! `serve`: starts the server, and stops it.
 
+use std::net;
 use std::sync::Arc;
 
 use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
-    AuditLog, BaseUrl, Deployment, Drained, HttpOptions, Port, ServerLimits, affordable_connections,
+    AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
 use rules_adapter::Watches;
 use storage_adapter::{ReplicaOptions, Store};
-use system_adapter::{SystemClock, inform_service_manager, inherited_listener};
+use system_adapter::{SystemClock, inform_service_manager};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -20,12 +21,16 @@ use crate::retention::Retention;
 use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error, store_options};
 
 /// Serves requests until a signal.
-pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), CommandError> {
-    let (mut watches, reloads) = Watches::new();
+pub async fn serve(
+    options: ServeOptions,
+    inherited: Option<net::TcpListener>,
+    mut signals: Signals,
+) -> Result<(), CommandError> {
+    let (mut watches, readings) = Watches::new();
     // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.rules.as_deref())?;
     let retention = Retention::open(&options.retention)?;
-    let port = Port::of(inherited_listener().map_err(failed)?, options.listen).map_err(failed)?;
+    let port = Port::of(inherited, options.listen).map_err(failed)?;
     let address = port.address();
     options.require_safe(address)?;
     let base_url = match &options.base_url {
@@ -35,11 +40,8 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let clock: Arc<dyn Clock> =
         Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
-    let audit_log =
-        options.access.audit_log.as_deref().map(|path| {
-            AuditLog::open(path, &options.access.audit, options.request_timeout, &clock)
-        });
-    let audit_log = audit_log.transpose().map_err(failed)?;
+    let open = |path| AuditLog::open(path, &options.access.audit, options.request_timeout, &clock);
+    let audit_log = options.access.audit_log.as_deref().map(open).transpose().map_err(failed)?;
     let monitoring = Monitoring::start(&options, &clock)?;
     let Some((listener, store)) = start(&options, port, &mut signals).await? else {
         return Ok(());
@@ -50,10 +52,9 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
-    let engine = store.engine_name();
     let http_options = http_options(
         &options,
-        (base_url.clone(), engine),
+        (base_url.clone(), store.engine_name()),
         limits.connections,
         audit_log,
         &monitoring,
@@ -64,19 +65,14 @@ pub async fn serve(options: ServeOptions, mut signals: Signals) -> Result<(), Co
     let files = access.instrumented().chain(others);
     monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
-    watches.spawn(store.clone().keep_up(clock, options.idempotency_ttl));
+    watches.tasks.spawn(store.clone().keep_up(clock, options.idempotency_ttl));
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
     watches.watch(rules);
-    watches.spawn(inform_service_manager(store.readiness(), is_leaving, reloads));
-    let tasks = watches.into_tasks();
+    watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
-    let serving =
-        http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped);
-    if let Drained::CutOff(connections) = serving.await {
-        tracing::warn!(connections, "cut off requests that did not finish in time");
-    }
-    drop((tasks, ports));
+    http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped).await;
+    drop((watches, ports));
     close(Box::new(store)).await;
     tracing::info!("stopped");
     Ok(())

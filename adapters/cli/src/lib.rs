@@ -33,6 +33,7 @@ mod transfer;
 mod usage;
 
 use std::io::{self, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -68,8 +69,11 @@ pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommandError>> + Se
 pub struct Wiring {
     /// The version that `--version` prints.
     pub version: &'static str,
-    /// Serves requests until a signal.
-    pub serve: fn(ServeOptions, Signals) -> Work<'static, ()>,
+    /// Takes the socket that was handed over to the process, if there is one. It changes the environment, so it is
+    /// called while there is one thread.
+    pub inherited_listener: fn() -> Result<Option<TcpListener>, CommandError>,
+    /// Serves requests until a signal, on a socket that was handed over or where the options say.
+    pub serve: fn(ServeOptions, Option<TcpListener>, Signals) -> Work<'static, ()>,
     /// Writes the OpenAPI document.
     pub openapi: fn(&OpenapiOptions) -> Result<String, CommandError>,
     /// Returns the maintenance of a store, which is not opened yet.
@@ -131,7 +135,8 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
     }
     match command {
         Command::Serve(options) => {
-            within_runtime(async { (wiring.serve)(*options, Signals::listen()?).await })
+            let listener = (wiring.inherited_listener)()?;
+            within_runtime(async { (wiring.serve)(*options, listener, Signals::listen()?).await })
         }
         Command::Migrate(options) => within_runtime(migrate::run(&options, wiring)),
         Command::Seed(options) => within_runtime(seed::run(&options, wiring)),

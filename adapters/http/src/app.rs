@@ -107,8 +107,11 @@ pub fn service(
     let cors = Cors::new(cors);
     let mut routes = Route::new();
     let metrics = Arc::clone(&options.metrics);
-    let observers =
-        Observers { metrics: Arc::clone(&metrics), access_log: options.access_log.take() };
+    let access_log = options.access_log.take();
+    if let Some(access_log) = &access_log {
+        metrics.add(Arc::<AccessLog>::clone(access_log));
+    }
+    let observers = Observers { metrics: Arc::clone(&metrics), access_log };
     for (path, router) in paths(ports, options, &base_url) {
         let of_path = metrics.route(&path);
         routes = routes.at(path, router.measured(of_path));

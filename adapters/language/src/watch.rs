@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::watch as channel;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::error::FileErrors;
 use crate::files::Fingerprint;
@@ -14,8 +15,9 @@ use crate::files::Fingerprint;
 /// change.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// More than there are kinds of files that are read again at a signal.
-const MOST_RELOADS: usize = 16;
+/// The number of signals to read files again, and for each kind of files the number of those after which
+/// they were read.
+pub type Readings = (u64, Vec<u64>);
 
 /// Things that were read from files and are in force, such as rules, and can be read again.
 pub trait Reload: Send + Sync + 'static {
@@ -39,58 +41,54 @@ pub trait Reload: Send + Sync + 'static {
 
 /// The tasks that keep files up to date, and others that end with them.
 pub struct Watches {
-    tasks: JoinSet<()>,
-    reloaded: mpsc::Sender<()>,
+    /// The tasks; they end when it is dropped.
+    pub tasks: JoinSet<()>,
+    readings: channel::Sender<Readings>,
 }
 
 impl Watches {
-    /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver gets a
-    /// message after each reading at the signal.
+    /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver sees each
+    /// signal, and when the files were read again after it.
     #[must_use]
-    pub fn new() -> (Self, mpsc::Receiver<()>) {
-        drop(hang_ups());
-        let (reloaded, reloads) = mpsc::channel(MOST_RELOADS);
-        (Self { tasks: JoinSet::new(), reloaded }, reloads)
+    pub fn new() -> (Self, channel::Receiver<Readings>) {
+        let (readings, seen) = channel::channel(Readings::default());
+        let mut tasks = JoinSet::new();
+        match signal(SignalKind::hangup()) {
+            Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, readings.clone()))),
+            Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
+        }
+        (Self { tasks, readings }, seen)
     }
 
     /// Keeps what was read from files up to date.
     pub fn watch<T: Reload>(&mut self, files: Arc<T>) {
-        self.tasks.spawn(watch(files, hang_ups(), self.reloaded.clone()));
-    }
-
-    /// Runs another task beside.
-    pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(task);
-    }
-
-    /// Returns the tasks, to which nothing is added any more; they end when it is dropped.
-    #[must_use]
-    pub fn into_tasks(self) -> JoinSet<()> {
-        self.tasks
+        let mut index = 0;
+        self.readings.send_modify(|(_, done)| {
+            index = done.len();
+            done.push(0);
+        });
+        self.tasks.spawn(watch(files, index, self.readings.clone()));
     }
 }
 
-fn hang_ups() -> Option<Signal> {
-    signal(SignalKind::hangup())
-        .map_err(|error| tracing::warn!(%error, "SIGHUP is not listened to"))
-        .ok()
+/// Counts the signals.
+async fn count(mut hang_ups: Signal, readings: channel::Sender<Readings>) {
+    while hang_ups.recv().await.is_some() {
+        readings.send_modify(|(asked, _)| *asked += 1);
+    }
 }
 
-/// Keeps what was read from files up to date, for ever. After each SIGHUP it tells `reloaded` that
+/// Keeps what was read from files up to date, for ever. After each signal it notes at its index that
 /// they were read again.
-async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>, reloaded: mpsc::Sender<()>) {
-    let mut seen = None;
+async fn watch<T: Reload>(files: Arc<T>, index: usize, readings: channel::Sender<Readings>) {
+    let (mut seen, mut last, mut signals) = (None, 0, readings.subscribe());
     loop {
-        let hang_up = async {
-            match &mut hang_ups {
-                Some(hang_ups) => drop(hang_ups.recv().await),
-                None => std::future::pending().await,
-            }
+        let asked_for = tokio::select! {
+            () = sleep(PAUSE) => None,
+            // An error cannot be: this has a sender.
+            asked = signals.wait_for(|(asked, _)| *asked > last) => asked.ok().map(|it| it.0),
         };
-        let is_asked_for = tokio::select! {
-            () = tokio::time::sleep(PAUSE) => false,
-            () = hang_up => true,
-        };
+        let is_asked_for = asked_for.is_some();
         let reading = Arc::clone(&files);
         // Files are read, and expressions compiled, on a thread that may wait.
         let done = tokio::task::spawn_blocking(move || {
@@ -114,9 +112,54 @@ async fn watch<T: Reload>(files: Arc<T>, mut hang_ups: Option<Signal>, reloaded:
             Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
             Err(error) => tracing::error!(%error, "the {name} could not be read again"),
         }
-        if is_asked_for {
-            // Nobody listens where no service manager waits for it, and then the channel is full.
-            let _ = reloaded.try_send(());
+        if let Some(asked_for) = asked_for {
+            last = asked_for;
+            readings.send_modify(|(_, all)| all[index] = last);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::{FileErrors, Fingerprint, Readings, Reload, Watches};
+
+    /// Files that take a while to read.
+    #[derive(Default)]
+    struct Slow(AtomicU64);
+
+    impl Reload for Slow {
+        const NAME: &'static str = "slow files";
+
+        fn changed(&self) -> Option<Fingerprint> {
+            None
+        }
+
+        fn reload(&self) -> Result<bool, FileErrors> {
+            sleep(Duration::from_millis(30));
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(false)
+        }
+
+        fn log_change(&self) {}
+    }
+
+    #[tokio::test]
+    async fn a_signal_counts_as_done_where_files_were_read_after_it() {
+        let (mut watches, mut seen) = Watches::new();
+        let files = [(); 2].map(|()| Arc::<Slow>::default());
+        files.iter().for_each(|files| watches.watch(Arc::clone(files)));
+        // The second comes while the files are read for the first.
+        for expected in [1, 2] {
+            watches.readings.send_modify(|(asked, _)| *asked = expected);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let is_done = |(_, done): &Readings| *done == [2, 2];
+        let _ = seen.wait_for(is_done).await.unwrap();
+        assert!(files.iter().all(|files| files.0.load(Ordering::Relaxed) == 2));
     }
 }

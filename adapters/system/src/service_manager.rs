@@ -1,14 +1,12 @@
 //! The service manager that started the process, such as systemd. It is told that the service is
 //! ready, reads its files again, is alive and stops (`sd_notify(3)`). Without one nothing is told.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::Readiness;
 use sd_notify::NotifyState;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 /// The shortest time between two signs of life, whatever the environment asks for.
@@ -20,16 +18,17 @@ const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Tells the service manager that the service is ready, and then of its state, for ever.
 ///
 /// - When `is_leaving` becomes true the service is stopping.
-/// - At SIGHUP it is reloading, until every sender of `reloads` has sent a message.
+/// - At SIGHUP it is reloading, until files of all kinds were read after the last signal. `readings` are
+///   the number of signals, and for each kind the number of those after which they were read.
 /// - While the manager keeps a watchdog, it is alive as long as `store` answers. An error is an
 ///   answer too: restarting the service does not bring a lost database back.
 pub async fn inform_service_manager(
     store: Arc<dyn Readiness>,
     is_leaving: watch::Receiver<bool>,
-    reloads: mpsc::Receiver<()>,
+    readings: watch::Receiver<(u64, Vec<u64>)>,
 ) {
     tell(NotifyState::Ready).await;
-    tokio::join!(feed_watchdog(store), report_reloads(reloads), report_stop(is_leaving));
+    tokio::join!(feed_watchdog(store), report_reloads(readings, tell), report_stop(is_leaving));
 }
 
 async fn feed_watchdog(store: Arc<dyn Readiness>) {
@@ -41,20 +40,24 @@ async fn feed_watchdog(store: Arc<dyn Readiness>) {
     }
 }
 
-async fn report_reloads(mut reloads: mpsc::Receiver<()>) {
-    let Ok(mut hang_ups) = signal(SignalKind::hangup()) else { return pending().await };
-    while hang_ups.recv().await.is_some() {
+async fn report_reloads<F: Future<Output = ()>>(
+    mut readings: watch::Receiver<(u64, Vec<u64>)>,
+    tell: impl Fn(NotifyState<'static>) -> F,
+) {
+    let mut told = 0;
+    // An error means that the service ended.
+    while let Ok(asked) = readings.wait_for(|(asked, _)| *asked > told).await.map(|it| it.0) {
+        told = asked;
         tell(NotifyState::Reloading).await;
-        let all = async {
-            for _ in 0..reloads.sender_strong_count() {
-                reloads.recv().await;
-            }
+        let is_over = |(asked, done): &(u64, Vec<u64>)| {
+            *asked > told || done.iter().all(|done| *done >= told)
         };
         // Files that hang, as on a lost network file system, do not keep the manager waiting.
-        let _ = timeout(RELOAD_TIMEOUT, all).await;
-        // Two signals at once may be one to some of those who read.
-        while reloads.try_recv().is_ok() {}
-        tell(NotifyState::Ready).await;
+        let _ = timeout(RELOAD_TIMEOUT, readings.wait_for(is_over)).await;
+        // With another signal it is reloading anew.
+        if readings.borrow().0 == told {
+            tell(NotifyState::Ready).await;
+        }
     }
 }
 
@@ -76,5 +79,52 @@ async fn tell(state: NotifyState<'static>) {
     });
     if let Ok(Err(error)) = told.await {
         tracing::warn!(%error, "the service manager that NOTIFY_SOCKET names cannot be told of the service's state");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::sync::Mutex;
+
+    use sd_notify::NotifyState;
+    use tokio::sync::watch;
+    use tokio::task::yield_now;
+
+    use super::report_reloads;
+
+    #[tokio::test]
+    async fn ready_is_said_when_all_files_were_read_after_the_last_signal() {
+        let (sender, readings) = watch::channel((0, vec![0, 0]));
+        let told = Mutex::new(Vec::new());
+        let tell = |state: NotifyState<'static>| {
+            told.lock().unwrap().push(matches!(state, NotifyState::Ready));
+            ready(())
+        };
+        let steps = async {
+            for (asked, done, expected) in [
+                (1, [0, 0], &[false][..]),
+                (1, [1, 0], &[]),
+                // Another signal, while one kind of files is still being read for the first.
+                (2, [1, 0], &[false]),
+                (2, [2, 0], &[]),
+                (2, [2, 1], &[]),
+                (2, [2, 2], &[true]),
+                (4, [2, 2], &[false]),
+                (4, [4, 4], &[true]),
+            ] {
+                sender.send_replace((asked, done.to_vec()));
+                for _ in 0..10 {
+                    yield_now().await;
+                }
+                let told = std::mem::take(&mut *told.lock().unwrap());
+                assert_eq!(told, expected, "{asked} {done:?}");
+            }
+        };
+        tokio::select! {
+            biased;
+            () = report_reloads(readings, tell) => {}
+            () = steps => {}
+        }
     }
 }

@@ -236,6 +236,7 @@ async fn drain(
         return Drained::Finished;
     }
     let open = connections as usize - permits.available_permits();
+    tracing::warn!(connections = open, "cut off requests that did not finish in time");
     stage.send_replace(Stage::Over);
     // Database connections and the like that requests hold should be free before the caller closes
     // what they belong to.
