@@ -129,7 +129,8 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 }
 
 fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    logging::start(log);
+    let serves_filter = |options: &ServeOptions| options.monitoring.admin_listen.is_some();
+    logging::start(log, matches!(&command, Command::Serve(options) if serves_filter(options)));
     if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
         return Err(CommandError::Clock);
     }

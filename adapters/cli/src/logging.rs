@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _, Registry, fmt, reload};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::log_filter;
 use crate::options::{LogFormat, LoggingOptions};
@@ -15,16 +15,24 @@ use crate::options::{LogFormat, LoggingOptions};
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Starts logging. Panics are logged too, so that they have the log's form and the id of their
-/// request.
-pub fn start(options: &LoggingOptions) {
-    let (filter, handle) = reload::Layer::new(EnvFilter::new(&options.filter));
+/// request. Only a filter that can be set later costs a lock at each line.
+pub fn start(options: &LoggingOptions, can_be_set: bool) {
+    let filter = filter(EnvFilter::new(&options.filter), can_be_set);
     let lines = match options.format {
         LogFormat::Plain => fmt::layer().with_writer(io::stderr).with_ansi(is_coloured()).boxed(),
         LogFormat::Json => fmt::layer().with_writer(io::stderr).json().flatten_event(true).boxed(),
     };
     tracing_subscriber::registry().with(filter).with(lines).init();
-    FILTER.get_or_init(|| handle);
     panic::set_hook(Box::new(|panic| tracing::error!("{}", panic.to_string().replace('\n', " "))));
+}
+
+fn filter(filter: EnvFilter, can_be_set: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
+    if !can_be_set {
+        return filter.boxed();
+    }
+    let (filter, handle) = reload::Layer::new(filter);
+    FILTER.get_or_init(|| handle);
+    filter.boxed()
 }
 
 /// Sets the filter of the log while the process runs.
@@ -40,4 +48,22 @@ pub fn set_filter(filter: &str) -> Result<(), String> {
 fn is_coloured() -> bool {
     // https://no-color.org
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::EnvFilter;
+
+    use super::{FILTER, filter, set_filter};
+
+    #[test]
+    fn a_filter_can_be_set_where_it_was_asked_for() {
+        drop(filter(EnvFilter::new("info"), false));
+        assert!(FILTER.get().is_none());
+        assert!(set_filter("nonsense").is_err());
+        let _layer = filter(EnvFilter::new("info"), true);
+        assert_eq!(set_filter("debug"), Ok(()));
+        let in_force = FILTER.get().unwrap().with_current(ToString::to_string).unwrap();
+        assert_eq!(in_force, "debug");
+    }
 }
