@@ -31,14 +31,14 @@ impl Monitoring {
             let is_json = format == AccessLogFormat::Json;
             AccessLog::start(is_json, &options.access.trusted_proxies, Arc::clone(clock))
         });
-        let (access_log, _writer) = access_log.unzip();
+        let (access_log, writer) = access_log.unzip();
         let open = |address| {
             let telemetry = Arc::new(Telemetry::new());
             let metrics = Arc::<Telemetry>::clone(&telemetry);
             Admin::open(address, metrics, set_log_filter).map(|admin| (admin, telemetry))
         };
         let admin = options.monitoring.admin_listen.map(open).transpose().map_err(failed)?;
-        Ok(Self { http: Arc::default(), access_log, _writer, admin })
+        Ok(Self { http: Arc::default(), access_log, _writer: writer, admin })
     }
 
     /// Collects the metrics of the store and of the files in force, and tells that the service serves.

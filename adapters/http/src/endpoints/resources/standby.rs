@@ -112,13 +112,11 @@ impl OperationEndpoint {
         }
         // Another server may have taken over, and have written the version again that was lost.
         // A standby cannot know, the primary can.
-        match position(standbys).await {
-            Some(position) => (position.history == chosen.history).then_some(response),
-            None => {
-                request.headers_mut().remove(IF_NONE_MATCH);
-                group.answer(self.operation, request, limit).await.ok()
-            }
+        if let Some(position) = position(standbys).await {
+            return (position.history == chosen.history).then_some(response);
         }
+        request.headers_mut().remove(IF_NONE_MATCH);
+        group.answer(self.operation, request, limit).await.ok()
     }
 
     /// A client that wants no cached answer wants none of a standby either. A collection that can be
