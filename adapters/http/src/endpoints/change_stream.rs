@@ -25,6 +25,7 @@ use crate::endpoints::change_feed::{ChangeFeed, Listener, require_own};
 use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
+use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
 use crate::metrics::{CutOff, FEED_LAG, HttpMetrics, LISTENERS, MOST_LISTENERS};
 use crate::middleware::gate::Gate;
@@ -244,9 +245,13 @@ fn encoded(event: &Event) -> Bytes {
 
 /// The last change that a client received before it reconnected.
 fn last_event(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
-    let mut lines = headers.get_all(LAST_EVENT_ID).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
-    let cursor =
-        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(change_cursor::read);
-    cursor.map(Some).ok_or_else(|| invalid("Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now."))
+    let refused = || {
+        invalid(
+            "Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now.",
+        )
+    };
+    let line = sole(headers, LAST_EVENT_ID).map_err(|Repeated| refused())?;
+    let Some(line) = line else { return Ok(None) };
+    let cursor = line.to_str().ok().and_then(change_cursor::read);
+    cursor.map(Some).ok_or_else(refused)
 }

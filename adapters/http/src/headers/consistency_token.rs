@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::hash::first_64_bits;
+use crate::headers::sole::{Repeated, sole};
 
 /// The header's name.
 pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
@@ -23,10 +24,10 @@ pub struct MalformedToken;
 
 /// The position a request asks for, if it asks for one.
 pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, MalformedToken> {
-    let mut lines = headers.get_all(&CONSISTENCY_TOKEN).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
-    let text = line.to_str().ok().filter(|_| lines.next().is_none());
-    text.and_then(|text| parse(text.trim())).map(Some).ok_or(MalformedToken)
+    let line = sole(headers, &CONSISTENCY_TOKEN).map_err(|Repeated| MalformedToken)?;
+    let Some(line) = line else { return Ok(None) };
+    let position = line.to_str().ok().and_then(|text| parse(text.trim()));
+    position.map(Some).ok_or(MalformedToken)
 }
 
 /// The token of a position.

@@ -8,6 +8,8 @@ use poem::http::HeaderMap;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::headers::sole::{Repeated, sole};
+
 /// The header's name.
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
@@ -23,10 +25,9 @@ pub struct MalformedKey;
 
 /// The key a request has, if it has one.
 pub fn read(headers: &HeaderMap) -> Result<Option<String>, MalformedKey> {
-    let mut lines = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
-    let key =
-        line.to_str().ok().filter(|_| lines.next().is_none()).and_then(|text| key(text.trim()));
+    let line = sole(headers, IDEMPOTENCY_KEY).map_err(|Repeated| MalformedKey)?;
+    let Some(line) = line else { return Ok(None) };
+    let key = line.to_str().ok().and_then(|text| key(text.trim()));
     let key = key.filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
     key.map(Some).ok_or(MalformedKey)
 }

@@ -5,6 +5,7 @@ use poem::http::header::CONTENT_TYPE;
 use poem::http::{HeaderMap, HeaderValue};
 
 use crate::headers::quality_list::split_unquoted;
+use crate::headers::sole::sole;
 
 /// A media type the service names in responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +65,7 @@ pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaTy
 /// Returns true if the request names a Content-Type that is exactly one of `types`, with no parameter
 /// but a UTF-8 charset.
 pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
-    let mut lines = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let Ok(Some(line)) = sole(headers, CONTENT_TYPE) else { return false };
     let Ok(text) = line.to_str() else { return false };
     let mut parts = split_unquoted(text, ';').map(str::trim);
     let name = parts.next().unwrap_or_default();

@@ -10,4 +10,5 @@ pub mod link;
 pub mod media_type;
 pub mod prefer;
 pub mod quality_list;
+pub mod sole;
 pub mod trace_context;

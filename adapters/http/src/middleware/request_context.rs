@@ -21,6 +21,7 @@ use crate::base_url::BaseUrl;
 use crate::headers::accept::{accepts_gzip, negotiate};
 use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
+use crate::headers::sole::{Repeated, sole};
 use crate::headers::trace_context::sampled_trace;
 use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
 use crate::middleware::access_log::{AccessLog, LoggedRequest};
@@ -103,11 +104,10 @@ fn negotiated(request: &Request) -> MediaType {
 /// Returns true if the request names the host it is sent to, once and well-formed (RFC 9112 section
 /// 3.2).
 fn is_addressed(request: &Request) -> bool {
-    let mut hosts = request.headers().get_all(HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (Some(host), None) => is_host(host),
-        (None, _) => request.version() < Version::HTTP_11,
-        (Some(_), Some(_)) => false,
+    match sole(request.headers(), HOST) {
+        Ok(Some(host)) => is_host(host),
+        Ok(None) => request.version() < Version::HTTP_11,
+        Err(Repeated) => false,
     }
 }
 

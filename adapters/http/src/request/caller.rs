@@ -8,6 +8,8 @@ use poem::Request;
 use poem::http::header::AUTHORIZATION;
 use poem::http::{HeaderMap, HeaderValue};
 
+use crate::headers::sole::{Repeated, sole};
+
 /// The longest token that is looked at, in bytes.
 const LONGEST_TOKEN: usize = 8 << 10;
 
@@ -51,11 +53,8 @@ pub fn request_id_of(request: &Request) -> Option<&str> {
 
 /// Returns the token of a request, if it has one (RFC 6750 section 2.1).
 pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, ()> {
-    let mut lines = headers.get_all(AUTHORIZATION).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
-    if lines.next().is_some() {
-        return Err(());
-    }
+    let line = sole(headers, AUTHORIZATION).map_err(|Repeated| ())?;
+    let Some(line) = line else { return Ok(None) };
     let line = line.as_bytes();
     let space = line.iter().position(|byte| *byte == b' ').ok_or(())?;
     let (scheme, rest) = line.split_at(space);
