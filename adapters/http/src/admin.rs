@@ -13,6 +13,7 @@ use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 
 use crate::endpoints::health::Ready;
 use crate::headers::accept::negotiate;
@@ -57,9 +58,9 @@ impl Admin {
         metrics: Arc<dyn Exposition>,
         set_log_filter: SetLogFilter,
     ) -> std::result::Result<Self, ListenError> {
-        let port = Port::take(address).map_err(|error| error.of("--admin-listen"))?;
+        let port = Port::take_for("--admin-listen", address)?;
         let address = port.address();
-        let listener = port.open().map_err(|error| error.of("--admin-listen"))?;
+        let listener = port.open()?;
         let admin = Self(Arc::new(State { metrics, set_log_filter, ready: OnceLock::new() }));
         tokio::spawn(admin.clone().serve(listener));
         tracing::info!("metrics are at http://{address}/metrics");
@@ -74,23 +75,29 @@ impl Admin {
     async fn serve(self, listener: TcpListener) {
         let limits = ServerLimits {
             connections: CONNECTIONS,
+            first_byte_timeout: PATIENCE,
             header_timeout: PATIENCE,
+            idle_timeout: PATIENCE,
             body_timeout: PATIENCE,
             write_timeout: PATIENCE,
             linger_timeout: Duration::from_secs(1),
             drain_timeout: Duration::from_secs(1),
-            ..ServerLimits::default()
         };
         // It answers until the process ends.
         serve(listener, self, limits, pending()).await;
     }
 
-    fn metrics(&self, request: &Request) -> Response {
+    /// Writes the metrics aside: it takes a millisecond, more where many files are open.
+    async fn metrics(&self, request: &Request) -> Response {
         let (format, content_type) = match negotiate(request.headers(), &[TEXT, OPEN_METRICS]) {
             Some(media) if media == OPEN_METRICS => (Format::OpenMetrics, OPEN_METRICS_FORMAT),
             _ => (Format::Prometheus, TEXT_FORMAT),
         };
-        Response::builder().content_type(content_type).body(self.0.metrics.write(format))
+        let metrics = Arc::clone(&self.0.metrics);
+        match spawn_blocking(move || metrics.write(format)).await {
+            Ok(text) => Response::builder().content_type(content_type).body(text),
+            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be written"),
+        }
     }
 
     async fn readiness(&self, request: Request) -> Response {
@@ -170,7 +177,7 @@ impl Endpoint for Admin {
             return Ok(response);
         }
         Ok(match &*path {
-            "/metrics" => self.metrics(&request),
+            "/metrics" => self.metrics(&request).await,
             "/readyz" => self.readiness(request).await,
             "/startupz" => self.startup(),
             "/log" => self.set_log_filter(request).await,

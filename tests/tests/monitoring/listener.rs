@@ -1,5 +1,7 @@
 //! The admin listener.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use tests::stores::TestDatabase;
@@ -112,4 +114,20 @@ fn the_filter_of_the_log_can_be_set() {
     monitored.ask("PUT", "/log").untyped_body(info).send_unchecked().expect(415);
     monitored.ask("PUT", "/log").body("text/plain", [0xff]).send_unchecked().expect(400);
     monitored.ask("GET", "/log").send_unchecked().expect(405);
+}
+
+#[test]
+fn a_connection_that_says_nothing_is_closed_soon() {
+    let monitored = Monitored::start(Store::Sqlite, &[]);
+    let connect = |sent: &[u8]| {
+        let mut client = TcpStream::connect(monitored.admin).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(9))).unwrap();
+        client.write_all(sent).unwrap();
+        client
+    };
+    let (silent, idle) = (connect(b""), connect(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"));
+    for mut client in [silent, idle] {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("it is closed");
+    }
 }

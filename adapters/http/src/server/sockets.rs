@@ -22,6 +22,8 @@ const FILES_PER_DATABASE_CONNECTION: u32 = 3;
 pub struct Port {
     address: SocketAddr,
     socket: Socket,
+    /// The option that names the address.
+    option: &'static str,
 }
 
 enum Socket {
@@ -37,15 +39,20 @@ impl Port {
     /// # Errors
     /// The port cannot be had.
     pub fn take(address: SocketAddr) -> Result<Self, ListenError> {
+        Self::take_for("--listen", address)
+    }
+
+    /// The same for the address of an option.
+    pub(crate) fn take_for(option: &'static str, address: SocketAddr) -> Result<Self, ListenError> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let taken = socket.and_then(|socket| {
             // A restart need not wait for the connections of the process before to be forgotten.
             socket.set_reuseaddr(true)?;
             socket.bind(address)?;
             // With port 0 the system chose one.
-            Ok(Self { address: socket.local_addr()?, socket: Socket::Bound(socket) })
+            Ok(Self { address: socket.local_addr()?, socket: Socket::Bound(socket), option })
         });
-        taken.map_err(|cause| listen_error(address, &cause))
+        taken.map_err(|cause| listen_error(option, address, &cause))
     }
 
     /// Takes a socket that was handed over, or else the port of an address.
@@ -58,7 +65,7 @@ impl Port {
     ) -> Result<Self, ListenError> {
         match handed_over {
             Some(listener) => {
-                Self::inherited(listener).map_err(|cause| listen_error(address, &cause))
+                Self::inherited(listener).map_err(|cause| listen_error("--listen", address, &cause))
             }
             None => Self::take(address),
         }
@@ -70,7 +77,8 @@ impl Port {
     /// The system does not say where it listens.
     fn inherited(listener: net::TcpListener) -> Result<Self, io::Error> {
         listener.set_nonblocking(true)?;
-        Ok(Self { address: listener.local_addr()?, socket: Socket::Listening(listener) })
+        let (address, socket) = (listener.local_addr()?, Socket::Listening(listener));
+        Ok(Self { address, socket, option: "--listen" })
     }
 
     /// The address with the port that was taken.
@@ -84,12 +92,12 @@ impl Port {
     /// # Errors
     /// The system does not listen on it.
     pub fn open(self) -> Result<TcpListener, ListenError> {
-        let address = self.address;
-        let opened = match self.socket {
+        let Self { address, socket, option } = self;
+        let opened = match socket {
             Socket::Bound(socket) => socket.listen(BACKLOG),
             Socket::Listening(listener) => TcpListener::from_std(listener),
         };
-        opened.map_err(|cause| listen_error(address, &cause))
+        opened.map_err(|cause| listen_error(option, address, &cause))
     }
 }
 
@@ -101,23 +109,16 @@ pub struct ListenError {
     fix: String,
 }
 
-impl ListenError {
-    /// The same about the address of another option than `--listen`.
-    pub(crate) fn of(self, option: &str) -> Self {
-        Self { fix: self.fix.replace("--listen", option), ..self }
-    }
-}
-
-fn listen_error(address: SocketAddr, cause: &io::Error) -> ListenError {
+fn listen_error(option: &str, address: SocketAddr, cause: &io::Error) -> ListenError {
     let fix = match cause.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process uses it; stop that one, or choose another port with --listen".into()
+            format!("another process uses it; stop that one, or choose another port with {option}")
         }
         io::ErrorKind::AddrNotAvailable => {
-            "this machine has no such address; --listen 0.0.0.0:PORT takes all it has".into()
+            format!("this machine has no such address; {option} 0.0.0.0:PORT takes all it has")
         }
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need a privilege; choose another with --listen".into()
+            format!("ports below 1024 need a privilege; choose another with {option}")
         }
         _ => cause.to_string(),
     };
