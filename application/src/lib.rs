@@ -25,6 +25,7 @@ mod resources;
 mod rule_catalog;
 mod rule_trial;
 pub mod table;
+pub mod traces;
 
 pub use access_control::{AccessControl, ownership_of};
 pub use audit_level::AuditLevel;

@@ -5,6 +5,7 @@
 //! of them. Until a collector attaches a [`Recorder`] to it, a histogram records nothing.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -175,6 +176,13 @@ pub type MakeRecorder = fn(&'static [f64]) -> Box<dyn Recorder>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId(pub u128);
 
+/// As it is written everywhere: 32 hexadecimal digits.
+impl fmt::Display for TraceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:032x}", self.0)
+    }
+}
+
 /// Values by their size.
 #[derive(Default)]
 pub struct Histogram {
@@ -228,8 +236,8 @@ impl Histogram {
     }
 }
 
-impl std::fmt::Debug for Histogram {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Histogram {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Histogram").finish_non_exhaustive()
     }
 }

@@ -35,6 +35,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 fn main() -> ExitCode {
     cli_adapter::run(&Wiring {
         version: &VERSION,
+        open_traces: telemetry_adapter::traces::open,
         inherited_listener: || system_adapter::inherited_listener().map_err(failed),
         serve: |options, listener, signals| Box::pin(serve::serve(options, listener, signals)),
         openapi,

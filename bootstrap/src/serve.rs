@@ -74,6 +74,7 @@ pub async fn serve(
     http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped).await;
     drop((watches, ports));
     close(Box::new(store)).await;
+    telemetry_adapter::traces::close().await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -147,6 +148,7 @@ fn http_options(
         audit_log,
         access_log: monitoring.access_log.clone(),
         metrics: Arc::clone(&monitoring.http),
+        tracer: telemetry_adapter::traces::tracer(),
         key_lifetime: options.idempotency_ttl,
         cors_origins: options.cors_origins.clone(),
         rule_schema: rules_adapter::schema(),

@@ -49,7 +49,7 @@ use tokio::task::JoinHandle;
 
 pub use compact::keep_compacting;
 pub use error::CommandError;
-pub use logging::set_filter as set_log_filter;
+pub use logging::{TraceLayer, set_filter as set_log_filter};
 use options::{AccessCommand, Command, KeysCommand, LoggingOptions, PoliciesCommand, RulesCommand};
 pub use options::{AccessLogFormat, MonitoringOptions};
 pub use options::{
@@ -69,6 +69,8 @@ pub type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, CommandError>> + Se
 pub struct Wiring {
     /// The version that `--version` prints.
     pub version: &'static str,
+    /// Opens the traces of the process: the URL that they are sent to, and the share of requests that have one.
+    pub open_traces: fn(&str, f64) -> Result<TraceLayer, String>,
     /// Takes the socket that was handed over to the process, if there is one. It changes the environment, so it is
     /// called while there is one thread.
     pub inherited_listener: fn() -> Result<Option<TcpListener>, CommandError>,
@@ -130,7 +132,8 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 
 fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<(), CommandError> {
     let serves_filter = |options: &ServeOptions| options.monitoring.admin_listen.is_some();
-    logging::start(log, matches!(&command, Command::Serve(options) if serves_filter(options)));
+    let can_be_set = matches!(&command, Command::Serve(options) if serves_filter(options));
+    logging::start(log, can_be_set, trace_layer(&command, wiring)?);
     if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
         return Err(CommandError::Clock);
     }
@@ -172,6 +175,15 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Completions { shell } => print(&shell::completions(shell)),
         Command::Man { folder } => shell::manual(wiring.version, folder.as_deref()),
     }
+}
+
+/// Traces are made where requests are served, if there is anywhere to send them.
+fn trace_layer(command: &Command, wiring: &Wiring) -> Result<Option<TraceLayer>, CommandError> {
+    let Command::Serve(options) = command else { return Ok(None) };
+    let traces = &options.monitoring.traces;
+    let Some(url) = traces.url()? else { return Ok(None) };
+    let layer = (wiring.open_traces)(&url, traces.trace_sample);
+    layer.map(Some).map_err(|reason| options::otlp_error(&reason))
 }
 
 fn print(output: &str) -> Result<(), CommandError> {

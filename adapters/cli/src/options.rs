@@ -27,7 +27,7 @@ pub use access::{
 pub use database::DatabaseOptions;
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use migrate::{MigrateOptions, MigratePhase};
-pub use monitoring::{AccessLogFormat, MonitoringOptions};
+pub use monitoring::{AccessLogFormat, MonitoringOptions, otlp_error};
 pub use replicas::ReplicaOptions;
 pub use retention::{CompactOptions, RetentionOptions};
 
@@ -141,7 +141,7 @@ pub struct ServeOptions {
     /// Who may do what.
     #[command(flatten)]
     pub access: AccessOptions,
-    /// Metrics, probes and the access log.
+    /// Metrics, probes, the access log and traces.
     #[command(flatten)]
     pub monitoring: MonitoringOptions,
     /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::table::FORMATS;
+use application::traces::Tracer;
 use application::{
     AccessControl, ChangeService, Clock, NoPolicies, Ports, ResourceLimits, ResourceUseCases,
     RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
@@ -36,6 +37,7 @@ use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::{Observers, RequestContext};
+use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
@@ -87,6 +89,8 @@ pub struct HttpOptions {
     pub access_log: Option<Arc<AccessLog>>,
     /// The metrics.
     pub metrics: Arc<HttpMetrics>,
+    /// Starts the traces of requests, if any are exported.
+    pub tracer: Option<Arc<dyn Tracer>>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<String>,
     /// The JSON Schema of rule files.
@@ -107,11 +111,12 @@ pub fn service(
     let cors = Cors::new(cors);
     let mut routes = Route::new();
     let metrics = Arc::clone(&options.metrics);
+    let tracer = options.tracer.take().map(|tracer| RequestTracer::new(tracer, &base_url));
     let access_log = options.access_log.take();
     if let Some(access_log) = &access_log {
         metrics.add(Arc::<AccessLog>::clone(access_log));
     }
-    let observers = Observers { metrics: Arc::clone(&metrics), access_log };
+    let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
     for (path, router) in paths(ports, options, &base_url) {
         let of_path = metrics.route(&path);
         routes = routes.at(path, router.measured(of_path));

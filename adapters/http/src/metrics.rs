@@ -122,6 +122,11 @@ const METHODS: [Method; 7] = [
 
 const OTHER: &str = "_OTHER";
 
+/// Returns the name of a method, as labels and attributes have it.
+pub fn method_name(method: &Method) -> &str {
+    if METHODS.contains(method) { method.as_str() } else { OTHER }
+}
+
 /// Reasons why a stream is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutOff {
@@ -307,6 +312,11 @@ pub struct RouteMetrics {
 impl RouteMetrics {
     fn new(path: &str) -> Self {
         Self { route: template(path), histograms: Default::default() }
+    }
+
+    /// Returns the path with its parameters in braces; empty for what is no path.
+    pub fn route(&self) -> &str {
+        &self.route
     }
 
     fn histogram(&self, method: &Method, status: u16) -> Option<&Histogram> {

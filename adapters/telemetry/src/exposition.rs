@@ -23,7 +23,7 @@ struct Buckets(HistogramWithExemplars<TraceLabel>);
 
 impl Recorder for Buckets {
     fn record(&self, value: f64, trace: Option<TraceId>) {
-        let exemplar = trace.map(|TraceId(trace)| [("trace_id", format!("{trace:032x}"))]);
+        let exemplar = trace.map(|trace| [("trace_id", trace.to_string())]);
         self.0.observe(value, exemplar, None);
     }
 }

@@ -1,19 +1,22 @@
-//! The collector of metrics, the only crate that knows how they are written: each scrape reads the counters and
+//! The collector of metrics, the only crate that knows how they are written, and the exporter of traces: each scrape reads the counters and
 //! histograms of all components, which know nothing of it, and those of the process and of the runtime.
 //!
 //! - [`exposition`] writes `OpenMetrics` with `prometheus-client`, and the text format of Prometheus from the same;
-//! - [`process`] has the metrics of the process, [`runtime`] those of tokio.
+//! - [`process`] has the metrics of the process, [`runtime`] those of tokio;
+//! - [`traces`] exports the spans of sampled requests.
 
 mod exposition;
 mod process;
 mod runtime;
+pub mod traces;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use application::metrics::{Collector, Exposition, Format, Instrumented, Labels, Metric, Reading};
 
 /// The metrics of this crate.
-pub static METRICS: &[&[&Metric]] = &[process::METRICS, runtime::METRICS, &[&BUILD]];
+pub static METRICS: &[&[&Metric]] =
+    &[process::METRICS, runtime::METRICS, traces::METRICS, &[&BUILD]];
 
 static BUILD: Metric = Metric::gauge(
     "proposal_service_build_info",
@@ -26,12 +29,13 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Collects those of the process, and of the runtime that it is called in.
+    /// Collects those of the process and of its traces, and of the runtime that it is called in.
     #[must_use]
     pub fn new() -> Self {
         let telemetry = Self { components: RwLock::default() };
         telemetry.add(Arc::new(process::Process));
         telemetry.add(Arc::new(runtime::Runtime::current()));
+        telemetry.add(Arc::new(traces::TraceMetrics));
         telemetry
     }
 

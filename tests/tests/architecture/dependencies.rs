@@ -45,11 +45,17 @@ const FLOORS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&[&str], &[&str])] = &[
     (&["storage-adapter"], &["rusqlite", "sea-orm", "sea-orm-migration", "sqlx"]),
     (&["http-adapter"], &["poem", "poem-openapi"]),
-    (&["identity-adapter"], &["hyper-rustls", "jsonwebtoken", "ring", "rustls"]),
+    (&["identity-adapter"], &["jsonwebtoken", "ring"]),
+    (&["identity-adapter", "telemetry-adapter"], &["hyper-rustls", "rustls"]),
     (&["http-adapter", "identity-adapter"], &["hyper", "hyper-util"]),
     (&["language"], &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
     (&["telemetry-adapter"], &["procfs", "prometheus-client"]),
-    (&["cli-adapter"], &["clap", "indicatif", "tracing-subscriber"]),
+    (
+        &["telemetry-adapter"],
+        &["opentelemetry", "opentelemetry-otlp", "opentelemetry_sdk", "tracing-opentelemetry"],
+    ),
+    (&["cli-adapter"], &["clap", "indicatif"]),
+    (&["cli-adapter", "telemetry-adapter"], &["tracing-subscriber"]),
     (&["system-adapter"], &["listenfd", "sd-notify"]),
 ];
 

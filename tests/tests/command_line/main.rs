@@ -23,7 +23,8 @@ use tests::binary;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Variables that the service reads; tests must not meet the developer's.
-const VARIABLES: [&str; 39] = [
+const VARIABLES: [&str; 41] = [
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
     "PROPOSAL_SERVICE_ACCESS_LOG",
     "PROPOSAL_SERVICE_ADDRESS_RATE",
     "PROPOSAL_SERVICE_ADMIN_LISTEN",
@@ -61,6 +62,7 @@ const VARIABLES: [&str; 39] = [
     "PROPOSAL_SERVICE_STREAM_MAX_AGE",
     "PROPOSAL_SERVICE_TEMP_DIR",
     "PROPOSAL_SERVICE_TIME_ZONE",
+    "PROPOSAL_SERVICE_TRACE_SAMPLE",
     "PROPOSAL_SERVICE_TRUSTED_PROXIES",
     "RUST_LOG",
 ];
@@ -219,6 +221,9 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["--listen", "localhost"], "127.0.0.1:8080"),
         (&["--admin-listen", "9090"], "127.0.0.1:8080"),
         (&["--access-log", "xml"], "text, json"),
+        (&["--trace-sample", "2"], "from 0, for none, to 1, for all"),
+        (&["--otlp-endpoint", "grpc://collector:4317"], "--otlp-endpoint"),
+        (&["--otlp-endpoint", "http://collector/?key=secret"], "OTEL_EXPORTER_OTLP_HEADERS"),
         (&["--base-url", "example.org"], "http:// or https://"),
         (&["--cors-origin", "https://example.org/app"], "https://example.org"),
         (&["--max-body", "lots"], "8MiB"),

@@ -46,6 +46,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         audit_log: None,
         access_log: None,
         metrics: Arc::default(),
+        tracer: None,
         base_url: "http://example.org".parse().unwrap(),
         max_body: 1024,
         max_import: 1 << 20,

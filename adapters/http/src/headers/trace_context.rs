@@ -1,12 +1,17 @@
 //! The trace that a request belongs to (W3C Trace Context, level 1).
 
 use application::metrics::TraceId;
+use application::traces::RemoteSpan;
 use poem::http::HeaderMap;
 
 const TRACEPARENT: &str = "traceparent";
+const TRACESTATE: &str = "tracestate";
 
-/// Returns the trace of a request that its sender records; whatever is malformed counts as none.
-pub fn sampled_trace(headers: &HeaderMap) -> Option<TraceId> {
+/// The longest `tracestate` that is passed on; as much as everybody has to.
+const LONGEST_STATE: usize = 512;
+
+/// Returns the span that a request was sent in; whatever is malformed counts as none.
+pub fn remote_span(headers: &HeaderMap) -> Option<RemoteSpan> {
     let mut lines = headers.get_all(TRACEPARENT).iter();
     let (line, None) = (lines.next()?.to_str().ok()?, lines.next()) else { return None };
     let [version, trace, parent, flags] = parts(line)?;
@@ -15,10 +20,24 @@ pub fn sampled_trace(headers: &HeaderMap) -> Option<TraceId> {
     };
     let is_known = is_hex(version, 2) && version != "ff";
     let is_sound = is_known && is_hex(trace, 32) && is_hex(parent, 16) && is_hex(flags, 2);
-    let number = |text: &str| u128::from_str_radix(text, 16).ok().filter(|number| *number > 0);
+    if !is_sound {
+        return None;
+    }
+    let trace = u128::from_str_radix(trace, 16).ok().filter(|trace| *trace > 0).map(TraceId)?;
+    let span = u64::from_str_radix(parent, 16).ok().filter(|span| *span > 0)?;
     let is_sampled = u8::from_str_radix(flags, 16).ok()? & 1 == 1;
-    number(parent).filter(|_| is_sound && is_sampled)?;
-    number(trace).map(TraceId)
+    Some(RemoteSpan { trace, span, is_sampled })
+}
+
+/// Returns what systems before this one say of the trace, on one line, unless it is too long.
+pub fn trace_state(headers: &HeaderMap) -> Option<String> {
+    let mut state = String::new();
+    for line in headers.get_all(TRACESTATE) {
+        let line = line.to_str().ok().filter(|line| state.len() + line.len() < LONGEST_STATE)?;
+        state.push_str(if state.is_empty() { "" } else { "," });
+        state.push_str(line);
+    }
+    Some(state)
 }
 
 /// The first four parts; versions to come may have more.
@@ -31,19 +50,35 @@ fn parts(line: &str) -> Option<[&str; 4]> {
 #[cfg(test)]
 mod tests {
     use application::metrics::TraceId;
+    use application::traces::RemoteSpan;
     use poem::http::{HeaderMap, HeaderValue};
 
-    use super::sampled_trace;
+    use super::{remote_span, trace_state};
 
-    const TRACE: u128 = 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c;
+    const TRACE: TraceId = TraceId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c);
+    const SPAN: u64 = 0xb7ad_6b71_6920_3331;
+
+    fn headers(name: &'static str, lines: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(name, HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        headers
+    }
 
     #[test]
-    fn a_trace_is_that_of_one_sound_header_that_says_it_is_recorded() {
+    fn a_trace_is_that_of_one_sound_header() {
         let sound = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let long = format!(
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-{}",
+            "a".repeat(60_000)
+        );
         for (lines, expected) in [
-            (&[sound][..], Some(TRACE)),
-            (&["01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"], Some(TRACE)),
-            (&["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"], None),
+            (&[sound][..], Some(true)),
+            (&["01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"], Some(true)),
+            (&[&long], Some(true)),
+            (&["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"], Some(false)),
+            (&["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02"], Some(false)),
             (&["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"], None),
             (&["ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], None),
             (&["00-00000000000000000000000000000000-b7ad6b7169203331-01"], None),
@@ -55,11 +90,24 @@ mod tests {
             (&[sound, sound], None),
             (&[], None),
         ] {
-            let mut headers = HeaderMap::new();
-            for line in lines {
-                headers.append("traceparent", HeaderValue::from_bytes(line.as_bytes()).unwrap());
-            }
-            assert_eq!(sampled_trace(&headers), expected.map(TraceId), "{lines:?}");
+            let expected =
+                expected.map(|is_sampled| RemoteSpan { trace: TRACE, span: SPAN, is_sampled });
+            assert_eq!(remote_span(&headers("traceparent", lines)), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_is_one_line_and_not_too_long() {
+        let long = "a".repeat(512);
+        for (lines, expected) in [
+            (&["a=1,b=2"][..], Some("a=1,b=2")),
+            (&["a=1", "b=2"], Some("a=1,b=2")),
+            (&[&long], None),
+            (&[&long[..300], &long[..300]], None),
+            (&["é"], None),
+            (&[], Some("")),
+        ] {
+            assert_eq!(trace_state(&headers("tracestate", lines)).as_deref(), expected);
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::Clock;
-use application::metrics::{Collector, Instrumented, Reading};
+use application::metrics::{Collector, Instrumented, Reading, TraceId};
 use jiff::Timestamp;
 use poem::Request;
 use poem::http::{HeaderValue, Method, StatusCode, Version};
@@ -73,6 +73,7 @@ impl AccessLog {
         self: &Arc<Self>,
         request: &Request,
         request_id: &HeaderValue,
+        trace: Option<TraceId>,
         routed: Arc<Routed>,
     ) -> LoggedRequest {
         LoggedRequest {
@@ -80,6 +81,7 @@ impl AccessLog {
             time: self.clock.now(),
             began: Instant::now(),
             request_id: request_id.clone(),
+            trace,
             address: client_address(request, &self.trusted),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
@@ -110,6 +112,8 @@ pub struct LoggedRequest {
     time: Timestamp,
     began: Instant,
     request_id: HeaderValue,
+    /// The trace that it is sampled in.
+    trace: Option<TraceId>,
     address: Option<IpAddr>,
     method: Method,
     path: String,
@@ -135,6 +139,7 @@ impl LoggedRequest {
         let line = json!({
             "time": self.time.to_string(),
             "request_id": self.request_id.to_str().ok(),
+            "trace_id": self.trace.map(|trace| trace.to_string()),
             "address": self.address.map(|address| address.to_string()),
             "caller": self.caller(),
             "method": self.method.as_str(),

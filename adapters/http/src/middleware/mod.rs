@@ -9,3 +9,4 @@ pub mod method_router;
 pub mod rate_limit;
 pub mod request_context;
 mod seen_callers;
+pub mod trace;

@@ -1,11 +1,13 @@
 //! The outermost layer: the properties that every response has.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use application::IdGenerator;
 use application::metrics::TraceId;
+use application::traces::{SpanIds, scope};
 use http_body_util::combinators::BoxBody;
 use hyper::body::Body as _;
 use poem::http::header::{
@@ -22,12 +24,13 @@ use crate::headers::accept::{accepts_gzip, negotiate};
 use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
-use crate::headers::trace_context::sampled_trace;
+use crate::headers::trace_context::remote_span;
 use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
 use crate::middleware::access_log::{AccessLog, LoggedRequest};
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
 use crate::middleware::method_router::Routed;
+use crate::middleware::trace::{RequestTracer, TracedRequest};
 use crate::problem::{Problem, kinds};
 use crate::request::caller::RequestId;
 
@@ -38,6 +41,8 @@ const LONGEST_REQUEST_ID: usize = 64;
 pub struct Observers {
     pub metrics: Arc<HttpMetrics>,
     pub access_log: Option<Arc<AccessLog>>,
+    /// Nothing is traced without it.
+    pub tracer: Option<RequestTracer>,
 }
 
 /// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
@@ -148,13 +153,14 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             secure(response.headers_mut());
             return Ok(response);
         };
-        let span = span_of(&request, &request_id);
         let observed = self.observers.begin(&mut request, &request_id);
+        let traced = observed.as_ref().and_then(|observed| observed.traced.as_ref());
+        let (span, trace_span) = spans(&request, &request_id, traced);
         request.set_data(RequestId(request_id.clone()));
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
         let takes_gzip = accepts_gzip(request.headers());
-        async {
+        let answer = async {
             let mut response = self.answer(request).await;
             if takes_gzip {
                 response = compression::compress(response).await;
@@ -169,9 +175,9 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
                 Some(observed) => observed.answered(response),
                 None => response,
             })
-        }
-        .instrument(span)
-        .await
+        };
+        let is_traced = !trace_span.is_none();
+        scope(is_traced, pin!(answer.instrument(span).instrument(trace_span))).await
     }
 }
 
@@ -179,8 +185,10 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
 struct Observed {
     began: Instant,
     method: Method,
+    /// The trace that the times of the request are shown with.
     trace: Option<TraceId>,
     routed: Arc<Routed>,
+    traced: Option<TracedRequest>,
     active: ActiveRequest,
     logged: Option<LoggedRequest>,
 }
@@ -188,20 +196,31 @@ struct Observed {
 impl Observers {
     /// Begins to observe a request, unless nobody looks.
     fn begin(&self, request: &mut Request, request_id: &HeaderValue) -> Option<Observed> {
-        if self.access_log.is_none() && !self.metrics.is_collected() {
+        let traced = self.tracer.as_ref().and_then(|tracer| tracer.begin(request, request_id));
+        if self.access_log.is_none() && !self.metrics.is_collected() && traced.is_none() {
             return None;
         }
         let routed = Arc::<Routed>::default();
         request.set_data(Arc::clone(&routed));
         let headers = request.headers();
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        let log = self.access_log.as_ref();
+        let ids = traced.as_ref().map(|traced| traced.ids);
+        let trace = match &self.tracer {
+            Some(_) => ids.map(|ids| ids.trace),
+            // It is its caller's alone.
+            None => remote_span(headers).filter(|span| span.is_sampled).map(|span| span.trace),
+        };
+        let begin_line = |log: &Arc<AccessLog>| {
+            log.begin(request, request_id, ids.map(|ids| ids.trace), Arc::clone(&routed))
+        };
+        let logged = self.access_log.as_ref().map(begin_line);
         Some(Observed {
             began: Instant::now(),
             method: request.method().clone(),
-            trace: sampled_trace(headers),
+            trace,
+            traced,
             active: self.metrics.begin(length.and_then(|length| length.parse().ok())),
-            logged: log.map(|log| log.begin(request, request_id, Arc::clone(&routed))),
+            logged,
             routed,
         })
     }
@@ -214,8 +233,12 @@ impl Observed {
         if let Some(mut logged) = self.logged {
             (logged.status, logged.bytes) = (Some(response.status()), bytes);
         }
+        let route = self.routed.metrics.get();
+        if let Some(traced) = self.traced {
+            traced.answered(route.map(|route| route.route()), response.status());
+        }
         self.active.answered(Answer {
-            route: self.routed.metrics.get().map(|metrics| &**metrics),
+            route: route.map(|route| &**route),
             method: &self.method,
             status: response.status(),
             time: self.began.elapsed(),
@@ -234,9 +257,20 @@ fn size(response: &mut Response) -> Option<u64> {
     size
 }
 
-fn span_of(request: &Request, request_id: &HeaderValue) -> Span {
+/// The spans of a request, for the log and for its trace.
+fn spans(
+    request: &Request,
+    request_id: &HeaderValue,
+    traced: Option<&TracedRequest>,
+) -> (Span, Span) {
     let id = request_id.to_str().unwrap_or_default();
-    info_span!("request", id, method = %request.method(), path = request.uri().path())
+    let path = request.uri().path();
+    let Some(TracedRequest { ids: SpanIds { trace, span }, span: trace_span, .. }) = traced else {
+        return (info_span!("request", id, method = %request.method(), path), Span::none());
+    };
+    let span_id = format_args!("{span:016x}");
+    let logged = info_span!("request", id, method = %request.method(), path, trace_id = %trace, %span_id);
+    (logged, trace_span.clone())
 }
 
 fn log(status: StatusCode) {
@@ -294,7 +328,7 @@ mod tests {
         let routes = Route::new().at("/", make_sync(|_| Response::from(())).boxed());
         let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
         let ids: Arc<dyn IdGenerator> = Arc::new(ids);
-        let observers = Observers { metrics: Arc::default(), access_log: None };
+        let observers = Observers { metrics: Arc::default(), access_log: None, tracer: None };
         let endpoint = RequestContext::new(routes, base_url, ids, Cors::default(), observers);
         let request = Request::builder().method(Method::GET).uri("/".parse().unwrap());
         let response = endpoint.call(request.header("host", "localhost").finish()).await.unwrap();

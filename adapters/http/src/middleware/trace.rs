@@ -1,0 +1,165 @@
+//! The trace of a request: the decision to sample it, and its span.
+
+use std::sync::Arc;
+
+use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer};
+use poem::Request;
+use poem::http::uri::Uri;
+use poem::http::{HeaderValue, Method, StatusCode, Version};
+use tracing::field::Empty;
+use tracing::{Span, info_span};
+
+use crate::base_url::BaseUrl;
+use crate::headers::trace_context::{remote_span, trace_state};
+use crate::metrics::method_name;
+
+/// The most of a path that a span tells.
+const LONGEST_PATH: usize = 1024;
+
+/// Starts the spans of requests that are sampled.
+pub struct RequestTracer {
+    tracer: Arc<dyn Tracer>,
+    /// Where clients reach the service.
+    server: Uri,
+}
+
+impl RequestTracer {
+    pub fn new(tracer: Arc<dyn Tracer>, base_url: &BaseUrl) -> Self {
+        Self { tracer, server: base_url.as_str().parse().unwrap_or_default() }
+    }
+
+    /// Begins the trace of a request, or its part of its caller's trace, unless it is not sampled.
+    pub fn begin(&self, request: &Request, request_id: &HeaderValue) -> Option<TracedRequest> {
+        let parent = remote_span(request.headers());
+        if !self.samples(parent.as_ref()) {
+            return None;
+        }
+        let span = self.span(request, request_id);
+        let state = parent.and_then(|_| trace_state(request.headers())).unwrap_or_default();
+        let ids = self.tracer.start(&span, parent.as_ref(), &state);
+        let (tracer, method) = (Arc::clone(&self.tracer), request.method().clone());
+        Some(TracedRequest { ids, span, tracer, method })
+    }
+
+    /// A caller that has a trace decides; there is a share of the others.
+    fn samples(&self, parent: Option<&RemoteSpan>) -> bool {
+        parent.map_or_else(|| self.tracer.samples(), |parent| parent.is_sampled)
+    }
+
+    /// Names and attributes are those of OpenTelemetry's conventions for servers. There is nothing of the query, which
+    /// may hold personal data, nor of the caller.
+    fn span(&self, request: &Request, request_id: &HeaderValue) -> Span {
+        let path = request.uri().path();
+        info_span!(
+            target: TARGET,
+            parent: None,
+            "request",
+            otel.name = span_name(request.method(), None),
+            otel.kind = "server",
+            otel.status_code = Empty,
+            request_id = request_id.to_str().unwrap_or_default(),
+            http.request.method = method_name(request.method()),
+            http.route = Empty,
+            http.response.status_code = Empty,
+            error.r#type = Empty,
+            url.scheme = self.server.scheme_str(),
+            url.path = &path[..path.floor_char_boundary(LONGEST_PATH)],
+            server.address = self.server.host(),
+            server.port = self.server.port_u16(),
+            network.protocol.version = version(request.version()),
+        )
+    }
+}
+
+/// A request that is sampled.
+pub struct TracedRequest {
+    pub ids: SpanIds,
+    pub span: Span,
+    tracer: Arc<dyn Tracer>,
+    method: Method,
+}
+
+impl TracedRequest {
+    /// Completes the span: now it is known which path this is. An error of the client is none of the service.
+    pub fn answered(self, route: Option<&str>, status: StatusCode) {
+        if let Some(route) = route {
+            self.span.record("http.route", route);
+            self.tracer.rename(&self.span, span_name(&self.method, Some(route)));
+        }
+        self.span.record("http.response.status_code", status.as_u16());
+        if status.is_server_error() {
+            self.span.record("otel.status_code", "error").record("error.type", status.as_str());
+        }
+    }
+}
+
+fn span_name(method: &Method, route: Option<&str>) -> String {
+    let method = match method_name(method) {
+        "_OTHER" => "HTTP",
+        name => name,
+    };
+    route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"))
+}
+
+fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_2 => "2",
+        _ => "1.1",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use application::metrics::TraceId;
+    use application::traces::{RemoteSpan, SpanIds, Tracer};
+    use poem::http::Method;
+    use tracing::Span;
+
+    use super::{RequestTracer, span_name};
+
+    /// Samples all requests, or none.
+    #[derive(Debug)]
+    struct Always(bool);
+
+    impl Tracer for Always {
+        fn samples(&self) -> bool {
+            self.0
+        }
+
+        fn start(&self, _: &Span, _: Option<&RemoteSpan>, _: &str) -> SpanIds {
+            SpanIds { trace: TraceId(1), span: 1 }
+        }
+
+        fn rename(&self, _: &Span, _: String) {}
+    }
+
+    #[test]
+    fn a_caller_with_a_trace_decides_and_a_share_of_the_others_is_sampled() {
+        let caller = |is_sampled| Some(RemoteSpan { trace: TraceId(1), span: 1, is_sampled });
+        for (share, parent, is_sampled) in [
+            (false, None, false),
+            (true, None, true),
+            (false, caller(true), true),
+            (true, caller(true), true),
+            (false, caller(false), false),
+            (true, caller(false), false),
+        ] {
+            let base_url = "http://localhost".parse().unwrap();
+            let tracer = RequestTracer::new(Arc::new(Always(share)), &base_url);
+            assert_eq!(tracer.samples(parent.as_ref()), is_sampled, "{share} {parent:?}");
+        }
+    }
+
+    #[test]
+    fn a_span_is_named_by_known_methods_and_routes() {
+        let other = Method::from_bytes(b"BREW").unwrap();
+        assert_eq!(span_name(&Method::GET, Some("/proposals/{id}")), "GET /proposals/{id}");
+        assert_eq!(
+            (span_name(&Method::PUT, None), span_name(&other, Some("/"))),
+            ("PUT".into(), "HTTP /".into())
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! The client of the collector.
+
+use std::time::Duration;
+
+use hyper_rustls::HttpsConnectorBuilder;
+use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+
+/// How long the collector may take to answer. Spans that come meanwhile wait in the queue.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Makes what sends spans to a URL; headers for it and compression are those of OpenTelemetry's environment variables.
+pub fn exporter(url: &str) -> Result<SpanExporter, String> {
+    let builder = SpanExporter::builder().with_http();
+    let builder = builder.with_endpoint(url).with_protocol(Protocol::HttpBinary);
+    let builder = if url.starts_with("https:") {
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
+            .map_err(|error| format!("the certificates of the system cannot be read: {error}"))?
+            .https_only()
+            .enable_http1()
+            .build();
+        builder.with_http_client(HyperClient::new(connector, ANSWER_TIMEOUT, None))
+    } else {
+        builder.with_http_client(HyperClient::with_default_connector(ANSWER_TIMEOUT, None))
+    };
+    builder.build().map_err(|error| error.to_string())
+}

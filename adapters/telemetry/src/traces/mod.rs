@@ -1,0 +1,162 @@
+//! Traces: spans of sampled requests, sent to an OpenTelemetry collector by OTLP over HTTP.
+//!
+//! [`queue`] keeps finished spans and sends them; what there is no room for is dropped and counted. [`layer`] makes them
+//! of the spans of `tracing` that have the target [`TARGET`], and of no others. As the subscriber of `tracing` is the
+//! process's own, so are the traces: [`open`] is called once, before it is set.
+
+mod client;
+mod queue;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use application::metrics::{Collector, Instrumented, Metric, TraceId};
+use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer};
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceState, TracerProvider as _,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_otlp::SpanExporter;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::{Layer, Registry};
+
+use queue::{Counts, Queue};
+
+/// The metrics of traces.
+pub const METRICS: &[&Metric] = queue::METRICS;
+
+/// A layer that makes traces of spans, for the subscriber of `tracing`.
+pub type TraceLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// How long spans that wait may take to be sent when the service stops.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Most spans that one is linked to: as many writes as are done together.
+const MOST_LINKS: u32 = 256;
+
+/// The service's name, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` gives another.
+const SERVICE_NAME: &str = "proposal-service";
+
+/// The traces of the process, if there is an endpoint for them.
+static TRACES: OnceLock<Traces> = OnceLock::new();
+
+/// The traces of a process.
+#[derive(Debug)]
+struct Traces {
+    tracer: Arc<HeadTracer>,
+    queue: Queue,
+    _provider: SdkTracerProvider,
+}
+
+/// Opens the traces of the process: a share of the requests, from 0 to 1, which are sent to a URL. Nothing is sent before
+/// [`tracer`] is called.
+///
+/// # Errors
+/// The reason why nothing can be sent there, which does not repeat the URL.
+pub fn open(url: &str, share: f64) -> Result<TraceLayer, String> {
+    let (traces, layer) = Traces::new(client::exporter(url)?, share);
+    TRACES.set(traces).map_err(|_| "traces were opened before".to_owned())?;
+    Ok(layer)
+}
+
+/// Begins to send spans, if traces were opened. MUST be called within the runtime that sends them.
+pub fn tracer() -> Option<Arc<dyn Tracer>> {
+    let traces = TRACES.get()?;
+    traces.queue.start();
+    Some(Arc::<HeadTracer>::clone(&traces.tracer))
+}
+
+/// Sends what waits, and nothing after it.
+pub async fn close() {
+    if let Some(traces) = TRACES.get() {
+        traces.queue.close(FLUSH_TIMEOUT).await;
+    }
+}
+
+/// The metrics of the process's traces; they are 0 where there are none.
+pub struct TraceMetrics;
+
+impl Instrumented for TraceMetrics {
+    fn collect(&self, collector: &mut dyn Collector) {
+        match TRACES.get() {
+            Some(traces) => traces.queue.counts().collect(collector),
+            None => Counts::default().collect(collector),
+        }
+    }
+}
+
+impl Traces {
+    fn new(mut exporter: SpanExporter, share: f64) -> (Self, TraceLayer) {
+        let resource = resource();
+        opentelemetry_sdk::trace::SpanExporter::set_resource(&mut exporter, &resource);
+        let (queue, processor) = Queue::new(exporter);
+        let provider = SdkTracerProvider::builder()
+            .with_span_processor(processor)
+            // Requests are sampled before they have a span.
+            .with_sampler(Sampler::AlwaysOn)
+            .with_max_links_per_span(MOST_LINKS)
+            .with_resource(resource)
+            .build();
+        let layer = tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer(SERVICE_NAME))
+            .with_location(false)
+            .with_threads(false)
+            .with_target(false)
+            .with_tracked_inactivity(false)
+            .with_filter(filter_fn(|about| about.is_span() && about.target() == TARGET));
+        let tracer = Arc::new(HeadTracer { share });
+        (Self { tracer, queue, _provider: provider }, Box::new(layer))
+    }
+}
+
+/// The description of this process that all its spans share.
+fn resource() -> Resource {
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    // What the environment says of the service comes after what is known of it here.
+    let given = Resource::builder().build();
+    let name = given
+        .get(&"service.name".into())
+        .filter(|name| !name.as_str().starts_with("unknown_service"));
+    let name = name.map_or_else(|| SERVICE_NAME.into(), |name| name.to_string());
+    Resource::builder().with_attribute(version).with_service_name(name).build()
+}
+
+/// Samples at the head of requests.
+#[derive(Debug)]
+struct HeadTracer {
+    share: f64,
+}
+
+impl Tracer for HeadTracer {
+    fn samples(&self) -> bool {
+        fastrand::f64() < self.share
+    }
+
+    fn start(&self, span: &Span, parent: Option<&RemoteSpan>, state: &str) -> SpanIds {
+        if let Some(RemoteSpan { trace: TraceId(trace), span: id, .. }) = parent {
+            let state = state.parse().unwrap_or(TraceState::NONE);
+            let (trace, id) = ((*trace).into(), SpanId::from(*id));
+            let caller = SpanContext::new(trace, id, TraceFlags::SAMPLED, true, state);
+            // It was not started, and it is of a target that is traced.
+            let _ = span.set_parent(Context::new().with_remote_span_context(caller));
+        }
+        let context = span.context();
+        let context = context.span().span_context().clone();
+        let number = |bytes: [u8; 16]| u128::from_be_bytes(bytes);
+        SpanIds {
+            trace: TraceId(number(context.trace_id().to_bytes())),
+            span: u64::from_be_bytes(context.span_id().to_bytes()),
+        }
+    }
+
+    fn rename(&self, span: &Span, name: String) {
+        span.context().span().update_name(name);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! The queue of finished spans. Whoever finishes one never waits: where there is no room, it is dropped and counted.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use application::metrics::{Collector, Counter, Metric};
+use opentelemetry::Context;
+use opentelemetry_otlp::SpanExporter;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter as _, SpanProcessor};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+pub const METRICS: &[&Metric] = &[&EXPORTED, &DROPPED, &FAILURES];
+
+static EXPORTED: Metric = Metric::counter(
+    "proposal_service_trace_spans_exported",
+    "Spans that the collector of traces took",
+);
+static DROPPED: Metric = Metric::counter(
+    "proposal_service_trace_spans_dropped",
+    "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
+);
+static FAILURES: Metric = Metric::counter(
+    "proposal_service_trace_export_failures",
+    "Batches of spans that the collector of traces did not take",
+);
+
+/// Spans that may wait to be sent.
+const QUEUE: usize = 2048;
+
+/// Spans that are sent together.
+const BATCH: usize = 512;
+
+/// How long a span waits for others that are sent with it.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The fate of spans.
+#[derive(Debug, Default)]
+pub struct Counts {
+    exported: Counter,
+    queue_full: Counter,
+    export_failed: Counter,
+    failures: Counter,
+}
+
+impl Counts {
+    pub fn collect(&self, collector: &mut dyn Collector) {
+        collector.take(&EXPORTED, &[], self.exported.read());
+        for (reason, counter) in
+            [("queue_full", &self.queue_full), ("export_failed", &self.export_failed)]
+        {
+            collector.take(&DROPPED, &[("reason", reason)], counter.read());
+        }
+        collector.take(&FAILURES, &[], self.failures.read());
+    }
+}
+
+/// The end of the queue that finished spans come in by.
+#[derive(Debug)]
+pub struct Finished {
+    spans: mpsc::Sender<SpanData>,
+    counts: Arc<Counts>,
+}
+
+impl SpanProcessor for Finished {
+    fn on_start(&self, _span: &mut Span, _context: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        if self.spans.try_send(span).is_err() {
+            self.counts.queue_full.increment();
+        }
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _timeout: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+}
+
+/// The queue, and what sends.
+pub struct Queue {
+    counts: Arc<Counts>,
+    closing: Arc<Notify>,
+    sending: Mutex<Sending>,
+}
+
+enum Sending {
+    NotYet(Box<Sender>),
+    Now(JoinHandle<()>),
+    NoMore,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Queue").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+impl Queue {
+    pub fn new(exporter: SpanExporter) -> (Self, Finished) {
+        let (counts, closing) = (Arc::<Counts>::default(), Arc::<Notify>::default());
+        let (spans, finished) = mpsc::channel(QUEUE);
+        let sender = Sender {
+            spans: finished,
+            exporter,
+            counts: Arc::clone(&counts),
+            closing: Arc::clone(&closing),
+            is_failing: false,
+        };
+        let sending = Mutex::new(Sending::NotYet(Box::new(sender)));
+        let finished = Finished { spans, counts: Arc::clone(&counts) };
+        (Self { counts, closing, sending }, finished)
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Begins to send, on this runtime.
+    pub fn start(&self) {
+        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        *sending = match std::mem::replace(&mut *sending, Sending::NoMore) {
+            Sending::NotYet(sender) => Sending::Now(tokio::spawn(sender.send_all())),
+            other => other,
+        };
+    }
+
+    /// Sends what waits, as far as there is time for it, and takes no more.
+    pub async fn close(&self, time: Duration) {
+        let sending = {
+            let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *sending, Sending::NoMore)
+        };
+        let Sending::Now(mut task) = sending else { return };
+        self.closing.notify_one();
+        if timeout(time, &mut task).await.is_err() {
+            task.abort();
+            tracing::warn!("the last spans could not be exported in time");
+        }
+    }
+}
+
+/// Sends spans, some at a time.
+struct Sender {
+    spans: mpsc::Receiver<SpanData>,
+    exporter: SpanExporter,
+    counts: Arc<Counts>,
+    closing: Arc<Notify>,
+    is_failing: bool,
+}
+
+impl Sender {
+    async fn send_all(mut self: Box<Self>) {
+        let closing = Arc::clone(&self.closing);
+        loop {
+            let mut batch = Vec::with_capacity(BATCH);
+            let is_over = tokio::select! {
+                () = self.collect(&mut batch) => batch.is_empty(),
+                () = closing.notified() => {
+                    self.spans.close();
+                    false
+                }
+            };
+            if is_over {
+                return;
+            }
+            if !batch.is_empty() {
+                self.send(batch).await;
+            }
+        }
+    }
+
+    /// Waits for a span, and then a while for others; for none when the queue is closed.
+    async fn collect(&mut self, batch: &mut Vec<SpanData>) {
+        self.spans.recv_many(batch, BATCH).await;
+        let others = async {
+            while (1..BATCH).contains(&batch.len()) {
+                let free = BATCH - batch.len();
+                if self.spans.recv_many(batch, free).await == 0 {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(DELAY, others).await;
+    }
+
+    async fn send(&mut self, batch: Vec<SpanData>) {
+        let spans = batch.len() as u64;
+        match self.exporter.export(batch).await {
+            Ok(()) => {
+                self.counts.exported.add(spans);
+                if std::mem::take(&mut self.is_failing) {
+                    tracing::info!("traces are exported again");
+                }
+            }
+            Err(error) => {
+                self.counts.export_failed.add(spans);
+                self.counts.failures.increment();
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    tracing::warn!(
+                        reason = reason(&error),
+                        "traces are not exported; their spans are dropped and counted"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn reason(error: &OTelSdkError) -> String {
+    match error {
+        OTelSdkError::InternalFailure(reason) => reason.clone(),
+        error => error.to_string(),
+    }
+}

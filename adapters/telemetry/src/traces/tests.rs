@@ -1,0 +1,75 @@
+use std::time::Duration;
+
+use application::metrics::{Collector, Labels, Metric, Reading, TraceId};
+use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer as _};
+use tracing::{Span, info_span};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry;
+
+use super::{HeadTracer, Traces, client};
+
+/// Nobody listens there.
+const NOWHERE: &str = "http://127.0.0.1:9/v1/traces";
+
+#[test]
+fn a_share_of_requests_is_sampled() {
+    for (share, least, most) in [(0.0, 0, 0), (1.0, 10_000, 10_000), (0.25, 2_000, 3_000)] {
+        let tracer = HeadTracer { share };
+        let sampled = (0..10_000).filter(|_| tracer.samples()).count();
+        assert!((least..=most).contains(&sampled), "{share}: {sampled}");
+    }
+}
+
+#[test]
+fn a_span_goes_on_with_the_trace_of_its_caller_and_others_are_none() {
+    let (traces, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+    let tracer = &traces.tracer;
+    tracing::subscriber::with_default(registry().with(layer), || {
+        let parent = RemoteSpan { trace: TraceId(0xab), span: 0xcd, is_sampled: true };
+        for state in ["a=1", "===", "é"] {
+            let span = info_span!(target: TARGET, "request");
+            let SpanIds { trace, span } = tracer.start(&span, Some(&parent), state);
+            assert_eq!(trace, parent.trace);
+            assert!(span != 0 && span != parent.span);
+        }
+        let own = || tracer.start(&info_span!(target: TARGET, "request"), None, "").trace;
+        assert!(own() != own() && own() != TraceId(0));
+        assert!(info_span!("request").is_none(), "it is not of a trace");
+        assert!(Span::current().is_none());
+    });
+}
+
+#[tokio::test]
+async fn spans_beyond_the_queue_are_dropped_and_the_others_are_counted_as_lost() {
+    let (traces, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+    tracing::subscriber::with_default(registry().with(layer), || {
+        (0..3000).for_each(|_| drop(info_span!(target: TARGET, "work").entered()));
+    });
+    let read = || {
+        let mut read = Read::default();
+        traces.queue.counts().collect(&mut read);
+        read.0
+    };
+    let counts = |lost: u64, failures: u64| {
+        [("", 0), ("queue_full", 952), ("export_failed", lost), ("", failures)]
+            .map(|(reason, count)| (reason.to_owned(), count))
+    };
+    assert_eq!(read(), counts(0, 0));
+    traces.queue.start();
+    traces.queue.close(Duration::from_secs(20)).await;
+    assert_eq!(read(), counts(2048, 4));
+}
+
+/// The reasons of dropped spans, and counts.
+#[derive(Default)]
+struct Read(Vec<(String, u64)>);
+
+impl Collector for Read {
+    fn take(&mut self, _: &'static Metric, labels: Labels<'_>, reading: Reading<'_>) {
+        let Reading::Count(count) = reading else { return };
+        self.0.push((
+            labels.first().map(|(_, reason)| (*reason).to_owned()).unwrap_or_default(),
+            count,
+        ));
+    }
+}
