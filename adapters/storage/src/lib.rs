@@ -51,6 +51,7 @@ mod replicas;
 mod repository;
 mod retention;
 mod search_index;
+mod spans;
 mod sql;
 mod sqlite;
 mod store;

@@ -12,11 +12,14 @@ use domain::{
     Violation, Violations, WriteContext, WriteOperation,
 };
 
+use tracing::Instrument as _;
+
 use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::{Draft, stored_members};
 use crate::ports::{BookRule, ReadDependency, Revision, ShownItem};
 use crate::query::{PageQuery, PageStart};
+use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
 
 /// How many items are looked through at a time for those that a replacement removes.
@@ -41,7 +44,8 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Decision<R>> {
         let mut decision = self.decision();
         let context = decision.context(&options.caller, operation, item);
-        let (after, verdict) = self.judge(&context, before, draft, &mut decision).await?;
+        let judged = self.judge(&context, before, draft, &mut decision);
+        let (after, verdict) = judged.instrument(trace_span!("rules")).await?;
         if verdict.errors.is_empty() {
             Ok(Decision { after, warnings: verdict.warnings, read_set: decision.into_read_set() })
         } else {

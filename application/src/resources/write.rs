@@ -6,6 +6,8 @@ use domain::{
     WriteOperation,
 };
 
+use tracing::Instrument as _;
+
 use super::ResourceService;
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
@@ -13,6 +15,7 @@ use super::rules::Decision;
 use super::validate::{Draft, refused};
 use crate::ports::{Access, CollectionWrite, NewItem, RepositoryError, Revision, ShownItem};
 use crate::query::PageRequest;
+use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
 
 /// How often a write without a condition starts over when others write the same item, before it
@@ -156,7 +159,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         for _ in 0..MAX_ATTEMPTS {
             let expected = self.expected_revision(options, precondition).await?;
             let Judged { content, items, warnings, read_set } =
-                self.judge_all(options, body, expected).await?;
+                self.judge_all(options, body, expected).instrument(trace_span!("rules")).await?;
             let written = if options.is_dry_run {
                 Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
             } else {

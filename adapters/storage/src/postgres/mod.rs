@@ -32,6 +32,7 @@ use sea_orm::{
     SqlxPostgresConnector, Statement, TransactionTrait,
 };
 use tokio::time::{sleep, timeout};
+use tracing::Instrument as _;
 
 use crate::StoreOptions;
 use crate::engine::Engine;
@@ -46,6 +47,7 @@ use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
 use crate::postgres::writes::PostgresWrites;
 use crate::search_index::progress::Step;
+use crate::spans;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::row_mapping;
@@ -125,6 +127,8 @@ struct PostgresWriter {
 
 #[async_trait]
 impl Writer for PostgresWriter {
+    const DIALECT: &'static Dialect = &POSTGRES;
+
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let rows: Vec<_> = writes
             .iter()
@@ -219,11 +223,11 @@ impl Engine for Postgres {
 
     async fn write(&self, write: Write) -> Answer {
         self.lease.require_writes().await?;
-        if let Change::Row(_) = write.change {
+        if matches!(write.change, Change::Row(_)) {
             return self.rows.write(write).await;
         }
-        let began = Instant::now();
-        let answer = self.writes.perform(&self.writers, &write).await;
+        let (began, span) = (Instant::now(), spans::write(&POSTGRES));
+        let answer = self.writes.perform(&self.writers, &write).instrument(span).await;
         self.metrics().operation(OperationKind::Write).record_time(began.elapsed());
         answer
     }

@@ -18,10 +18,12 @@ use sea_query_sqlx::SqlxValues;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
+use tracing::Instrument as _;
 
 use crate::error::{is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::server::{READ_ONLY, require_writes};
+use crate::spans;
 
 /// The time in which a connection that nobody waits for any more must be ready again.
 const CLEANING: Duration = Duration::from_secs(5);
@@ -99,7 +101,7 @@ impl Session {
     /// Commits the transaction. A `COMMIT` that is cancelled before it begins leaves it open.
     pub async fn commit(&self) -> Result<(), DbErr> {
         self.is_in_transaction.store(false, Ordering::Relaxed);
-        let committed = self.execute_unprepared(COMMIT).await;
+        let committed = self.execute_unprepared(COMMIT).instrument(spans::commit()).await;
         self.is_in_transaction.store(committed.is_err(), Ordering::Relaxed);
         committed.map(|_| ())
     }

@@ -11,6 +11,7 @@ use application::{CollectionWrite, RepositoryError, Revision, WriteMetadata};
 use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
@@ -20,6 +21,7 @@ use crate::postgres::fence;
 use crate::postgres::pool::Pool;
 use crate::postgres::row_writes::PostgresRowWrites;
 use crate::postgres::session::{Limits, Session};
+use crate::spans;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 use crate::sql::statements::{REVISION, listed, parent};
@@ -139,7 +141,9 @@ impl PostgresWrites {
             return WriteError::unless(done, &session);
         }
         let session = Session::open(pool, BATCH).await.map_err(WriteError::RolledBack)?;
-        WriteError::unless(self.rows.perform(&session, writes, &no_reads).await, &session)
+        // The statement commits, too.
+        let done = self.rows.perform(&session, writes, &no_reads).instrument(spans::commit());
+        WriteError::unless(done.await, &session)
     }
 
     async fn perform_in_transaction(
@@ -172,8 +176,8 @@ impl PostgresWrites {
             Change::Delete(deletion) if metadata.read_set.is_empty() && attempt == 1 => {
                 let session = Session::open(pool, ALONE).await.map_err(WriteError::RolledBack)?;
                 let no_reads = CurrentReads::default();
-                let done = self.delete(&session, *deletion, metadata, &no_reads).await;
-                WriteError::unless(done, &session)
+                let done = self.delete(&session, *deletion, metadata, &no_reads);
+                WriteError::unless(done.instrument(spans::commit()).await, &session)
             }
             Change::Rows(rows) if metadata.read_set.is_empty() => {
                 let session = Session::begin(pool, ALONE).await.map_err(WriteError::RolledBack)?;

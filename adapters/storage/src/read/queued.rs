@@ -9,6 +9,7 @@ use application::{
     Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 use domain::{Collection, ItemId};
+use tracing::{Instrument as _, Span};
 
 use crate::metrics::collect_queued_reads;
 use crate::read::page_marks;
@@ -16,6 +17,7 @@ use crate::read::queue::ReadQueue;
 use crate::read::reads::{PageKey, Reads};
 use crate::read::shared::SharedReads;
 use crate::search_index::indexer::Indexer;
+use crate::spans;
 use crate::sql::cost;
 use crate::sql::idempotency::KeyIdentity;
 
@@ -62,6 +64,10 @@ impl QueuedReads {
         }
     }
 
+    fn span(&self, what: &'static str) -> Span {
+        spans::read(self.reads.engine.dialect(), what)
+    }
+
     /// Gives how many reads wait.
     pub fn collect(&self, collector: &mut dyn Collector) {
         let lengths = [
@@ -80,7 +86,7 @@ impl QueuedReads {
         scope: Scope,
         id: ItemId,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        self.items.read((scope, id)).await
+        self.items.read((scope, id)).instrument(self.span("items")).await
     }
 
     /// The totals of a scope, whose parent exists.
@@ -89,7 +95,8 @@ impl QueuedReads {
         scope: Scope,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        let (totals, has_parent) = self.totals.read((scope, related.to_vec())).await?;
+        let totals = self.totals.read((scope, related.to_vec()));
+        let (totals, has_parent) = totals.instrument(self.span("totals")).await?;
         require_parent(scope, has_parent).map(|()| totals)
     }
 
@@ -99,7 +106,8 @@ impl QueuedReads {
         metadata: &WriteMetadata,
     ) -> Result<Option<Answered>, RepositoryError> {
         let Some(key) = metadata.key_identity() else { return Ok(None) };
-        let found = self.answered.read(key.map(str::to_owned)).await?;
+        let found =
+            self.answered.read(key.map(str::to_owned)).instrument(self.span("keys")).await?;
         let is_kept = |(expires, _): &(i64, Answered)| *expires > metadata.time.as_microsecond();
         Ok(found.filter(is_kept).map(|(_, answered)| answered))
     }
@@ -124,7 +132,7 @@ impl QueuedReads {
                 && !self.reads.page_marks.are_set_for(scope, query);
         }
         let queue = if key.is_slow { &self.slow_pages } else { &self.pages };
-        let (page, has_parent) = queue.read(key).await?;
+        let (page, has_parent) = queue.read(key).instrument(self.span("page")).await?;
         require_parent(scope, has_parent).map(|()| page)
     }
 

@@ -12,6 +12,7 @@ use application::{
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::{join_all, try_join};
 use sea_orm::{DbErr, QueryResult, Statement};
+use tracing::Instrument as _;
 
 use crate::engine::Engine;
 use crate::error::logged;
@@ -20,6 +21,7 @@ use crate::read::high_water_mark::HighWaterMark;
 use crate::read::page_marks::PageMarks;
 use crate::read::queue::Results;
 use crate::search_index::value_counts;
+use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page::{self, PageMark, PageStatement};
 use crate::sql::statements::Statements;
@@ -57,7 +59,8 @@ impl Reads {
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
         let began = Instant::now();
-        let rows = self.engine.read(statement).await;
+        let span = spans::read(self.engine.dialect(), step);
+        let rows = self.engine.read(statement).instrument(span).await;
         self.engine.metrics().operation(OperationKind::Read).record_time(began.elapsed());
         understood(rows, step, understand)
     }
@@ -70,7 +73,8 @@ impl Reads {
         understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
         let began = Instant::now();
-        let rows = self.engine.read_slowly(statement).await;
+        let span = spans::read(self.engine.dialect(), step);
+        let rows = self.engine.read_slowly(statement).instrument(span).await;
         self.engine.metrics().operation(OperationKind::SlowRead).record_time(began.elapsed());
         understood(rows, step, understand)
     }

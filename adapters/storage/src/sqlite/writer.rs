@@ -24,7 +24,9 @@ use crate::cache::write_through_cache::WriteThroughCache;
 use crate::error::logged_sqlite;
 use crate::metrics::StoreMetrics;
 use crate::search_index::progress::Step;
+use crate::spans;
 use crate::sql::change_log;
+use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::rows::parameter;
 use crate::sqlite::search_index;
@@ -64,6 +66,8 @@ pub(crate) struct SqliteWriter {
 
 #[async_trait]
 impl Writer for SqliteWriter {
+    const DIALECT: &'static Dialect = &SQLITE;
+
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let asked = Instant::now();
         let answers = match self.connection.lock().await.as_mut() {
@@ -196,7 +200,8 @@ impl SqliteWriter {
             .perform(&transaction, writes, time, &mut totals)
             .map_err(TransactionError::Write)?;
         totals.add(&transaction).map_err(TransactionError::Write)?;
-        transaction.commit().map_err(TransactionError::Transaction)?;
+        let committed = spans::commit().in_scope(|| transaction.commit());
+        committed.map_err(TransactionError::Transaction)?;
         Ok(answers)
     }
 

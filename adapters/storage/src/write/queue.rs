@@ -12,14 +12,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
+use application::trace_span;
+use application::traces::scope;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tracing::{Instrument as _, Span};
 
 use crate::metrics::{OperationKind, StoreMetrics};
+use crate::spans;
+use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
 
 /// The most writes that may wait.
@@ -34,6 +39,9 @@ const STUCK_AFTER: Duration = Duration::from_secs(15);
 /// Does several writes.
 #[async_trait]
 pub(crate) trait Writer: Send + Sync + 'static {
+    /// The spellings of its engine.
+    const DIALECT: &'static Dialect;
+
     /// Does each of the writes whole or not at all; the answers are in the order of the writes.
     /// Those that were done are on disk.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
@@ -44,6 +52,8 @@ struct Job {
     write: Write,
     reply: oneshot::Sender<Answer>,
     queued: Instant,
+    /// The wait, where it is traced.
+    span: Span,
 }
 
 /// The queue to the workers, and the workers.
@@ -127,10 +137,15 @@ impl WriteQueue {
 
     /// Queues a write and waits for its answer.
     pub async fn write(&self, write: Write) -> Answer {
+        let span = trace_span!("write queue");
+        self.answer(write, span.clone()).instrument(span).await
+    }
+
+    async fn answer(&self, write: Write, span: Span) -> Answer {
         let queue = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
-        let job = Job { write, reply, queued: Instant::now() };
+        let job = Job { write, reply, queued: Instant::now(), span };
         match timeout(self.queue_timeout, queue.reserve()).await {
             Ok(Ok(place)) => {
                 // Before it can be taken from there.
@@ -180,7 +195,9 @@ async fn serve<W: Writer>(
         }
         metrics.batch_rows.record_count(queued.len());
         health.set_busy_since(Some(began));
-        let answers = AssertUnwindSafe(writer.commit(&queued)).catch_unwind().await;
+        let span = spans::batch(W::DIALECT, queued.len(), jobs.iter().map(|job| &job.span));
+        let commit = scope(!span.is_none(), writer.commit(&queued)).instrument(span);
+        let answers = AssertUnwindSafe(commit).catch_unwind().await;
         health.set_busy_since(None);
         metrics.operation(OperationKind::Write).record_time(began.elapsed());
         health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
@@ -207,7 +224,8 @@ mod tests {
     use jiff::Timestamp;
     use uuid::Uuid;
 
-    use super::{Health, WriteQueue, Writer};
+    use super::{Dialect, Health, WriteQueue, Writer};
+    use crate::sql::dialect::SQLITE;
     use crate::write::command::{Answer, Change, Deletion, Write, Written};
 
     /// Panics at every second batch.
@@ -216,6 +234,8 @@ mod tests {
 
     #[async_trait]
     impl Writer for Unsteady {
+        const DIALECT: &'static Dialect = &SQLITE;
+
         async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
             assert_eq!(self.0.fetch_add(1, Ordering::Relaxed) % 2, 1, "as the test wants it");
             vec![Ok(Written::Nothing); writes.len()]

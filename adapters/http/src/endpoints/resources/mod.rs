@@ -14,6 +14,7 @@ pub use history::COMPARED;
 use std::sync::Arc;
 use std::time::Duration;
 
+use application::trace_span;
 use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases, Standbys};
 use bytes::Bytes;
 use domain::{ItemId, Members};
@@ -21,6 +22,7 @@ use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response};
 use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
 
 use crate::base_url::BaseUrl;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
@@ -113,7 +115,9 @@ impl GroupEndpoint {
         let input = self.input(operation, body).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input, memory);
-        let answer = timeout(time_limit, work).await;
+        let collection = self.group.collection.name();
+        let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));
+        let answer = timeout(time_limit, work.instrument(span)).await;
         let mut response =
             answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());

@@ -1,0 +1,63 @@
+//! The spans of what a sampled request waits for in the store, by OpenTelemetry's conventions for databases.
+
+use application::trace_span;
+use application::traces::TARGET;
+use tracing::{Span, info_span};
+
+use crate::sql::dialect::Dialect;
+
+/// A read: the time that it waits for others, and the statement.
+pub(crate) fn read(dialect: &Dialect, what: &'static str) -> Span {
+    trace_span!(
+        "read",
+        otel.name = format!("read {what}"),
+        otel.kind = "client",
+        db.system.name = system(dialect),
+        db.operation.name = "read",
+    )
+}
+
+/// A write that is not done together with others.
+pub(crate) fn write(dialect: &Dialect) -> Span {
+    trace_span!(
+        "write",
+        otel.kind = "client",
+        db.system.name = system(dialect),
+        db.operation.name = "write",
+    )
+}
+
+/// Writes that are done together, of which some wait in spans of their traces. It is of a trace of its own, as it is of many
+/// requests, and linked with each of these.
+pub(crate) fn batch<'a>(
+    dialect: &Dialect,
+    writes: usize,
+    waiting: impl Iterator<Item = &'a Span> + Clone,
+) -> Span {
+    if waiting.clone().all(Span::is_none) {
+        return Span::none();
+    }
+    let batch = info_span!(
+        target: TARGET,
+        parent: None,
+        "write batch",
+        otel.kind = "client",
+        db.system.name = system(dialect),
+        db.operation.name = "write",
+        db.operation.batch.size = writes,
+    );
+    for span in waiting.filter(|span| !span.is_none()) {
+        batch.follows_from(span);
+        span.follows_from(&batch);
+    }
+    batch
+}
+
+/// The commit of a transaction.
+pub(crate) fn commit() -> Span {
+    trace_span!("commit")
+}
+
+fn system(dialect: &Dialect) -> String {
+    dialect.name.to_ascii_lowercase()
+}
