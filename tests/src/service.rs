@@ -125,6 +125,18 @@ impl Service {
         self.signal("-CONT");
     }
 
+    /// Stops the service as an operator does (SIGTERM), and returns how long that took.
+    ///
+    /// # Panics
+    /// If it does not end well.
+    pub fn terminate(&mut self) -> Duration {
+        let began = Instant::now();
+        self.signal("-TERM");
+        let ended = self.process.wait().expect("the process ends");
+        assert!(ended.success(), "{ended}");
+        began.elapsed()
+    }
+
     fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the service runs");
@@ -251,7 +263,9 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        stop(&mut self.process);
+        if !matches!(self.process.try_wait(), Ok(Some(_))) {
+            stop(&mut self.process);
+        }
     }
 }
 

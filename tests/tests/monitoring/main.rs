@@ -1,11 +1,13 @@
-//! Monitoring of a running service: metrics, probes, the filter of the log, the access log.
+//! Monitoring of a running service: metrics, probes, the filter of the log, the access log, traces.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access_log;
+mod collector;
 mod documentation;
 mod listener;
 mod series;
+mod traces;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
