@@ -45,6 +45,10 @@ pub struct Arguments {
     /// without.
     #[arg(long)]
     pub(super) metrics: bool,
+    /// Measure the service with `--admin-listen` and one request in a hundred traced too, against itself
+    /// without.
+    #[arg(long)]
+    pub(super) observed: bool,
     /// Another binary of the service, such as one of an earlier commit, measured on stores of its
     /// own, in turns with the service.
     #[arg(long, value_name = "BINARY")]

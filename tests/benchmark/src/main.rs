@@ -11,6 +11,7 @@
 mod arguments;
 mod callers;
 mod capacity;
+mod collector;
 mod connection;
 mod database;
 mod disk;
@@ -121,8 +122,10 @@ async fn subjects(
         let ruled = arguments.rules.then_some(Kind::Ruled(store));
         let known = arguments.identity.then_some(Kind::Known(store));
         let measured = arguments.metrics.then_some(Kind::Measured(store));
+        let observed = arguments.observed.then_some(Kind::Observed(store));
         let baseline = arguments.baseline.is_some().then_some(Kind::Baseline(store));
-        let others = [baseline, by_hand, logged, ruled, known, measured].into_iter().flatten();
+        let others = [baseline, by_hand, logged, ruled, known, measured, observed];
+        let others = others.into_iter().flatten();
         for kind in std::iter::once(Kind::Service(store)).chain(others) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);

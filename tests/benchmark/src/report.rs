@@ -156,7 +156,7 @@ pub(super) fn preamble(
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Peak MB: the most resident memory of the server process \
          (not of PostgreSQL). Of bare: requests/s beside the bare route's of the same round, median and range. Of minimal: the same \
-         beside the hand-written axum service on the same store; with rules, callers or metrics, beside the service without. Of logged: the same \
+         beside the hand-written axum service on the same store; with rules, callers, metrics or traces, beside the service without. Of logged: the same \
          beside the hand-written service that keeps a log with members, totals and the indexed columns, too. Of baseline: the same \
          beside the other binary that was given. What a turn has written is indexed for searches during the turn as far as \
          much waits, and else after it: indexed after, the seconds until a search answers then; indexing µs, the processor time that \

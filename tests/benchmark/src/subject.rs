@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::arguments::{Arguments, Store};
 use crate::callers;
+use crate::collector;
 use crate::database::Database;
 use crate::load::Load;
 use crate::process::Server;
@@ -30,6 +31,8 @@ pub(super) enum Kind {
     Known(Store),
     /// The service with an admin listener, and so with metrics.
     Measured(Store),
+    /// The same with traces of one request in a hundred.
+    Observed(Store),
     /// Another binary of the service.
     Baseline(Store),
     /// The hand-written axum service.
@@ -58,6 +61,7 @@ impl Kind {
                 | Self::Ruled(_)
                 | Self::Known(_)
                 | Self::Measured(_)
+                | Self::Observed(_)
                 | Self::Baseline(_)
         )
     }
@@ -72,6 +76,8 @@ impl Kind {
             Self::Known(Store::Postgres) => "with callers on PostgreSQL",
             Self::Measured(Store::Sqlite) => "with metrics on SQLite",
             Self::Measured(Store::Postgres) => "with metrics on PostgreSQL",
+            Self::Observed(Store::Sqlite) => "with metrics and traces on SQLite",
+            Self::Observed(Store::Postgres) => "with metrics and traces on PostgreSQL",
             Self::Baseline(Store::Sqlite) => "baseline on SQLite",
             Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
             Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
@@ -83,13 +89,14 @@ impl Kind {
     }
 
     /// The reference on the same store: what could be written by hand in its place,
-    /// or itself without rules, callers or metrics.
+    /// or itself without rules, callers, metrics or traces.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
-            Self::Ruled(store) | Self::Known(store) | Self::Measured(store) => {
-                Some(Self::Service(store))
-            }
+            Self::Ruled(store)
+            | Self::Known(store)
+            | Self::Measured(store)
+            | Self::Observed(store) => Some(Self::Service(store)),
             Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
         }
     }
@@ -115,6 +122,7 @@ impl Kind {
             Self::Ruled(_) => "with-rules",
             Self::Known(_) => "with-callers",
             Self::Measured(_) => "with-metrics",
+            Self::Observed(_) => "with-traces",
             Self::Baseline(_) => "baseline",
             Self::Logged(_) => "logged",
             _ => self.program(),
@@ -127,6 +135,7 @@ impl Kind {
             | Self::Ruled(_)
             | Self::Known(_)
             | Self::Measured(_)
+            | Self::Observed(_)
             | Self::Baseline(_) => "proposal-service",
             Self::Minimal(_) | Self::Logged(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
@@ -163,8 +172,13 @@ impl Subject {
             tokens = callers::tokens(&identity)?;
             said.extend(["--identity", &file]);
         }
-        if matches!(kind, Kind::Measured(_)) {
+        if matches!(kind, Kind::Measured(_) | Kind::Observed(_)) {
             said.extend(["--admin-listen", "127.0.0.1:0"]);
+        }
+        let collector;
+        if matches!(kind, Kind::Observed(_)) {
+            collector = collector::start().await?;
+            said.extend(["--otlp-endpoint", &collector, "--trace-sample", "0.01"]);
         }
         if matches!(kind, Kind::Logged(_)) {
             said.push("--log");
