@@ -1,9 +1,13 @@
 //! The client of the collector.
 
+use std::error::Error;
+use std::iter::successors;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use hyper_rustls::HttpsConnectorBuilder;
 use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 
 /// How long the collector may take to answer. Spans that come meanwhile wait in the queue.
@@ -20,9 +24,26 @@ pub fn exporter(url: &str) -> Result<SpanExporter, String> {
             .https_only()
             .enable_http1()
             .build();
-        builder.with_http_client(HyperClient::new(connector, ANSWER_TIMEOUT, None))
+        builder.with_http_client(Told(HyperClient::new(connector, ANSWER_TIMEOUT, None)))
     } else {
-        builder.with_http_client(HyperClient::with_default_connector(ANSWER_TIMEOUT, None))
+        builder.with_http_client(Told(HyperClient::with_default_connector(ANSWER_TIMEOUT, None)))
     };
     builder.build().map_err(|error| error.to_string())
+}
+
+/// A client that tells the log why it has no answer, for those who look for it: the exporter keeps that for itself.
+#[derive(Debug)]
+struct Told<C>(C);
+
+#[async_trait]
+impl<C: HttpClient> HttpClient for Told<C> {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let Self(client) = self;
+        client.send_bytes(request).await.inspect_err(|error| {
+            let causes =
+                successors(Some(&**error as &(dyn Error + 'static)), |error| (**error).source());
+            let causes: Vec<_> = causes.map(ToString::to_string).collect();
+            tracing::debug!(reason = causes.join(": "), "the collector of traces did not answer");
+        })
+    }
 }

@@ -22,8 +22,8 @@ fn a_share_of_requests_is_sampled() {
 
 #[test]
 fn a_span_goes_on_with_the_trace_of_its_caller_and_others_are_none() {
-    let (traces, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
-    let tracer = &traces.tracer;
+    let (opened, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+    let tracer = &opened.tracer;
     tracing::subscriber::with_default(registry().with(layer), || {
         let parent = RemoteSpan { trace: TraceId(0xab), span: 0xcd, is_sampled: true };
         for state in ["a=1", "===", "é"] {
@@ -41,13 +41,13 @@ fn a_span_goes_on_with_the_trace_of_its_caller_and_others_are_none() {
 
 #[tokio::test]
 async fn spans_beyond_the_queue_are_dropped_and_the_others_are_counted_as_lost() {
-    let (traces, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+    let (opened, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
     tracing::subscriber::with_default(registry().with(layer), || {
         (0..3000).for_each(|_| drop(info_span!(target: TARGET, "work").entered()));
     });
     let read = || {
         let mut read = Read::default();
-        traces.queue.counts().collect(&mut read);
+        opened.queue.counts().collect(&mut read);
         read.0
     };
     let counts = |lost: u64, failures: u64| {
@@ -55,8 +55,8 @@ async fn spans_beyond_the_queue_are_dropped_and_the_others_are_counted_as_lost()
             .map(|(reason, count)| (reason.to_owned(), count))
     };
     assert_eq!(read(), counts(0, 0));
-    traces.queue.start();
-    traces.queue.close(Duration::from_secs(20)).await;
+    opened.queue.start();
+    opened.queue.close(Duration::from_secs(20)).await;
     assert_eq!(read(), counts(2048, 4));
 }
 
