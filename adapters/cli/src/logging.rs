@@ -40,7 +40,7 @@ pub fn start(options: &LoggingOptions, can_be_set: bool, traces: Option<TraceLay
 }
 
 fn filter_of_all(filter: EnvFilter, can_be_set: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
-    if can_be_set { settable(filter).boxed() } else { filter.boxed() }
+    if can_be_set { Box::new(settable(filter)) } else { Box::new(filter) }
 }
 
 fn filter_of_log(filter: EnvFilter, can_be_set: bool) -> Box<dyn Filter<Registry> + Send + Sync> {

@@ -370,7 +370,7 @@ mod tests {
             let mut ids = MockIdGenerator::new();
             ids.expect_next_id().returning(|| ItemId::from_uuid(uuid::Uuid::nil()));
             let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
-            let observers = Observers { metrics, access_log: None };
+            let observers = Observers { metrics, access_log: None, tracer: None };
             let endpoint =
                 RequestContext::new(routes, base_url, Arc::new(ids), Cors::default(), observers);
             let request = Request::builder().uri("/".parse().unwrap()).header("host", "localhost");

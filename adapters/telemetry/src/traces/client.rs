@@ -24,19 +24,22 @@ pub fn exporter(url: &str) -> Result<SpanExporter, String> {
             .https_only()
             .enable_http1()
             .build();
-        builder.with_http_client(Told(HyperClient::new(connector, ANSWER_TIMEOUT, None)))
+        builder.with_http_client(LoggingClient(HyperClient::new(connector, ANSWER_TIMEOUT, None)))
     } else {
-        builder.with_http_client(Told(HyperClient::with_default_connector(ANSWER_TIMEOUT, None)))
+        builder.with_http_client(LoggingClient(HyperClient::with_default_connector(
+            ANSWER_TIMEOUT,
+            None,
+        )))
     };
     builder.build().map_err(|error| error.to_string())
 }
 
 /// A client that tells the log why it has no answer, for those who look for it: the exporter keeps that for itself.
 #[derive(Debug)]
-struct Told<C>(C);
+struct LoggingClient<C>(C);
 
 #[async_trait]
-impl<C: HttpClient> HttpClient for Told<C> {
+impl<C: HttpClient> HttpClient for LoggingClient<C> {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let Self(client) = self;
         client.send_bytes(request).await.inspect_err(|error| {
