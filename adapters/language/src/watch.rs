@@ -152,7 +152,9 @@ mod tests {
     async fn a_signal_counts_as_done_where_files_were_read_after_it() {
         let (mut watches, mut seen) = Watches::new();
         let files = [(); 2].map(|()| Arc::<Slow>::default());
-        files.iter().for_each(|files| watches.watch(Arc::clone(files)));
+        for files in &files {
+            watches.watch(Arc::clone(files));
+        }
         // The second comes while the files are read for the first.
         for expected in [1, 2] {
             watches.readings.send_modify(|(asked, _)| *asked = expected);
