@@ -95,7 +95,7 @@ pub trait Collector {
 
 /// A component that has metrics.
 pub trait Instrumented: Send + Sync {
-    /// Gives all series. MUST NOT wait, and MUST give the same histograms each time.
+    /// Gives all series. MUST NOT wait. A histogram records once it was given.
     fn collect(&self, collector: &mut dyn Collector);
 }
 

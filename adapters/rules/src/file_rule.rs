@@ -335,9 +335,11 @@ impl BookRule for FileRule {
     }
 
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+        let verdicts = &self.verdicts;
+        let began = verdicts.begin();
         let verdict =
             evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition)).await;
-        let verdicts = &self.verdicts;
+        verdicts.end(began);
         match &verdict {
             Ok(()) => verdicts.passed.increment(),
             Err(Rejection { undecided: None, .. }) => verdicts.failed.increment(),

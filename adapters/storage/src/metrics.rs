@@ -1,5 +1,6 @@
 //! The metrics of a store. Whoever does the work counts it in a [`StoreMetrics`] that all of a store share.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub static METRICS: &[&Metric] = &[
     &STANDBY_LAG,
     &STANDBY_READS,
     &TOKEN_WAITS,
+    &SCHEMA_ACCESS,
+    &SQLITE_BUSY,
 ];
 
 static OPERATIONS: Metric = Metric::histogram(
@@ -159,6 +162,19 @@ pub(crate) static TOKEN_WAITS: Metric = Metric::counter(
     "proposal_service_consistency_token_waits",
     "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time",
 );
+
+pub(crate) static SCHEMA_ACCESS: Metric = Metric::gauge(
+    "proposal_service_schema_access",
+    "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one",
+);
+static SQLITE_BUSY: Metric = Metric::counter(
+    "proposal_service_sqlite_busy",
+    "How often a write to the SQLite file found it locked by another connection, and tried again",
+);
+
+/// Waits of writing connections for a lock of an `SQLite` file. The library's callback has no state, so
+/// all stores of a process share it.
+pub(crate) static BUSY_WAITS: AtomicU64 = AtomicU64::new(0);
 
 /// The facts of a store that are asked for from time to time.
 #[derive(Debug, Default)]
@@ -310,8 +326,10 @@ impl StoreMetrics {
         }
     }
 
-    /// Gives those of the checkpoints of SQLite.
-    pub fn collect_checkpoints(&self, collector: &mut dyn Collector) {
+    /// Gives those of SQLite: its checkpoints and its locks.
+    pub fn collect_sqlite(&self, collector: &mut dyn Collector) {
+        let waits = Reading::Count(BUSY_WAITS.load(Ordering::Relaxed));
+        collector.take(&SQLITE_BUSY, &[], waits);
         collector.take(&CHECKPOINT, &[], Reading::Histogram(&self.checkpoint));
     }
 

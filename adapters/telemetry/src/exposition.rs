@@ -65,6 +65,8 @@ struct Family(&'static Metric);
 
 impl Collector for Families {
     fn take(&mut self, metric: &'static Metric, labels: Labels<'_>, reading: Reading<'_>) {
+        // What was made since the last time, as for rules that were read again, records from now on.
+        Attach.take(metric, labels, reading);
         let buckets = |histogram: &Histogram| {
             let recorder: &dyn Any = histogram.recorder()?;
             let buckets = recorder.downcast_ref::<Buckets>()?;

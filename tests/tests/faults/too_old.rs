@@ -3,8 +3,8 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tests::Service;
 use tests::stores::TestDatabase;
+use tests::{Request, Service, free_address};
 
 const FILES: &str = "/v1/files";
 
@@ -14,8 +14,17 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[test]
 fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
     let database = TestDatabase::postgres();
-    let service = Service::start_on(&database);
+    let admin = free_address();
+    let service = Service::start_on_with(&database, &["--admin-listen", &admin.to_string()]);
     let item = service.create(FILES, "{}");
+    let access = || {
+        let metrics = Request::new(admin, "GET", "/metrics").send_unchecked().expect(200);
+        ["read", "write"].map(|access| {
+            let series = format!("proposal_service_schema_access{{access=\"{access}\"}} 1\n");
+            metrics.text().contains(&series)
+        })
+    };
+    assert_eq!(access(), [true, true]);
     let status = |method: &str, path: &str| {
         let request = service.request(method, path);
         if method == "POST" { request.json("{}") } else { request }.send_unchecked().status
@@ -34,6 +43,7 @@ fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
     assert!(answer.header("Retry-After").is_some());
     assert_eq!(status("GET", &item.path), 200);
     assert_eq!(status("GET", FILES), 200);
+    assert_eq!(access(), [true, false]);
     assert!(service.log().contains("replace it by a newer version"), "{}", service.log());
     let instances = "SELECT id FROM service_instances WHERE seen_at > (extract(epoch FROM clock_timestamp()) - 5) * 1000000";
     sleep(Duration::from_secs(6));
@@ -41,6 +51,7 @@ fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
     let _ = database.query("UPDATE schema_version SET oldest_reader = 99");
     await_status("GET", &item.path, 503);
     assert_eq!(status("GET", FILES), 503);
+    assert_eq!(access(), [false, false]);
     assert_eq!(status("GET", "/healthz"), 200);
     let _ = database
         .query("UPDATE schema_version SET version = 3, oldest_reader = 2, oldest_writer = 3");

@@ -92,6 +92,28 @@ fn a_replayed_request_is_counted() {
 }
 
 #[test]
+fn the_time_of_rules_is_taken_also_after_they_were_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rules.yaml");
+    let write = |id: &str| {
+        let rule = format!(
+            "rules:\n- {{id: {id}, group: files, on: [create], check: self.a > 0, message: no}}\n"
+        );
+        std::fs::write(&file, rule).unwrap();
+    };
+    write("one");
+    let monitored = Monitored::start(Store::Sqlite, &["--rules", file.to_str().unwrap()]);
+    let measured = |id: &str| {
+        monitored.service.create("/v1/files", r#"{"a":1}"#);
+        let name = format!("proposal_service_rule_evaluation_seconds_count{{rule=\"{id}\"}}");
+        monitored.series().contains_key(&name)
+    };
+    wait_until(|| measured("one"));
+    write("other");
+    wait_until(|| measured("other") && !measured("one"));
+}
+
+#[test]
 fn a_refused_file_of_legal_holds_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("holds.yaml");

@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
+use application::metrics::{Collector, Reading};
 use sea_orm::{ConnectionTrait as _, DbErr, RuntimeErr, Statement};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::error::logged;
+use crate::metrics::SCHEMA_ACCESS;
 use crate::migration::schema_version::SCHEMA_VERSION;
 use crate::postgres::fence::NOW;
 use crate::postgres::pool::Pool;
@@ -96,6 +98,17 @@ impl Lease {
 
     fn state(&self) -> State {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the access to the schema that this instance has.
+    pub fn collect(&self, collector: &mut dyn Collector) {
+        let permitted = self.state().permitted;
+        let accesses =
+            [("read", permitted != Permission::Nothing), ("write", permitted == Permission::All)];
+        for (access, is_permitted) in accesses {
+            let permitted = Reading::Count(is_permitted.into());
+            collector.take(&SCHEMA_ACCESS, &[("access", access)], permitted);
+        }
     }
 
     /// # Errors

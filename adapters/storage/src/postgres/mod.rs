@@ -192,6 +192,7 @@ impl Engine for Postgres {
             (name, used, idle)
         });
         self.metrics().collect_connections(&pools, self.losses(), collector);
+        self.lease.collect(collector);
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {

@@ -18,6 +18,7 @@ pub(crate) mod writes;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use application::metrics::Collector;
@@ -35,7 +36,7 @@ use crate::StoreOptions;
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, logged};
-use crate::metrics::{Sample, StoreMetrics};
+use crate::metrics::{BUSY_WAITS, Sample, StoreMetrics};
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
@@ -48,6 +49,9 @@ use crate::write::queue::WriteQueue;
 
 /// The time that a connection waits for another process that has the file locked.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The pause between two attempts of the connection that writes.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
@@ -120,7 +124,7 @@ impl Engine for Sqlite {
     }
 
     fn collect(&self, collector: &mut dyn Collector) {
-        self.metrics().collect_checkpoints(collector);
+        self.metrics().collect_sqlite(collector);
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {
@@ -251,12 +255,19 @@ pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Conn
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.busy_handler(Some(wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     for (name, value) in WRITER_PRAGMAS {
         connection.pragma_update(None, name, value)?;
     }
     Ok(connection)
+}
+
+/// Waits a moment for another connection that has the file locked, if there is time left.
+fn wait_for_lock(attempts: i32) -> bool {
+    BUSY_WAITS.fetch_add(1, Ordering::Relaxed);
+    std::thread::sleep(BUSY_PAUSE);
+    BUSY_PAUSE * attempts.unsigned_abs() < BUSY_TIMEOUT
 }
 
 /// More statements than processors at a time gain nothing: SQLite reads within this process.
@@ -295,4 +306,32 @@ fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
     file.busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENTS_KEPT)
         .pragma("cache_size", CACHED_KIBIBYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::Duration;
+
+    use crate::metrics::BUSY_WAITS;
+
+    #[test]
+    fn a_write_waits_for_a_lock_and_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let other = rusqlite::Connection::open(&file).unwrap();
+        other
+            .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (b); BEGIN IMMEDIATE")
+            .unwrap();
+        let before = BUSY_WAITS.load(Ordering::Relaxed);
+        let ending = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            other.execute_batch("COMMIT")
+        });
+        let connection = super::writing_connection(&file).unwrap();
+        connection.execute_batch("INSERT INTO a VALUES (1)").unwrap();
+        ending.join().unwrap().unwrap();
+        assert!(BUSY_WAITS.load(Ordering::Relaxed) > before);
+    }
 }
