@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use application::traces::TARGET;
 use tracing::Subscriber;
 use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::layer::Filter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::layer::Filter;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry, reload};
 
 use crate::log_filter;
@@ -28,7 +28,9 @@ pub fn start(options: &LoggingOptions, can_be_set: bool, traces: Option<TraceLay
     let filter = EnvFilter::new(&options.filter);
     match traces {
         // What the filter refuses costs nothing.
-        None => registry().with(filter_of_all(filter, can_be_set)).with(lines(options.format)).init(),
+        None => {
+            registry().with(filter_of_all(filter, can_be_set)).with(lines(options.format)).init()
+        }
         // It is that of the log alone, and spans of traces are none of the log's.
         Some(traces) => {
             let is_logged = filter_fn(|about| about.target() != TARGET);

@@ -269,7 +269,8 @@ fn spans(
         return (info_span!("request", id, method = %request.method(), path), Span::none());
     };
     let span_id = format_args!("{span:016x}");
-    let logged = info_span!("request", id, method = %request.method(), path, trace_id = %trace, %span_id);
+    let logged =
+        info_span!("request", id, method = %request.method(), path, trace_id = %trace, %span_id);
     (logged, trace_span.clone())
 }
 
