@@ -29,7 +29,7 @@ pub fn start(options: &LoggingOptions, can_be_set: bool, traces: Option<TraceLay
     match traces {
         // What the filter refuses costs nothing.
         None => {
-            registry().with(filter_of_all(filter, can_be_set)).with(lines(options.format)).init()
+            registry().with(filter_of_all(filter, can_be_set)).with(lines(options.format)).init();
         }
         // It is that of the log alone, and spans of traces are none of the log's.
         Some(traces) => {
