@@ -1,6 +1,6 @@
 //! Traces: spans of sampled requests, sent to an OpenTelemetry collector by OTLP over HTTP.
 //!
-//! [`queue`] keeps finished spans and sends them; what there is no room for is dropped and counted. [`layer`] makes them
+//! [`queue`] keeps finished spans and sends them; what there is no room for is dropped and counted. The layer makes them
 //! of the spans of `tracing` that have the target [`TARGET`], and of no others. As the subscriber of `tracing` is the
 //! process's own, so are the traces: [`open`] is called once, before it is set.
 
