@@ -49,10 +49,10 @@ fn kill_and_finish(database: &TestDatabase) {
         }
         compact.kill().unwrap();
         compact.wait().unwrap();
-        let now = count_removed(database);
-        assert!(removed < now, "it was at work");
-        removed = now;
+        assert!(removed < count_removed(database), "it was at work");
         look(database, &item.path);
+        // Counted late: on PostgreSQL a statement that was sent goes on without the process.
+        removed = count_removed(database);
     }
     assert!(removed < VERSIONS - 1, "it was killed in the middle: {removed}");
     let said = done(&["compact", "--history-keep", "2d", "--database-url", database.url()]);
