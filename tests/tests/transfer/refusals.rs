@@ -74,9 +74,10 @@ impl Export {
         said
     }
 
-    /// A line that has a string.
-    fn line_with(&self, text: &str) -> usize {
-        1 + self.lines.iter().position(|line| line.contains(text)).unwrap()
+    /// The number of the first line that has all these strings, behind those of the programme.
+    fn line_with(&self, strings: &[&str]) -> usize {
+        let has_all = |line: &String| strings.iter().all(|string| line.contains(string));
+        4 + self.lines[3..].iter().position(has_all).unwrap()
     }
 }
 
@@ -103,14 +104,14 @@ fn a_file_that_was_cut_off_is_refused() {
     halved[count / 2 - 1].truncate(40);
     export.refuses(&halved, &[&format!("line {}: column", count / 2), "was cut off"]);
     let mut shorter = export.lines.clone();
-    shorter.remove(export.line_with("\"version\":1,"));
+    shorter.remove(export.line_with(&["\"version\":1,"]) - 1);
     export.refuses(&shorter, &["line "]);
 }
 
 #[test]
 fn a_file_that_was_altered_is_refused() {
     let export = Export::new(60);
-    let line = export.line_with("Número");
+    let line = export.line_with(&["Número"]);
     export.refuses(
         &export.with(line, |line| line.replacen("Número", "Numero", 1)),
         &["the checksum is not that", "export again"],
@@ -138,11 +139,6 @@ fn each_wrong_line_is_reported_with_its_fix() {
             "\"members\":{\"a\":\"\\u0000\",\"",
             "`members/a`: the character U+0000",
         ),
-        (
-            "\"continues\":null",
-            "\"continues\":\"01890a5d-ac96-774b-bcce-b302099a8050\"",
-            "no earlier line creates",
-        ),
         ("\"sequence\":9,", "\"sequence\":8,", "numbers must grow"),
         (
             "\"kind\":\"replaced\",\"time\":\"2026",
@@ -151,33 +147,25 @@ fn each_wrong_line_is_reported_with_its_fix() {
         ),
         ("\"version\":1,", "\"version\":2,", "version 1 is expected"),
     ] {
-        let line = export
-            .lines
-            .iter()
-            .enumerate()
-            .skip(3)
-            .find(|(_, line)| line.contains(before))
-            .unwrap()
-            .0
-            + 1;
+        let line = export.line_with(&[before]);
         export.refuses(
             &export.with(line, |line| line.replacen(before, after, 1)),
             &[&numbered(line), words],
         );
     }
-    let orphan = export
-        .lines
-        .iter()
-        .position(|line| line.contains("\"group\":\"lib\"") && line.contains("\"parent\":null"))
-        .unwrap()
-        + 1;
-    let parent = |line: &str| {
-        line.replacen("\"parent\":null", "\"parent\":\"01890a5d-ac96-774b-bcce-b302099a8050\"", 1)
-    };
-    export.refuses(
-        &export.with(orphan, parent),
-        &[&numbered(orphan), "does not exist there as an item of `proposals`"],
-    );
+    // Of lines that create: an item keeps both while it exists.
+    for (group, member, words) in [
+        ("", "continues", "no earlier line creates"),
+        ("\"group\":\"lib\"", "parent", "does not exist there as an item of `proposals`"),
+    ] {
+        let before = format!("\"{member}\":null");
+        let after = format!("\"{member}\":\"01890a5d-ac96-774b-bcce-b302099a8050\"");
+        let line = export.line_with(&["\"kind\":\"created\"", group, &before]);
+        export.refuses(
+            &export.with(line, |line| line.replacen(&before, &after, 1)),
+            &[&numbered(line), words],
+        );
+    }
 }
 
 #[test]
