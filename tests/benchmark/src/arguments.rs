@@ -12,7 +12,6 @@ use crate::work::{Group, Work};
 /// Build first, each by itself so that the service is built as it is shipped:
 /// `cargo build --release -p bootstrap && cargo build --release -p benchmark`.
 #[derive(Debug, Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Arguments {
     /// The stores to run the service on; none measures the references alone. PostgreSQL needs
     /// `TEST_POSTGRES_URL`, a superuser's.
@@ -34,21 +33,9 @@ pub struct Arguments {
     /// on each of the stores, and the same with a log, totals and indexed columns.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_value = "bare,minimal,logged")]
     pub(super) references: Vec<Reference>,
-    /// Measure the service with twenty business rules in a file too, against itself without.
-    #[arg(long)]
-    pub(super) rules: bool,
-    /// Measure the service with `--identity` too, each request with an access token of one of 1,000
-    /// callers, against itself without.
-    #[arg(long)]
-    pub(super) identity: bool,
-    /// Measure the service with `--admin-listen` too, so that all metrics are recorded, against itself
-    /// without.
-    #[arg(long)]
-    pub(super) metrics: bool,
-    /// Measure the service with `--admin-listen` and one request in a hundred traced too, against itself
-    /// without.
-    #[arg(long)]
-    pub(super) observed: bool,
+    /// Measure the service with these too, each against itself without.
+    #[arg(long, value_delimiter = ',')]
+    pub(super) with: Vec<Extra>,
     /// Another binary of the service, such as one of an earlier commit, measured on stores of its
     /// own, in turns with the service.
     #[arg(long, value_name = "BINARY")]
@@ -95,6 +82,15 @@ pub(super) enum Store {
     Postgres,
 }
 
+impl Store {
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+}
+
 /// A reference that the service is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Reference {
@@ -104,6 +100,30 @@ pub(super) enum Reference {
     Minimal,
     /// The same with the service's obligations: a log with members, totals, indexed columns.
     Logged,
+}
+
+/// Work that the service can be told to do besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Extra {
+    /// Twenty business rules in a file.
+    Rules,
+    /// An identity file, and in each request an access token of one of 1,000 callers.
+    Callers,
+    /// An admin listener, so that all metrics are recorded.
+    Metrics,
+    /// The same, with one request in a hundred traced.
+    Traces,
+}
+
+impl Extra {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Callers => "callers",
+            Self::Metrics => "metrics",
+            Self::Traces => "traces",
+        }
+    }
 }
 
 impl Arguments {

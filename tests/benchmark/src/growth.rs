@@ -149,7 +149,7 @@ impl Row {
     fn cells(&self, rows: &[Self]) -> Vec<String> {
         let names = [
             self.work.title().to_owned(),
-            Kind::Service(self.store).title().to_owned(),
+            Kind::Service(self.store).title(),
             self.proposals.to_string(),
         ];
         let time = self.cost(rows, |turn| turn.tally.elapsed.as_secs_f64() / turn.tally.amount());

@@ -119,14 +119,10 @@ async fn subjects(
             arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
         let logged =
             arguments.references.contains(&Reference::Logged).then_some(Kind::Logged(store));
-        let ruled = arguments.rules.then_some(Kind::Ruled(store));
-        let known = arguments.identity.then_some(Kind::Known(store));
-        let measured = arguments.metrics.then_some(Kind::Measured(store));
-        let observed = arguments.observed.then_some(Kind::Observed(store));
         let baseline = arguments.baseline.is_some().then_some(Kind::Baseline(store));
-        let others = [baseline, by_hand, logged, ruled, known, measured, observed];
-        let others = others.into_iter().flatten();
-        for kind in std::iter::once(Kind::Service(store)).chain(others) {
+        let references = [baseline, by_hand, logged].into_iter().flatten();
+        let extras = arguments.with.iter().map(|extra| Kind::With(*extra, store));
+        for kind in std::iter::once(Kind::Service(store)).chain(references).chain(extras) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);
         }

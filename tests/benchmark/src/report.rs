@@ -47,7 +47,7 @@ impl Report {
         let references =
             [Some(Kind::BareRoute), subject.counterpart(), subject.logged(), subject.baseline()];
         let ratios = references.map(|reference| spread(&self.ratios(row, reference)));
-        let names = [row.title.clone(), row.subject.title().to_owned()];
+        let names = [row.title.clone(), row.subject.title()];
         let memory = megabytes(row.rounds.peak_memory());
         names
             .into_iter()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::arguments::{Arguments, Store};
+use crate::arguments::{Arguments, Extra, Store};
 use crate::callers;
 use crate::collector;
 use crate::database::Database;
@@ -21,18 +21,14 @@ const SAMPLE: usize = 200;
 /// Rules of agencies; all proposals pass them.
 const TWENTY_RULES: &str = include_str!("twenty_rules.yaml");
 
+const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
+
 /// The kinds of subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Service(Store),
-    /// The service with twenty business rules in a file.
-    Ruled(Store),
-    /// The service with an identity file, and tokens in all requests.
-    Known(Store),
-    /// The service with an admin listener, and so with metrics.
-    Measured(Store),
-    /// The same with traces of one request in a hundred.
-    Observed(Store),
+    /// The service with an option that costs.
+    With(Extra, Store),
     /// Another binary of the service.
     Baseline(Store),
     /// The hand-written axum service.
@@ -55,48 +51,29 @@ pub(super) struct Subject {
 impl Kind {
     /// Returns whether it is the service, which puts off what it can.
     const fn is_service(self) -> bool {
-        matches!(
-            self,
-            Self::Service(_)
-                | Self::Ruled(_)
-                | Self::Known(_)
-                | Self::Measured(_)
-                | Self::Observed(_)
-                | Self::Baseline(_)
-        )
+        matches!(self, Self::Service(_) | Self::With(..) | Self::Baseline(_))
     }
 
-    pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::Service(Store::Sqlite) => "service on SQLite",
-            Self::Service(Store::Postgres) => "service on PostgreSQL",
-            Self::Ruled(Store::Sqlite) => "with 20 rules on SQLite",
-            Self::Ruled(Store::Postgres) => "with 20 rules on PostgreSQL",
-            Self::Known(Store::Sqlite) => "with callers on SQLite",
-            Self::Known(Store::Postgres) => "with callers on PostgreSQL",
-            Self::Measured(Store::Sqlite) => "with metrics on SQLite",
-            Self::Measured(Store::Postgres) => "with metrics on PostgreSQL",
-            Self::Observed(Store::Sqlite) => "with metrics and traces on SQLite",
-            Self::Observed(Store::Postgres) => "with metrics and traces on PostgreSQL",
-            Self::Baseline(Store::Sqlite) => "baseline on SQLite",
-            Self::Baseline(Store::Postgres) => "baseline on PostgreSQL",
-            Self::Minimal(Store::Sqlite) => "minimal axum on SQLite",
-            Self::Minimal(Store::Postgres) => "minimal axum on PostgreSQL",
-            Self::Logged(Store::Sqlite) => "logged axum on SQLite",
-            Self::Logged(Store::Postgres) => "logged axum on PostgreSQL",
-            Self::BareRoute => "bare poem route",
-        }
+    pub(super) fn title(self) -> String {
+        let (name, store) = match self {
+            Self::Service(store) => ("service", store),
+            Self::With(extra, store) => {
+                return format!("with {} on {}", extra.name(), store.title());
+            }
+            Self::Baseline(store) => ("baseline", store),
+            Self::Minimal(store) => ("minimal axum", store),
+            Self::Logged(store) => ("logged axum", store),
+            Self::BareRoute => return "bare poem route".to_owned(),
+        };
+        format!("{name} on {}", store.title())
     }
 
     /// The reference on the same store: what could be written by hand in its place,
-    /// or itself without rules, callers, metrics or traces.
+    /// or itself without the option.
     pub(super) const fn counterpart(self) -> Option<Self> {
         match self {
             Self::Service(store) => Some(Self::Minimal(store)),
-            Self::Ruled(store)
-            | Self::Known(store)
-            | Self::Measured(store)
-            | Self::Observed(store) => Some(Self::Service(store)),
+            Self::With(_, store) => Some(Self::Service(store)),
             Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
         }
     }
@@ -117,26 +94,18 @@ impl Kind {
     }
 
     /// The name of its SQLite file.
-    const fn file(self) -> &'static str {
+    fn file(self) -> String {
         match self {
-            Self::Ruled(_) => "with-rules",
-            Self::Known(_) => "with-callers",
-            Self::Measured(_) => "with-metrics",
-            Self::Observed(_) => "with-traces",
-            Self::Baseline(_) => "baseline",
-            Self::Logged(_) => "logged",
-            _ => self.program(),
+            Self::With(extra, _) => format!("with-{}", extra.name()),
+            Self::Baseline(_) => "baseline".to_owned(),
+            Self::Logged(_) => "logged".to_owned(),
+            _ => self.program().to_owned(),
         }
     }
 
     const fn program(self) -> &'static str {
         match self {
-            Self::Service(_)
-            | Self::Ruled(_)
-            | Self::Known(_)
-            | Self::Measured(_)
-            | Self::Observed(_)
-            | Self::Baseline(_) => "proposal-service",
+            Self::Service(_) | Self::With(..) | Self::Baseline(_) => "proposal-service",
             Self::Minimal(_) | Self::Logged(_) => "minimal-axum",
             Self::BareRoute => "bare-poem",
         }
@@ -159,29 +128,28 @@ impl Subject {
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
         let url = database
             .as_ref()
-            .map_or_else(|| sqlite_url(folder, kind.file()), |database| database.url().to_owned());
+            .map_or_else(|| sqlite_url(folder, &kind.file()), |database| database.url().to_owned());
         let rules = folder.join("rules.yaml").display().to_string();
-        let mut said = vec!["--database-url", &url];
-        if matches!(kind, Kind::Ruled(_)) {
-            std::fs::write(&rules, TWENTY_RULES)?;
-            said.extend(["--rules", &rules]);
-        }
         let identity = folder.join("identity.json");
-        let (file, mut tokens) = (identity.display().to_string(), Vec::new());
-        if matches!(kind, Kind::Known(_)) {
-            tokens = callers::tokens(&identity)?;
-            said.extend(["--identity", &file]);
-        }
-        if matches!(kind, Kind::Measured(_) | Kind::Observed(_)) {
-            said.extend(["--admin-listen", "127.0.0.1:0"]);
-        }
-        let collector;
-        if matches!(kind, Kind::Observed(_)) {
-            collector = collector::start().await?;
-            said.extend(["--otlp-endpoint", &collector, "--trace-sample", "0.01"]);
-        }
-        if matches!(kind, Kind::Logged(_)) {
-            said.push("--log");
+        let (file, mut tokens, collector) =
+            (identity.display().to_string(), Vec::new(), collector::start().await?);
+        let mut said = vec!["--database-url", &url];
+        match kind {
+            Kind::With(Extra::Rules, _) => {
+                std::fs::write(&rules, TWENTY_RULES)?;
+                said.extend(["--rules", &rules]);
+            }
+            Kind::With(Extra::Callers, _) => {
+                tokens = callers::tokens(&identity)?;
+                said.extend(["--identity", &file]);
+            }
+            Kind::With(Extra::Metrics, _) => said.extend(ADMIN),
+            Kind::With(Extra::Traces, _) => {
+                said.extend(ADMIN);
+                said.extend(["--otlp-endpoint", &collector, "--trace-sample", "0.01"]);
+            }
+            Kind::Logged(_) => said.push("--log"),
+            Kind::Service(_) | Kind::Baseline(_) | Kind::Minimal(_) | Kind::BareRoute => {}
         }
         let server = Server::start(&program, &said, folder).await?;
         let requests = Requests::to_service(bodies, arguments.proposals).by(tokens);
