@@ -1,6 +1,6 @@
 //! The port for metrics: what each adapter counts and measures, without knowing who collects it.
 //!
-//! A component has a table of its [`Metric`]s and a struct of [`Counter`]s, [`Gauge`]s and [`Histogram`]s, kept by
+//! A component has a table of its [`Metric`]s ([`metrics!`](crate::metrics!)) and a struct of [`Counter`]s, [`Gauge`]s and [`Histogram`]s, kept by
 //! whoever counts, so that nothing is looked up by name. It implements [`Instrumented`], by which a collector reads all
 //! of them. Until a collector attaches a [`Recorder`] to it, a histogram records nothing.
 
@@ -67,6 +67,21 @@ impl Metric {
     pub const fn histogram(name: &'static str, help: &'static str, bounds: &'static [f64]) -> Self {
         Self { name, help, kind: Kind::Histogram(bounds) }
     }
+}
+
+/// Declares metrics, and `METRICS`, which has all of them. A row is `NAME = counter(name, help);`, likewise `gauge`, and
+/// `histogram` with its bounds behind.
+#[macro_export]
+macro_rules! metrics {
+    ($($(#[$about:meta])* $visibility:vis $metric:ident = $kind:ident($($part:expr),+ $(,)?);)+) => {
+        $(
+            $(#[$about])*
+            $visibility static $metric: $crate::metrics::Metric = $crate::metrics::Metric::$kind($($part),+);
+        )+
+
+        /// All metrics that are declared here.
+        pub static METRICS: &[&$crate::metrics::Metric] = &[$(&$metric),+];
+    };
 }
 
 /// Labels of a series, by their names. Their values MUST come from a bounded set, whatever clients send.
@@ -242,17 +257,16 @@ impl fmt::Debug for Histogram {
     }
 }
 
-/// The metrics of files that are read again, which several adapters have.
-pub static METRICS: &[&Metric] = &[&RELOADS, &RELOAD_FAILED];
-
-static RELOADS: Metric = Metric::counter(
-    "proposal_service_reloads",
-    "How often files were read again, by their kind and whether they were put in force",
-);
-static RELOAD_FAILED: Metric = Metric::gauge(
-    "proposal_service_reload_failed",
-    "1 while files have errors, so that what was read before them stays in force",
-);
+crate::metrics! {
+    RELOADS = counter(
+        "proposal_service_reloads",
+        "How often files were read again, by their kind and whether they were put in force",
+    );
+    RELOAD_FAILED = gauge(
+        "proposal_service_reload_failed",
+        "1 while files have errors, so that what was read before them stays in force",
+    );
+}
 
 /// Gives how often files of a kind were read again: put in force, and refused; and whether they were refused the last
 /// time.

@@ -6,99 +6,77 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use application::metrics::{
-    BYTES, Collector, Counter, Gauge, Histogram, Instrumented, Metric, Reading, SECONDS,
-    SHORT_SECONDS, TraceId,
+    BYTES, Collector, Counter, Gauge, Histogram, Instrumented, Reading, SECONDS, SHORT_SECONDS,
+    TraceId,
 };
 use poem::http::{Method, StatusCode};
 
-/// The metrics of this crate.
-pub static METRICS: &[&Metric] = &[
-    &DURATION,
-    &RESPONSES,
-    &ACTIVE,
-    &CANCELLED,
-    &REQUEST_BYTES,
-    &RESPONSE_BYTES,
-    &CONNECTIONS,
-    &ACCEPTED,
-    &OVER_LIMIT,
-    &LISTENERS,
-    &MOST_LISTENERS,
-    &FEED_LAG,
-    &CUT_OFF,
-    &MEMORY,
-    &MEMORY_WAIT,
-    &MEMORY_REFUSED,
-    &ACCESS_LOG_DROPPED,
-];
-
-static DURATION: Metric = Metric::histogram(
-    "http_server_request_duration_seconds",
-    "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route",
-    SECONDS,
-);
-static RESPONSES: Metric =
-    Metric::counter("http_server_responses", "Responses, by status: those of all paths");
-static ACTIVE: Metric =
-    Metric::gauge("http_server_active_requests", "Requests that are being answered");
-static CANCELLED: Metric = Metric::counter(
-    "http_server_cancelled_requests",
-    "Requests whose client went away before the response began",
-);
-static REQUEST_BYTES: Metric = Metric::histogram(
-    "http_server_request_body_size_bytes",
-    "Bodies of requests that say their length",
-    BYTES,
-);
-static RESPONSE_BYTES: Metric = Metric::histogram(
-    "http_server_response_body_size_bytes",
-    "Bodies of responses whose length is known when they begin, as they are sent",
-    BYTES,
-);
-static CONNECTIONS: Metric =
-    Metric::gauge("proposal_service_connections", "Connections of clients that are open");
-static ACCEPTED: Metric =
-    Metric::counter("proposal_service_connections_accepted", "Connections that were accepted");
-static OVER_LIMIT: Metric = Metric::counter(
-    "proposal_service_connections_over_limit",
-    "Connections beyond --max-connections: they wait for another to end, or are refused",
-);
-/// Open streams of changes.
-pub static LISTENERS: Metric =
-    Metric::gauge("proposal_service_stream_listeners", "Streams of changes that are open");
-/// Streams that may be open.
-pub static MOST_LISTENERS: Metric =
-    Metric::gauge("proposal_service_stream_listeners_limit", "Streams of changes that may be open");
-/// The lag of the slowest stream.
-pub static FEED_LAG: Metric = Metric::gauge(
-    "proposal_service_stream_lag_changes",
-    "Changes in memory that the slowest stream has still to be sent",
-);
-static CUT_OFF: Metric = Metric::counter(
-    "proposal_service_streams_cut_off",
-    "Streams of changes that the service ended before their time, by reason",
-);
-/// Memory of a budget.
-pub static MEMORY: Metric = Metric::gauge(
-    "proposal_service_memory_budget_bytes",
-    "Memory that requests may reserve, by budget: what is reserved now, and what is free",
-);
-/// Waits for memory.
-pub static MEMORY_WAIT: Metric = Metric::histogram(
-    "proposal_service_memory_wait_seconds",
-    "Time that requests waited for memory, by budget",
-    SHORT_SECONDS,
-);
-/// Refusals for want of memory.
-pub static MEMORY_REFUSED: Metric = Metric::counter(
-    "proposal_service_memory_refused",
-    "Requests that were refused because a memory budget stayed used up, by budget",
-);
-/// Lines that the access log lacks.
-pub static ACCESS_LOG_DROPPED: Metric = Metric::counter(
-    "proposal_service_access_log_dropped_lines",
-    "Lines of the access log that were dropped because its reader is too slow",
-);
+application::metrics! {
+    DURATION = histogram(
+        "http_server_request_duration_seconds",
+        "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route",
+        SECONDS,
+    );
+    RESPONSES = counter("http_server_responses", "Responses, by status: those of all paths");
+    ACTIVE = gauge("http_server_active_requests", "Requests that are being answered");
+    CANCELLED = counter(
+        "http_server_cancelled_requests",
+        "Requests whose client went away before the response began",
+    );
+    REQUEST_BYTES = histogram(
+        "http_server_request_body_size_bytes",
+        "Bodies of requests that say their length",
+        BYTES,
+    );
+    RESPONSE_BYTES = histogram(
+        "http_server_response_body_size_bytes",
+        "Bodies of responses whose length is known when they begin, as they are sent",
+        BYTES,
+    );
+    CONNECTIONS = gauge("proposal_service_connections", "Connections of clients that are open");
+    ACCEPTED = counter("proposal_service_connections_accepted", "Connections that were accepted");
+    OVER_LIMIT = counter(
+        "proposal_service_connections_over_limit",
+        "Connections beyond --max-connections: they wait for another to end, or are refused",
+    );
+    /// Open streams of changes.
+    pub LISTENERS = gauge("proposal_service_stream_listeners", "Streams of changes that are open");
+    /// Streams that may be open.
+    pub MOST_LISTENERS = gauge(
+        "proposal_service_stream_listeners_limit",
+        "Streams of changes that may be open",
+    );
+    /// The lag of the slowest stream.
+    pub FEED_LAG = gauge(
+        "proposal_service_stream_lag_changes",
+        "Changes in memory that the slowest stream has still to be sent",
+    );
+    CUT_OFF = counter(
+        "proposal_service_streams_cut_off",
+        "Streams of changes that the service ended before their time, by reason",
+    );
+    /// Memory of a budget.
+    pub MEMORY = gauge(
+        "proposal_service_memory_budget_bytes",
+        "Memory that requests may reserve, by budget: what is reserved now, and what is free",
+    );
+    /// Waits for memory.
+    pub MEMORY_WAIT = histogram(
+        "proposal_service_memory_wait_seconds",
+        "Time that requests waited for memory, by budget",
+        SHORT_SECONDS,
+    );
+    /// Refusals for want of memory.
+    pub MEMORY_REFUSED = counter(
+        "proposal_service_memory_refused",
+        "Requests that were refused because a memory budget stayed used up, by budget",
+    );
+    /// Lines that the access log lacks.
+    pub ACCESS_LOG_DROPPED = counter(
+        "proposal_service_access_log_dropped_lines",
+        "Lines of the access log that were dropped because its reader is too slow",
+    );
+}
 
 /// Statuses that are shown from the start, so that the first of each is an increase.
 const SHOWN: [u16; 19] =

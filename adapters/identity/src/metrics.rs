@@ -1,28 +1,27 @@
 //! The metrics of callers.
 
-use application::metrics::{Collector, Counter, Metric, Reading};
+use application::metrics::{Collector, Counter, Reading};
 
 use crate::in_force::InForce;
 
-/// The metrics of this crate.
-pub static METRICS: &[&Metric] = &[&RECOGNITIONS, &REFUSALS, &FETCHES, &REACHABLE];
-
-static RECOGNITIONS: Metric = Metric::counter(
-    "proposal_service_identity_recognitions",
-    "Credentials that were looked at, by what became of them: known of a token seen before, verified, of a key of the service, refused, or undecided for want of the keys of an issuer",
-);
-static REFUSALS: Metric = Metric::counter(
-    "proposal_service_identity_refusals",
-    "Credentials that were refused, by the check that they failed; `repeated` were refused before",
-);
-static FETCHES: Metric = Metric::counter(
-    "proposal_service_identity_key_fetches",
-    "How often the keys of an issuer were fetched, and whether it answered as it should",
-);
-static REACHABLE: Metric = Metric::gauge(
-    "proposal_service_identity_issuer_reachable",
-    "1 if the issuer answered as it should when its keys were last fetched",
-);
+application::metrics! {
+    RECOGNITIONS = counter(
+        "proposal_service_identity_recognitions",
+        "Credentials that were looked at, by what became of them: known of a token seen before, verified, of a key of the service, refused, or undecided for want of the keys of an issuer",
+    );
+    REFUSALS = counter(
+        "proposal_service_identity_refusals",
+        "Credentials that were refused, by the check that they failed; `repeated` were refused before",
+    );
+    FETCHES = counter(
+        "proposal_service_identity_key_fetches",
+        "How often the keys of an issuer were fetched, and whether it answered as it should",
+    );
+    REACHABLE = gauge(
+        "proposal_service_identity_issuer_reachable",
+        "1 if the issuer answered as it should when its keys were last fetched",
+    );
+}
 
 /// Issuers that have series; an identity file has fewer.
 const MOST_ISSUERS: usize = 100;

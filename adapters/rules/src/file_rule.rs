@@ -1,6 +1,7 @@
 //! A rule of a file as the domain asks it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use application::BookRule;
 use async_trait::async_trait;
@@ -336,10 +337,12 @@ impl BookRule for FileRule {
 
     async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
         let verdicts = &self.verdicts;
-        let began = verdicts.begin();
+        let began = verdicts.time.is_attached().then(Instant::now);
         let verdict =
             evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition)).await;
-        verdicts.end(began);
+        if let Some(began) = began {
+            verdicts.time.record_time(began.elapsed());
+        }
         match &verdict {
             Ok(()) => verdicts.passed.increment(),
             Err(Rejection { undecided: None, .. }) => verdicts.failed.increment(),

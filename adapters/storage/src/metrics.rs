@@ -5,172 +5,130 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use application::metrics::{
-    Collector, Counter, Gauge, Histogram, Metric, ROWS, Reading, SECONDS, SHORT_SECONDS,
+    Collector, Counter, Gauge, Histogram, ROWS, Reading, SECONDS, SHORT_SECONDS,
 };
 
-/// The metrics of this crate.
-pub static METRICS: &[&Metric] = &[
-    &OPERATIONS,
-    &CONNECTIONS,
-    &CONNECTION_WAIT,
-    &CONNECTION_TIMEOUTS,
-    &QUEUED_WRITES,
-    &QUEUE_WAIT,
-    &BATCH_ROWS,
-    &RETRIES,
-    &LOCK_WAIT,
-    &LOCK_HELD,
-    &QUEUED_READS,
-    &SHARED_READS,
-    &INDEX_LAG,
-    &INDEX_LAG_TIME,
-    &INDEX_STEP,
-    &HELD_BACK,
-    &CACHE_HITS,
-    &CACHE_MISSES,
-    &CACHE_BYTES,
-    &REPLAYS,
-    &LOSSES,
-    &WAL,
-    &CHECKPOINT,
-    &STORE_BYTES,
-    &DISK,
-    &DISK_FREE,
-    &REPLICAS,
-    &REPLICA_LAG,
-    &STANDBY_LAG,
-    &STANDBY_READS,
-    &TOKEN_WAITS,
-    &SCHEMA_ACCESS,
-    &SQLITE_BUSY,
-];
-
-static OPERATIONS: Metric = Metric::histogram(
-    "db_client_operation_duration_seconds",
-    "Time that the database took, by operation: a read, one that may take long, a batch of writes, a step of the full-text index",
-    SECONDS,
-);
-static CONNECTIONS: Metric =
-    Metric::gauge("db_client_connections", "Connections to PostgreSQL, by pool and state");
-static CONNECTION_WAIT: Metric = Metric::histogram(
-    "db_client_connection_wait_time_seconds",
-    "Time until a connection to PostgreSQL was had",
-    SHORT_SECONDS,
-);
-static CONNECTION_TIMEOUTS: Metric = Metric::counter(
-    "db_client_connection_timeouts",
-    "How often no connection to PostgreSQL was had in time",
-);
-static QUEUED_WRITES: Metric =
-    Metric::gauge("proposal_service_write_queue_length", "Writes that wait for a batch");
-static QUEUE_WAIT: Metric = Metric::histogram(
-    "proposal_service_write_queue_wait_seconds",
-    "Time that writes waited for a batch",
-    SHORT_SECONDS,
-);
-static BATCH_ROWS: Metric =
-    Metric::histogram("proposal_service_write_batch_rows", "Writes in a batch", ROWS);
-static RETRIES: Metric = Metric::counter(
-    "proposal_service_write_retries",
-    "Writes that were begun again: the database rolled them back for the sake of others, or a batch was done one by one",
-);
-static LOCK_WAIT: Metric = Metric::histogram(
-    "proposal_service_write_lock_wait_seconds",
-    "Time until a write had the lock that keeps others out: on SQLite every batch, on PostgreSQL those that must have no other write beside them",
-    SHORT_SECONDS,
-);
-static LOCK_HELD: Metric = Metric::histogram(
-    "proposal_service_write_lock_hold_seconds",
-    "Time that it kept others out",
-    SHORT_SECONDS,
-);
-static QUEUED_READS: Metric =
-    Metric::gauge("proposal_service_read_queue_length", "Reads that wait for a worker, by kind");
-static SHARED_READS: Metric = Metric::histogram(
-    "proposal_service_read_shared_rows",
-    "Reads that a worker did together",
-    ROWS,
-);
-static INDEX_LAG: Metric = Metric::gauge(
-    "proposal_service_index_lag_changes",
-    "Changes that the full-text index does not know yet",
-);
-static INDEX_LAG_TIME: Metric = Metric::gauge(
-    "proposal_service_index_lag_seconds",
-    "Age of the oldest change that the full-text index does not know yet",
-);
-static INDEX_STEP: Metric = Metric::histogram(
-    "proposal_service_index_step_changes",
-    "Changes that a step of the full-text index took",
-    ROWS,
-);
-static HELD_BACK: Metric = Metric::counter(
-    "proposal_service_index_held_back_seconds",
-    "Time that writes were held back because the full-text index was far behind",
-);
-static CACHE_HITS: Metric =
-    Metric::counter("proposal_service_cache_hits", "Reads that a cache answered");
-static CACHE_MISSES: Metric =
-    Metric::counter("proposal_service_cache_misses", "Reads that a cache could not answer");
-static CACHE_BYTES: Metric =
-    Metric::gauge("proposal_service_cache_bytes", "About how large a cache is");
-static REPLAYS: Metric = Metric::counter(
-    "proposal_service_idempotency_replays",
-    "Requests whose Idempotency-Key had been used before",
-);
-static LOSSES: Metric = Metric::counter(
-    "proposal_service_database_connection_changes",
-    "Connections to PostgreSQL that were opened or found dead",
-);
-static WAL: Metric = Metric::gauge(
-    "proposal_service_sqlite_wal_bytes",
-    "Size of the write-ahead log of the SQLite file",
-);
-static CHECKPOINT: Metric = Metric::histogram(
-    "proposal_service_sqlite_checkpoint_seconds",
-    "Time that checkpoints of the write-ahead log took",
-    SHORT_SECONDS,
-);
-static STORE_BYTES: Metric = Metric::gauge(
-    "proposal_service_store_bytes",
-    "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes",
-);
-static DISK: Metric =
-    Metric::gauge("proposal_service_disk_bytes", "Size of the disk that the SQLite file is on");
-static DISK_FREE: Metric = Metric::gauge(
-    "proposal_service_disk_free_bytes",
-    "What is free of the disk that the SQLite file is on",
-);
-static REPLICAS: Metric = Metric::gauge(
-    "proposal_service_replicas",
-    "Servers that follow the PostgreSQL server, as far as the service may see them",
-);
-static REPLICA_LAG: Metric = Metric::gauge(
-    "proposal_service_replica_lag_seconds",
-    "Time that the slowest of them is behind; 0 where there is none",
-);
-
-pub(crate) static STANDBY_LAG: Metric = Metric::gauge(
-    "proposal_service_standby_lag_seconds",
-    "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read",
-);
-pub(crate) static STANDBY_READS: Metric = Metric::counter(
-    "proposal_service_standby_reads",
-    "Requests that a standby of --replica-url answered",
-);
-pub(crate) static TOKEN_WAITS: Metric = Metric::counter(
-    "proposal_service_consistency_token_waits",
-    "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time",
-);
-
-pub(crate) static SCHEMA_ACCESS: Metric = Metric::gauge(
-    "proposal_service_schema_access",
-    "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one",
-);
-static SQLITE_BUSY: Metric = Metric::counter(
-    "proposal_service_sqlite_busy",
-    "How often a write to the SQLite file found it locked by another connection, and tried again",
-);
+application::metrics! {
+    OPERATIONS = histogram(
+        "db_client_operation_duration_seconds",
+        "Time that the database took, by operation: a read, one that may take long, a batch of writes, a step of the full-text index",
+        SECONDS,
+    );
+    CONNECTIONS = gauge("db_client_connections", "Connections to PostgreSQL, by pool and state");
+    CONNECTION_WAIT = histogram(
+        "db_client_connection_wait_time_seconds",
+        "Time until a connection to PostgreSQL was had",
+        SHORT_SECONDS,
+    );
+    CONNECTION_TIMEOUTS = counter(
+        "db_client_connection_timeouts",
+        "How often no connection to PostgreSQL was had in time",
+    );
+    QUEUED_WRITES = gauge("proposal_service_write_queue_length", "Writes that wait for a batch");
+    QUEUE_WAIT = histogram(
+        "proposal_service_write_queue_wait_seconds",
+        "Time that writes waited for a batch",
+        SHORT_SECONDS,
+    );
+    BATCH_ROWS = histogram("proposal_service_write_batch_rows", "Writes in a batch", ROWS);
+    RETRIES = counter(
+        "proposal_service_write_retries",
+        "Writes that were begun again: the database rolled them back for the sake of others, or a batch was done one by one",
+    );
+    LOCK_WAIT = histogram(
+        "proposal_service_write_lock_wait_seconds",
+        "Time until a write had the lock that keeps others out: on SQLite every batch, on PostgreSQL those that must have no other write beside them",
+        SHORT_SECONDS,
+    );
+    LOCK_HELD = histogram(
+        "proposal_service_write_lock_hold_seconds",
+        "Time that it kept others out",
+        SHORT_SECONDS,
+    );
+    QUEUED_READS = gauge(
+        "proposal_service_read_queue_length",
+        "Reads that wait for a worker, by kind",
+    );
+    SHARED_READS = histogram(
+        "proposal_service_read_shared_rows",
+        "Reads that a worker did together",
+        ROWS,
+    );
+    INDEX_LAG = gauge(
+        "proposal_service_index_lag_changes",
+        "Changes that the full-text index does not know yet",
+    );
+    INDEX_LAG_TIME = gauge(
+        "proposal_service_index_lag_seconds",
+        "Age of the oldest change that the full-text index does not know yet",
+    );
+    INDEX_STEP = histogram(
+        "proposal_service_index_step_changes",
+        "Changes that a step of the full-text index took",
+        ROWS,
+    );
+    HELD_BACK = counter(
+        "proposal_service_index_held_back_seconds",
+        "Time that writes were held back because the full-text index was far behind",
+    );
+    CACHE_HITS = counter("proposal_service_cache_hits", "Reads that a cache answered");
+    CACHE_MISSES = counter("proposal_service_cache_misses", "Reads that a cache could not answer");
+    CACHE_BYTES = gauge("proposal_service_cache_bytes", "About how large a cache is");
+    REPLAYS = counter(
+        "proposal_service_idempotency_replays",
+        "Requests whose Idempotency-Key had been used before",
+    );
+    LOSSES = counter(
+        "proposal_service_database_connection_changes",
+        "Connections to PostgreSQL that were opened or found dead",
+    );
+    WAL = gauge(
+        "proposal_service_sqlite_wal_bytes",
+        "Size of the write-ahead log of the SQLite file",
+    );
+    CHECKPOINT = histogram(
+        "proposal_service_sqlite_checkpoint_seconds",
+        "Time that checkpoints of the write-ahead log took",
+        SHORT_SECONDS,
+    );
+    STORE_BYTES = gauge(
+        "proposal_service_store_bytes",
+        "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes",
+    );
+    DISK = gauge("proposal_service_disk_bytes", "Size of the disk that the SQLite file is on");
+    DISK_FREE = gauge(
+        "proposal_service_disk_free_bytes",
+        "What is free of the disk that the SQLite file is on",
+    );
+    REPLICAS = gauge(
+        "proposal_service_replicas",
+        "Servers that follow the PostgreSQL server, as far as the service may see them",
+    );
+    REPLICA_LAG = gauge(
+        "proposal_service_replica_lag_seconds",
+        "Time that the slowest of them is behind; 0 where there is none",
+    );
+    pub(crate) STANDBY_LAG = gauge(
+        "proposal_service_standby_lag_seconds",
+        "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read",
+    );
+    pub(crate) STANDBY_READS = counter(
+        "proposal_service_standby_reads",
+        "Requests that a standby of --replica-url answered",
+    );
+    pub(crate) TOKEN_WAITS = counter(
+        "proposal_service_consistency_token_waits",
+        "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time",
+    );
+    pub(crate) SCHEMA_ACCESS = gauge(
+        "proposal_service_schema_access",
+        "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one",
+    );
+    SQLITE_BUSY = counter(
+        "proposal_service_sqlite_busy",
+        "How often a write to the SQLite file found it locked by another connection, and tried again",
+    );
+}
 
 /// Waits of writing connections for a lock of an `SQLite` file. The library's callback has no state, so
 /// all stores of a process share it.

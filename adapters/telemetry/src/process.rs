@@ -1,24 +1,19 @@
 //! The metrics of the process, by the names that Prometheus' own clients give them. Only Linux tells them all.
 
-use application::metrics::{Collector, Instrumented, Metric};
+use application::metrics::{Collector, Instrumented};
 
-pub const METRICS: &[&Metric] =
-    &[&CPU, &RESIDENT, &VIRTUAL, &OPEN_FILES, &MOST_FILES, &THREADS, &STARTED];
-
-static CPU: Metric = Metric::counter("process_cpu_seconds", "Processor time, of user and system");
-static RESIDENT: Metric =
-    Metric::gauge("process_resident_memory_bytes", "Memory that the process has in use");
-static VIRTUAL: Metric =
-    Metric::gauge("process_virtual_memory_bytes", "Memory that the process has reserved");
-static OPEN_FILES: Metric =
-    Metric::gauge("process_open_fds", "Files and sockets that the process has open");
-static MOST_FILES: Metric =
-    Metric::gauge("process_max_fds", "Files and sockets that the process may have open");
-static THREADS: Metric = Metric::gauge("process_threads", "Threads of the process");
-static STARTED: Metric = Metric::gauge(
-    "process_start_time_seconds",
-    "When the process was started, in seconds since 1970",
-);
+application::metrics! {
+    CPU = counter("process_cpu_seconds", "Processor time, of user and system");
+    RESIDENT = gauge("process_resident_memory_bytes", "Memory that the process has in use");
+    VIRTUAL = gauge("process_virtual_memory_bytes", "Memory that the process has reserved");
+    OPEN_FILES = gauge("process_open_fds", "Files and sockets that the process has open");
+    MOST_FILES = gauge("process_max_fds", "Files and sockets that the process may have open");
+    THREADS = gauge("process_threads", "Threads of the process");
+    STARTED = gauge(
+        "process_start_time_seconds",
+        "When the process was started, in seconds since 1970",
+    );
+}
 
 /// This process.
 pub struct Process;

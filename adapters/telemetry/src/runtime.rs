@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented, Metric, Reading};
+use application::metrics::{Collector, Instrumented, Reading};
 use tokio::runtime::{Handle, RuntimeMetrics};
 
-pub const METRICS: &[&Metric] = &[&WORKERS, &TASKS, &QUEUE, &BUSY, &PARKS];
-
-static WORKERS: Metric = Metric::gauge("tokio_workers", "Threads that run tasks");
-static TASKS: Metric = Metric::gauge("tokio_alive_tasks", "Tasks that have not ended");
-static QUEUE: Metric =
-    Metric::gauge("tokio_global_queue_length", "Tasks that no worker has taken up");
-static BUSY: Metric = Metric::counter(
-    "tokio_worker_busy_seconds",
-    "Time that all workers were busy; as much as there are workers each second when they cannot keep up",
-);
-static PARKS: Metric = Metric::counter("tokio_worker_parks", "How often workers had nothing to do");
+application::metrics! {
+    WORKERS = gauge("tokio_workers", "Threads that run tasks");
+    TASKS = gauge("tokio_alive_tasks", "Tasks that have not ended");
+    QUEUE = gauge("tokio_global_queue_length", "Tasks that no worker has taken up");
+    BUSY = counter(
+        "tokio_worker_busy_seconds",
+        "Time that all workers were busy; as much as there are workers each second when they cannot keep up",
+    );
+    PARKS = counter("tokio_worker_parks", "How often workers had nothing to do");
+}
 
 /// A runtime.
 pub struct Runtime(RuntimeMetrics);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use application::metrics::{Collector, Counter, Metric};
+use application::metrics::{Collector, Counter};
 use opentelemetry::Context;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
@@ -13,20 +13,20 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-pub const METRICS: &[&Metric] = &[&EXPORTED, &DROPPED, &FAILURES];
-
-static EXPORTED: Metric = Metric::counter(
-    "proposal_service_trace_spans_exported",
-    "Spans that the collector of traces took",
-);
-static DROPPED: Metric = Metric::counter(
-    "proposal_service_trace_spans_dropped",
-    "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
-);
-static FAILURES: Metric = Metric::counter(
-    "proposal_service_trace_export_failures",
-    "Batches of spans that the collector of traces did not take",
-);
+application::metrics! {
+    EXPORTED = counter(
+        "proposal_service_trace_spans_exported",
+        "Spans that the collector of traces took",
+    );
+    DROPPED = counter(
+        "proposal_service_trace_spans_dropped",
+        "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
+    );
+    FAILURES = counter(
+        "proposal_service_trace_export_failures",
+        "Batches of spans that the collector of traces did not take",
+    );
+}
 
 /// Spans that may wait to be sent.
 const QUEUE: usize = 2048;
