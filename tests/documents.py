@@ -31,7 +31,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,10 +144,8 @@ class Shell:
 
 def run(page, blocks, compiled, address):
     outputs, folder = prepare(page, blocks)
-    database = empty_database() if any(DOCUMENTED_DATABASE in block.text for block in blocks) else DOCUMENTED_DATABASE
-    shell, output = Shell(folder, outputs, address), None
-    count = 0
-    try:
+    count, output = 0, None
+    with database_server(blocks) as database, closing(Shell(folder, outputs, address)) as shell:
         for block in blocks:
             text = block.text.replace(DOCUMENTED_ADDRESS, address).replace(DOCUMENTED_DATABASE, database)
             if path := block.option("file"):
@@ -170,20 +168,30 @@ def run(page, blocks, compiled, address):
             else:
                 continue
             count += 1
-    finally:
-        shell.close()
     if not any(block.is_run for block in blocks):
         raise Wrong(f"{page.relative_to(ROOT)}: no block was run")
     print(f"{page.relative_to(ROOT)}: {count} of {len(blocks)} blocks were done or compared")
 
 
-def empty_database():
-    """Returns where the server of the tests is, without what a page made there before."""
+@contextmanager
+def database_server(blocks):
+    """Where the server of the tests is, for pages with a database; what the page makes there is dropped at its end."""
+    if not any(DOCUMENTED_DATABASE in block.text for block in blocks):
+        yield DOCUMENTED_DATABASE
+        return
     server = os.environ["TEST_POSTGRES_URL"]
-    drop = ["DROP DATABASE IF EXISTS proposals WITH (FORCE)", "DROP ROLE IF EXISTS proposals"]
-    commands = [word for statement in drop for word in ("--command", statement)]
-    subprocess.run(["psql", "--quiet", server, *commands], check=True, capture_output=True)
-    return urllib.parse.urlsplit(server).netloc.rpartition("@")[2]
+    if query(server, "SELECT datname FROM pg_database WHERE datname = 'proposals' UNION SELECT rolname FROM pg_roles WHERE rolname = 'proposals'"):
+        raise Wrong("the server of TEST_POSTGRES_URL has a database or a role `proposals`, which may be yours: name another server")
+    try:
+        yield urllib.parse.urlsplit(server).netloc.rpartition("@")[2]
+    finally:
+        query(server, "DROP DATABASE IF EXISTS proposals WITH (FORCE)")
+        query(server, "DROP ROLE IF EXISTS proposals")
+
+
+def query(server, statement):
+    command = ["psql", "--quiet", "--tuples-only", "--no-align", "--command", statement, server]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def sent(block, query):

@@ -25,8 +25,8 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Only the service gives cursors and tokens. What a dry run deletes is still there. A search holds a word, an order names nothing twice, a filter has a name that
-    is not `id`, a list of days holds days, and `check` asks about what is whole and now."""
+    """Only the service gives cursors and tokens. What a dry run deletes is still there. A search holds a word, an order names
+    nothing twice, a filter has a name that is not `id`, a list of days holds days, and `check` asks about what is whole and now."""
     query = case.query
     if "return" in str((case.headers or {}).get("Prefer", "")):
         # A document cannot say that a 201 with a content type may lack its body; tests/tests/interface/preferences.rs checks it.
@@ -40,7 +40,7 @@ def before_call(context, case, kwargs):
     if "Idempotency-Key" in (case.headers or {}):
         # A key is made for one request.
         case.headers["Idempotency-Key"] = f'"{uuid.uuid4()}"'
-    # It ends in a check sum, which a pattern cannot state; tests/tests/faults/replicas reads by tokens.
+    # It ends in a checksum, which a pattern cannot state; tests/tests/faults/replicas.rs reads by tokens.
     (case.headers or {}).pop("Consistency-Token", None)
     if not isinstance(query, dict):
         return

@@ -131,9 +131,9 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 }
 
 fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let serves_filter = |options: &ServeOptions| options.monitoring.admin_listen.is_some();
-    let can_be_set = matches!(&command, Command::Serve(options) if serves_filter(options));
-    logging::start(log, can_be_set, trace_layer(&command, wiring)?);
+    let is_settable =
+        matches!(&command, Command::Serve(options) if options.monitoring.admin_listen.is_some());
+    logging::start(log, is_settable, trace_layer(&command, wiring)?);
     if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
         return Err(CommandError::Clock);
     }

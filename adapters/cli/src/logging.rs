@@ -24,29 +24,29 @@ static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Starts logging. Panics are logged too, so that they have the log's form and the id of their
 /// request. Only a filter that can be set later costs a lock at each line.
-pub fn start(options: &LoggingOptions, can_be_set: bool, traces: Option<TraceLayer>) {
+pub fn start(options: &LoggingOptions, is_settable: bool, traces: Option<TraceLayer>) {
     let filter = EnvFilter::new(&options.filter);
     match traces {
         // What the filter refuses costs nothing.
         None => {
-            registry().with(filter_of_all(filter, can_be_set)).with(lines(options.format)).init();
+            registry().with(filter_of_all(filter, is_settable)).with(lines(options.format)).init();
         }
         // It is that of the log alone, and spans of traces are none of the log's.
         Some(traces) => {
             let is_logged = filter_fn(|about| about.target() != TARGET);
-            let filter = filter_of_log(filter, can_be_set).and(is_logged);
+            let filter = filter_of_log(filter, is_settable).and(is_logged);
             registry().with(lines(options.format).with_filter(filter).and_then(traces)).init();
         }
     }
     panic::set_hook(Box::new(|panic| tracing::error!("{}", panic.to_string().replace('\n', " "))));
 }
 
-fn filter_of_all(filter: EnvFilter, can_be_set: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
-    if can_be_set { Box::new(settable(filter)) } else { Box::new(filter) }
+fn filter_of_all(filter: EnvFilter, is_settable: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
+    if is_settable { Box::new(settable(filter)) } else { Box::new(filter) }
 }
 
-fn filter_of_log(filter: EnvFilter, can_be_set: bool) -> Box<dyn Filter<Registry> + Send + Sync> {
-    if can_be_set { Box::new(settable(filter)) } else { Box::new(filter) }
+fn filter_of_log(filter: EnvFilter, is_settable: bool) -> Box<dyn Filter<Registry> + Send + Sync> {
+    if is_settable { Box::new(settable(filter)) } else { Box::new(filter) }
 }
 
 fn settable(filter: EnvFilter) -> reload::Layer<EnvFilter, Registry> {
@@ -87,7 +87,7 @@ mod tests {
     use super::{FILTER, filter_of_all, set_filter};
 
     #[test]
-    fn a_filter_can_be_set_where_it_was_asked_for() {
+    fn a_filter_is_settable_where_it_was_asked_for() {
         drop(filter_of_all(EnvFilter::new("info"), false));
         assert!(FILTER.get().is_none());
         assert!(set_filter("nonsense").is_err());

@@ -4,6 +4,7 @@
 //! primary, on the same timeline; and it lags no more than the operator permits. Each has engine,
 //! queues and caches of its own, so that nothing of one server is taken for that of another.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -78,6 +79,30 @@ pub(crate) struct Replicas {
     tasks: Mutex<JoinSet<()>>,
 }
 
+/// A standby, and the connections to it.
+type OpenedStandby = (Arc<Standby>, Arc<StandbyEngine>);
+
+/// Opens each standby that is named, none of them twice. One that cannot be reached is no error.
+fn open_standbys(
+    primary: &Arc<dyn Engine>,
+    options: &StoreOptions,
+    urls: &str,
+) -> Result<Vec<OpenedStandby>, StoreError> {
+    let mut named = HashSet::new();
+    let open = |url: &str| {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err("it begins with another scheme".to_owned());
+        }
+        let (standby, engine) =
+            Standby::new(url, options, primary.metrics()).map_err(|error| error.to_string())?;
+        if !named.insert(standby.target.clone()) {
+            return Err(format!("{} is named twice", standby.target));
+        }
+        Ok((standby, Arc::new(engine)))
+    };
+    urls.split_whitespace().map(open).collect::<Result<_, _>>().map_err(StoreError::ReplicaUrl)
+}
+
 impl Replicas {
     /// Starts to watch the standbys. One that cannot be reached is no error: it may come back.
     pub fn start(
@@ -86,24 +111,8 @@ impl Replicas {
         options: &StoreOptions,
         replicas: &ReplicaOptions,
     ) -> Result<Arc<Self>, StoreError> {
-        let opened: Vec<_> = replicas
-            .urls
-            .split_whitespace()
-            .map(|url| {
-                if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-                    return Err(StoreError::ReplicaUrl("it begins with another scheme".to_owned()));
-                }
-                Standby::new(url, options, primary.metrics())
-                    .map_err(|error| StoreError::ReplicaUrl(error.to_string()))
-            })
-            .collect::<Result<_, _>>()?;
-        let (standbys, engines): (Vec<_>, Vec<_>) =
-            opened.into_iter().map(|(standby, engine)| (standby, Arc::new(engine))).unzip();
-        for (index, standby) in standbys.iter().enumerate() {
-            if standbys[..index].iter().any(|other: &Arc<Standby>| other.target == standby.target) {
-                return Err(StoreError::ReplicaUrl(format!("{} is named twice", standby.target)));
-            }
-        }
+        let opened = open_standbys(primary, options, &replicas.urls)?;
+        let (standbys, engines): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
         let store =
             |engine: &Arc<StandbyEngine>| store_on(Arc::<StandbyEngine>::clone(engine), options);
         let stores = engines.iter().map(store).collect();

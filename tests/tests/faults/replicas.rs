@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tests::stores::TestDatabase;
+use tests::tool::tool;
 use tests::{Answer, Request, Service};
 
 use crate::postgres_server::PostgresServer;
@@ -48,6 +49,19 @@ impl Cluster {
 /// Reads that the store itself answers have no age.
 fn is_of_standby(answer: &Answer) -> bool {
     answer.status == 200 && answer.header("age").is_some()
+}
+
+#[test]
+fn a_standby_that_is_named_twice_is_refused() {
+    let database = TestDatabase::postgres();
+    let standby = "postgres://me:secret@127.0.0.1:1/a";
+    let arguments =
+        ["--database-url", database.url(), "--replica-url", standby, "--replica-url", standby];
+    let output =
+        tool(&[&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("127.0.0.1:1 is named twice"), "{said}");
+    assert!(!said.contains("secret"), "{said}");
 }
 
 #[test]

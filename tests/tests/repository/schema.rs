@@ -69,30 +69,37 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
 /// looks. One that lasted until the index is made would never end.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_the_lock_of_the_schema_has_no_long_transaction() {
-    const LONGEST: &str = "SELECT CAST(coalesce(max(clock_timestamp() - xact_start) < '1 s', true) AS TEXT) FROM pg_stat_activity \
-                           WHERE datname = current_database() AND query LIKE '%pg_try_advisory_xact_lock%' AND pid <> pg_backend_pid()";
+    const IS_SHORT: &str = "SELECT CAST(coalesce(max(clock_timestamp() - xact_start) < '1 s', true) AS TEXT) FROM pg_stat_activity a \
+                            WHERE datname = current_database() AND pid <> pg_backend_pid() \
+                            AND NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.granted)";
     let database = TestDatabase::postgres();
     let store = connect(&database).await;
-    let is_short = tokio::task::block_in_place(|| {
+    let (is_short, migrating) = tokio::task::block_in_place(|| {
         database.while_the_schema_is_locked(|| {
             let migrating = store.clone();
             let migrating = tokio::spawn(async move { migrating.migrate().await });
             std::thread::sleep(Duration::from_secs(3));
             assert!(!migrating.is_finished());
-            (database.query(LONGEST), migrating)
+            (database.query(IS_SHORT), migrating)
         })
     });
-    let (is_short, migrating) = is_short;
     assert_eq!(is_short, [[Some("true".to_owned())]]);
     migrating.await.unwrap().unwrap();
     store.close().await;
 }
 
-/// A transaction that keeps to what was there when it began would not see which instances there are.
+/// With the defaults of this database, an index that is made while another transaction has a
+/// snapshot would wait for ever, or be given up.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_whose_default_is_repeatable_read_is_migrated() {
+async fn the_defaults_of_a_database_do_not_stop_its_migration() {
+    const IS_MADE: &str = "SELECT CAST(clock_timestamp() - query_start > '2 s' AS TEXT) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
     let database = TestDatabase::postgres();
     let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
+    let url = database.url().to_owned();
+    let other = tokio::task::spawn_blocking(move || {
+        TestDatabase::existing(&url).query("SELECT CAST(pg_sleep(5) AS TEXT)")
+    });
     for setting in [
         "default_transaction_isolation = 'repeatable read'",
         "statement_timeout = '1s'",
@@ -101,8 +108,13 @@ async fn a_database_whose_default_is_repeatable_read_is_migrated() {
         let _ = database.query(&format!("ALTER DATABASE {name} SET {setting}"));
     }
     let store = connect(&database).await;
-    let migrated = tokio::time::timeout(Duration::from_mins(1), store.migrate()).await;
-    migrated.expect("a first migration ends").unwrap();
+    let migrating = store.clone();
+    let migrating = tokio::spawn(async move { migrating.migrate().await });
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
+    assert_eq!(database.query(IS_MADE), [[Some("true".to_owned())]]);
+    let _ = other.await.unwrap();
+    let migrated = tokio::time::timeout(Duration::from_mins(1), migrating).await;
+    migrated.expect("a migration ends").unwrap().unwrap();
     store.close().await;
 }
 

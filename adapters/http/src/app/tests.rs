@@ -1,5 +1,7 @@
 //! The paths of the service, as they are mounted.
 
+pub mod hanging;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

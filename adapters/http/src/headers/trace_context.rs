@@ -4,6 +4,8 @@ use application::metrics::TraceId;
 use application::traces::RemoteSpan;
 use poem::http::HeaderMap;
 
+use crate::headers::sole::sole;
+
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
@@ -12,8 +14,7 @@ const LONGEST_STATE: usize = 512;
 
 /// Returns the span that a request was sent in; whatever is malformed counts as none.
 pub fn remote_span(headers: &HeaderMap) -> Option<RemoteSpan> {
-    let mut lines = headers.get_all(TRACEPARENT).iter();
-    let (line, None) = (lines.next()?.to_str().ok()?, lines.next()) else { return None };
+    let line = sole(headers, TRACEPARENT).ok().flatten()?.to_str().ok()?;
     let [version, trace, parent, flags] = parts(line)?;
     let is_hex = |text: &str, length: usize| {
         text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

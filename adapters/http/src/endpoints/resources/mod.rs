@@ -7,7 +7,7 @@ mod standby;
 mod write;
 
 #[cfg(test)]
-pub mod tests;
+mod tests;
 
 pub use history::COMPARED;
 

@@ -1,7 +1,7 @@
 //! Whole requests over a mocked store: in which order errors are found, and
 //! what is never asked.
 
-pub mod standbys;
+mod standbys;
 
 use std::sync::Arc;
 

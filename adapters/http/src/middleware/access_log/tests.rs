@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{AccessLog, escaped};
+use crate::app::tests::hanging::HangingHistory;
 use crate::app::tests::mocked;
-use crate::endpoints::resources::tests::standbys::hanging::HangingHistory;
 use crate::service;
 
 const VERSION: &str = "/v1/files/01890a5d-ac96-774b-bcce-b302099a8050/versions/1";

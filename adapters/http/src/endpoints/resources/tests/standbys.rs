@@ -1,7 +1,5 @@
 //! Requests beside a mocked standby: who is asked, and what the answer tells.
 
-pub mod hanging;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +9,8 @@ use poem::http::HeaderValue;
 use poem::http::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, VARY};
 use tokio::time::Instant;
 
-use hanging::{HangingHistory, HangingStandbys};
-
 use super::*;
+use crate::app::tests::hanging::{HangingHistory, HangingStandbys};
 use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
 
 const FILE: &str = "/v1/files/01890a5d-ac96-774b-bcce-b302099a8050";
