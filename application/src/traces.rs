@@ -76,7 +76,7 @@ impl Drop for Restore {
 }
 
 /// Makes a span of the trace that the work under way belongs to; where there is none, a span that is nowhere. Takes what
-/// `tracing::info_span!` takes after a target.
+/// `tracing::info_span!` takes after a target. Numbers must be `i64`: of others, `tracing-opentelemetry` makes strings.
 #[macro_export]
 macro_rules! trace_span {
     ($($span:tt)+) => {

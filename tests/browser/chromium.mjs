@@ -26,3 +26,9 @@ export function watch(page, baseUrl) {
     page.on("console", (message) => said.push(message.text()));
     return { elsewhere, errors, said };
 }
+
+/** The script of forms comes late, as over a bad line. */
+export const late = (page) => page.route(/form[^/]*\.js/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await route.continue();
+});

@@ -4,7 +4,7 @@
 //     node explorer.mjs BASE_URL FOLDER_FOR_SCREENSHOTS
 import assert from "node:assert/strict";
 import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
-import { launch, watch } from "./chromium.mjs";
+import { late, launch, watch } from "./chromium.mjs";
 
 const [baseUrl, folder] = process.argv.slice(2);
 const browser = await launch();
@@ -196,6 +196,18 @@ async function playground() {
     assert(await page.locator("#report .errors li").count() > 0, "the error is told");
 }
 
+/** Before its script has come, a form keeps what is typed, whoever presses Enter. */
+async function lateScript(id) {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await late(page);
+    await page.goto(`${baseUrl}/explore/files/${id}/edit`, { waitUntil: "commit" });
+    await page.getByLabel(/^filename/).fill("late.pdf");
+    await page.getByLabel(/^filename/).press("Enter");
+    assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0, "nothing can be saved yet");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("main dl", { hasText: "late.pdf" }).waitFor();
+}
+
 /** Without a script everything can be read. */
 async function withoutScript(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0], javaScriptEnabled: false })).newPage();
@@ -247,6 +259,7 @@ try {
     await withoutScript(proposal.id);
     await story(proposal.id);
     await openItem();
+    await lateScript(file.id);
     await liveChanges();
     await playground();
     await importFile();

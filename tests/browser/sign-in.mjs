@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { requireAccessible, requireFitting, SCHEMES, SIZES } from "./accessible.mjs";
-import { launch, watch } from "./chromium.mjs";
+import { late, launch, watch } from "./chromium.mjs";
 
 const [baseUrl, folder] = process.argv.slice(2);
 const { issuers: [issuer], scopes } = await (await fetch(`${baseUrl}/docs/sign-in.json`)).json();
@@ -208,8 +208,10 @@ async function explorer({ token: program, id }) {
     await page.screenshot({ path: `${folder}/signed-in.png` });
     const [{ access_token: token, id_token: idToken }] = tokens;
 
+    await late(page);
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel(/^filename/).fill("by berta");
+    await page.getByLabel(/^filename/).press("Enter");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("main dl", { hasText: "by berta" }).waitFor();
     assert.equal(page.url(), `${baseUrl}/explore/files/${id}`);

@@ -1,8 +1,8 @@
-"""What monitoring sees: loaded services, and a Prometheus that scrapes them.
+"""What monitoring sees: loaded services, a Prometheus that scrapes them, and a collector that takes traces.
 
 One service is on SQLite, one on PostgreSQL with a server that follows it, one knows callers. All are under load while Prometheus scrapes them
-each second. Then every query of the dashboard must give numbers, every rule must be evaluated, no alert may fire, and an exemplar must come
-back. The files are checked by promtool first. Usage: main.py BINARY
+each second. Then every query of the dashboard must give numbers, every rule must be evaluated, no alert may fire, an exemplar must come back,
+and the collector must have understood the traces. The files are checked by promtool first. Usage: main.py BINARY COLLECTOR
 """
 
 import contextlib
@@ -31,6 +31,11 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 # The load before the queries: as long as their rates look back, and the service's own samples take.
 LOADED = 20
 RATE_INTERVAL = "15s"
+# What the collector has read of the service on SQLite, in the words of its log.
+SPANS = {"POST /v1/proposals", "GET /v1/proposals/{proposals_id}", "Create proposals", "Get proposals", "rules", "read page", "write queue",
+         "write batch", "commit"}
+ATTRIBUTES = {"service.name: Str(proposal-service)", "http.route: Str(/v1/proposals)", "http.response.status_code: Int(201)",
+              "db.system.name: Str(sqlite)"}
 PATIENCE = 30
 # A point on the curve P-256: nobody has signed with its key.
 JWK = {"kty": "EC", "crv": "P-256", "kid": "1", "alg": "ES256", "use": "sig",
@@ -139,7 +144,21 @@ class Watched:
         until(f"the start of {name}", lambda: get(f"http://{self.admin}/startupz"))
 
 
-def start_services(programs, binary, folder):
+def start_collector(programs, collector, folder):
+    """Starts the collector; returns its endpoint and its log."""
+    endpoint, grpc, log = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}", folder / "collector.log")
+    programs.start(log, collector, "start", "--otlp-http-endpoint", endpoint, "--otlp-grpc-endpoint", grpc, "--exporter", "blackhole",
+                   "--debug-log", "traces", "--debug-log-verbosity", "detailed", "--pid-file", folder / "collector.pid")
+
+    def connects():
+        with socket.create_connection(endpoint.split(":")):
+            return True
+
+    until("the start of the collector", connects)
+    return f"http://{endpoint}", log
+
+
+def start_services(programs, binary, folder, endpoint):
     issuer = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
     threading.Thread(target=issuer.serve_forever, daemon=True).start()
     key, line = run(binary, "keys", "new", "loader").strip().split("\n", 1)
@@ -156,7 +175,8 @@ def start_services(programs, binary, folder):
                       "--identity", identity)
     knowing.key = key
     return [
-        Watched(programs, binary, folder, "sqlite", "--database-url", f"sqlite://{folder}/sqlite.db?mode=rwc", "--rules", RULES),
+        Watched(programs, binary, folder, "sqlite", "--database-url", f"sqlite://{folder}/sqlite.db?mode=rwc", "--rules", RULES,
+                "--otlp-endpoint", endpoint),
         Watched(programs, binary, folder, "postgres", *url),
         knowing,
     ]
@@ -288,6 +308,17 @@ def check_exemplars(api):
         raise SystemExit(f"exemplars: {traces}")
 
 
+def check_traces(log):
+    def read():
+        lines = set(map(str.strip, log.read_text().splitlines()))
+        spans = {line.partition(":")[2].strip() for line in lines if line.startswith("Name ")}
+        attributes = {line.removeprefix("-> ") for line in lines if line.startswith("-> ")}
+        return SPANS - spans, ATTRIBUTES - attributes
+
+    until("the last spans", lambda: True if not any(read()) else None, patience=10)
+    return len(re.findall(r"^Span #", log.read_text(), re.MULTILINE))
+
+
 def check_text(service):
     metrics = get(f"http://{service.admin}/metrics", Accept="text/plain")
     run("promtool", "check", "metrics", input=metrics)
@@ -295,13 +326,14 @@ def check_text(service):
     return len(metrics), sum(not line.startswith("#") for line in lines)
 
 
-def main(binary):
+def main(binary, collector):
     began = time.monotonic()
     names = check_files()
     with Programs() as programs:
         folder = Path(programs.enter_context(tempfile.TemporaryDirectory()))
         folder.chmod(0o755)
-        services = start_services(programs, binary, folder)
+        endpoint, log = start_collector(programs, collector, folder)
+        services = start_services(programs, binary, folder, endpoint)
         api = start_prometheus(programs, folder, services)
         is_over = threading.Event()
         clients = [threading.Thread(target=work, args=(service, is_over), daemon=True) for service in services for work in (load, listen)]
@@ -311,15 +343,16 @@ def main(binary):
         count = check_dashboard(api)
         check_rules(api, names)
         check_exemplars(api)
+        spans = check_traces(log)
         for service in services:
             size, series = check_text(service)
             print(f"{service.name}: {series} series, {size // 1024} KiB")
         is_over.set()
         for client in clients:
             client.join(timeout=5)
-    print(f"{count} queries of the dashboard give numbers, {len(names)} alerts have cases and paragraphs, exemplars come back"
-          f" ({time.monotonic() - began:.0f} s)")
+    print(f"{count} queries of the dashboard give numbers, {len(names)} alerts have cases and paragraphs, exemplars come back,"
+          f" {spans} spans reached the collector ({time.monotonic() - began:.0f} s)")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    main(*(Path(argument).resolve() for argument in sys.argv[1:]))

@@ -2,7 +2,11 @@
 import { leaving, visit } from "./session.js";
 import { listen } from "./stream.js";
 
-for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
+// It runs after the script of the page. Before, pressing Enter in a form would load the page again, without what was typed.
+for (const element of document.querySelectorAll(".needs-script")) {
+  element.hidden = false;
+  element.removeAttribute("disabled");
+}
 for (const element of document.querySelectorAll(".without-script")) element.hidden = true;
 
 const MOST_ROWS = 100;

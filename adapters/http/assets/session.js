@@ -79,11 +79,13 @@ function replace(next, url, isNew) {
   document.getElementById("content").focus({ preventScroll: true });
 }
 
-/** Runs the scripts of a page that took the place of another: a fragment makes them other modules, of the same files. */
-function runScripts(next) {
+/** Runs the scripts of a page that took the place of another, in their order: a fragment makes them other modules, of the same files. */
+async function runScripts(next) {
   loads += 1;
+  const [load, { signal }] = [loads, page];
   for (const { src } of next.querySelectorAll("script[src]")) {
-    if (!src.endsWith("/sign-in.js")) import(`${src}#${loads}`);
+    if (signal.aborted) return;
+    if (!src.endsWith("/sign-in.js")) await import(`${src}#${load}`).catch(() => session.dispatchEvent(new Event("failure")));
   }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn batch<'a>(
         otel.kind = "client",
         db.system.name = system(dialect),
         db.operation.name = "write",
-        db.operation.batch.size = writes,
+        db.operation.batch.size = i64::try_from(writes).unwrap_or(i64::MAX),
     );
     for span in waiting.filter(|span| !span.is_none()) {
         batch.follows_from(span);

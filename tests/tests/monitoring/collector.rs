@@ -10,6 +10,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
+use serde_json::{Value, json};
 
 /// The longest that spans may take to come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,7 +31,7 @@ pub enum Manner {
 #[derive(Default)]
 struct Taken {
     spans: Vec<Span>,
-    resource: BTreeMap<String, String>,
+    resource: BTreeMap<String, Value>,
     headers: Vec<String>,
 }
 
@@ -68,7 +69,7 @@ impl Collector {
         self.taken.lock().unwrap().spans.clone()
     }
 
-    pub fn resource(&self) -> BTreeMap<String, String> {
+    pub fn resource(&self) -> BTreeMap<String, Value> {
         self.taken.lock().unwrap().resource.clone()
     }
 
@@ -151,14 +152,14 @@ fn take(body: &[u8], headers: Vec<String>, taken: &mut Taken) {
     }
 }
 
-/// Attributes as strings, by their names.
-pub fn attributes(attributes: &[KeyValue]) -> BTreeMap<String, String> {
-    let text = |value: &Option<AnyValue>| match value.as_ref().and_then(|it| it.value.as_ref()) {
-        Some(any_value::Value::StringValue(text)) => text.clone(),
-        Some(any_value::Value::IntValue(number)) => number.to_string(),
-        other => format!("{other:?}"),
+/// Attributes by their names: strings and integers.
+pub fn attributes(attributes: &[KeyValue]) -> BTreeMap<String, Value> {
+    let json = |value: &Option<AnyValue>| match value.as_ref().and_then(|it| it.value.as_ref()) {
+        Some(any_value::Value::StringValue(string)) => json!(string),
+        Some(any_value::Value::IntValue(number)) => json!(number),
+        other => panic!("an attribute is {other:?}"),
     };
-    attributes.iter().map(|KeyValue { key, value, .. }| (key.clone(), text(value))).collect()
+    attributes.iter().map(|KeyValue { key, value, .. }| (key.clone(), json(value))).collect()
 }
 
 pub fn names(spans: &[Span]) -> Vec<&str> {

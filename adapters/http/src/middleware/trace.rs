@@ -65,7 +65,7 @@ impl RequestTracer {
             url.scheme = self.server.scheme_str(),
             url.path = &path[..path.floor_char_boundary(LONGEST_PATH)],
             server.address = self.server.host(),
-            server.port = self.server.port_u16(),
+            server.port = self.server.port_u16().map(i64::from),
             network.protocol.version = version(request.version()),
         )
     }
@@ -86,7 +86,7 @@ impl TracedRequest {
             self.span.record("http.route", route);
             self.tracer.rename(&self.span, span_name(&self.method, Some(route)));
         }
-        self.span.record("http.response.status_code", status.as_u16());
+        self.span.record("http.response.status_code", i64::from(status.as_u16()));
         if status.is_server_error() {
             self.span.record("otel.status_code", "error").record("error.type", status.as_str());
         }
