@@ -228,6 +228,17 @@ function showMode() {
   fields.hidden = isJson();
 }
 
+/** What was typed before this script came is touched, too. A control may show a stored value otherwise, such as a date that is none. */
+function touchWhatWasTyped() {
+  const untouched = form.cloneNode(true);
+  untouched.reset();
+  const shownFirst = [...untouched.querySelectorAll("#fields .field")].map((field) => controlOf(field).value);
+  for (const [index, field] of allFields().entries()) {
+    if (controlOf(field).value !== shownFirst[index]) field.dataset.touched = "";
+  }
+}
+
+touchWhatWasTyped();
 form.addEventListener("input", (event) => {
   const field = event.target.closest(".field");
   if (field && event.target === controlOf(field)) field.dataset.touched = "";
