@@ -131,9 +131,7 @@ pub fn run(wiring: &Wiring) -> ExitCode {
 }
 
 fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let is_settable =
-        matches!(&command, Command::Serve(options) if options.monitoring.admin_listen.is_some());
-    logging::start(log, is_settable, trace_layer(&command, wiring)?);
+    logging::start(log, trace_layer(&command, wiring)?);
     if (wiring.clock)(TimeZone::UTC).now() < Timestamp::UNIX_EPOCH {
         return Err(CommandError::Clock);
     }

@@ -1,6 +1,6 @@
 //! Filters of the log.
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 
 /// The libraries' lines say little to an operator unless something is wrong.
 const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
@@ -16,16 +16,16 @@ pub fn default() -> String {
 }
 
 /// Refuses what would log nothing by mistake: a name that is no level counts as a module's.
-pub fn parse(text: &str) -> Result<String, String> {
+pub fn parse(text: &str) -> Result<Targets, String> {
     let is_valid = text.split(',').all(|directive| {
         let level = directive.rsplit('=').next().unwrap_or_default().trim();
         LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known))
     });
-    if is_valid && EnvFilter::try_new(text).is_ok() {
-        return Ok(text.to_owned());
-    }
-    let levels = LOG_LEVELS.join(", ");
-    Err(format!("give a level ({levels}), also by module, such as info,storage_adapter=debug"))
+    let filter = text.parse().ok().filter(|_| is_valid);
+    filter.ok_or_else(|| {
+        let levels = LOG_LEVELS.join(", ");
+        format!("give a level ({levels}), also by module, such as info,storage_adapter=debug")
+    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use tracing_subscriber::filter::Targets;
 use url::Url;
 
 use crate::error::CommandError;
@@ -336,8 +337,8 @@ pub struct LoggingOptions {
     #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Plain)]
     pub format: LogFormat,
     /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
-    #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value_t = log_filter::default(), value_parser = log_filter::parse)]
-    pub filter: String,
+    #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value = log_filter::default(), value_parser = log_filter::parse)]
+    pub filter: Targets,
 }
 
 /// Migrating before serving.
@@ -449,7 +450,10 @@ mod tests {
             &["p", "openapi", "--log", "debug"],
             &["p", "rules", "test", "a.yaml", "--log", "debug"],
         ] {
-            assert_eq!(CommandLine::try_parse_from(words).unwrap().logging.filter, "debug");
+            assert_eq!(
+                CommandLine::try_parse_from(words).unwrap().logging.filter.to_string(),
+                "debug"
+            );
         }
     }
 

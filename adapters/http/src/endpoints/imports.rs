@@ -25,7 +25,8 @@ use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
-use crate::request::caller::{caller_of, request_id_of};
+use crate::request::caller::caller_of;
+use crate::request::details::request_id_of;
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.

@@ -3,11 +3,12 @@
 use application::metrics::TraceId;
 use application::traces::RemoteSpan;
 use poem::http::HeaderMap;
+use poem::http::header::HeaderName;
 
 use crate::headers::sole::sole;
 
-const TRACEPARENT: &str = "traceparent";
-const TRACESTATE: &str = "tracestate";
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The longest `tracestate` that is passed on; as much as everybody has to.
 const LONGEST_STATE: usize = 512;

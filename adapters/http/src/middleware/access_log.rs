@@ -22,8 +22,8 @@ use serde_json::json;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use crate::metrics::ACCESS_LOG_DROPPED;
-use crate::middleware::method_router::Routed;
 use crate::middleware::rate_limit::{Network, client_address};
+use crate::request::details::Routed;
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 16_384;

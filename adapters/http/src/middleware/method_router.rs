@@ -1,9 +1,8 @@
 //! One path: which methods it serves, and what every response of it has in common.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use application::Caller;
 use futures_util::FutureExt;
 use poem::endpoint::BoxEndpoint;
 use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
@@ -17,6 +16,7 @@ use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
 use crate::request::caller::caller_of;
+use crate::request::details::routed_of;
 
 /// The media type a request is answered in, for the endpoint that answers it.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +38,6 @@ pub struct MethodRouter {
     is_negotiated: bool,
     gate: Arc<Gate>,
     metrics: Option<Arc<RouteMetrics>>,
-}
-
-/// The path and the caller of a request, as soon as they are known. In an `Arc` it is data of the
-/// requests that the layers above observe, who see it also when one is given up.
-#[derive(Debug, Default)]
-pub struct Routed {
-    /// The metrics of the path.
-    pub metrics: OnceLock<Arc<RouteMetrics>>,
-    /// The caller, if they were looked at.
-    pub caller: OnceLock<Caller>,
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.
@@ -118,7 +108,7 @@ impl MethodRouter {
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
         let admitted = self.gate.admit(*asks, &mut request).await;
-        if let Some(routed) = request.data::<Arc<Routed>>() {
+        if let Some(routed) = routed_of(&request) {
             routed.caller.get_or_init(|| caller_of(&request).clone());
         }
         if let Some(audited) = &mut audited {
@@ -174,7 +164,7 @@ impl Endpoint for MethodRouter {
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
-        if let (Some(routed), Some(metrics)) = (request.data::<Arc<Routed>>(), &self.metrics) {
+        if let (Some(routed), Some(metrics)) = (routed_of(&request), &self.metrics) {
             routed.metrics.get_or_init(|| Arc::clone(metrics));
         }
         let answer = self.answer(request, negotiated, audited.as_mut());

@@ -29,10 +29,9 @@ use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
 use crate::middleware::access_log::{AccessLog, LoggedRequest};
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
-use crate::middleware::method_router::Routed;
 use crate::middleware::trace::{RequestTracer, TracedRequest};
 use crate::problem::{Problem, kinds};
-use crate::request::caller::RequestId;
+use crate::request::details::{RequestDetails, Routed};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
@@ -153,10 +152,11 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             secure(response.headers_mut());
             return Ok(response);
         };
-        let observed = self.observers.begin(&mut request, &request_id);
+        let observed = self.observers.begin(&request, &request_id);
         let traced = observed.as_ref().and_then(|observed| observed.traced.as_ref());
         let (span, trace_span) = spans(&request, &request_id, traced);
-        request.set_data(RequestId(request_id.clone()));
+        let routed = observed.as_ref().map(|observed| Arc::clone(&observed.routed));
+        request.set_data(RequestDetails { id: request_id.clone(), routed });
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
         let takes_gzip = accepts_gzip(request.headers());
@@ -195,13 +195,12 @@ struct Observed {
 
 impl Observers {
     /// Begins to observe a request, unless nobody looks.
-    fn begin(&self, request: &mut Request, request_id: &HeaderValue) -> Option<Observed> {
+    fn begin(&self, request: &Request, request_id: &HeaderValue) -> Option<Observed> {
         let traced = self.tracer.as_ref().and_then(|tracer| tracer.begin(request, request_id));
         if self.access_log.is_none() && !self.metrics.is_collected() && traced.is_none() {
             return None;
         }
         let routed = Arc::<Routed>::default();
-        request.set_data(Arc::clone(&routed));
         let headers = request.headers();
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         let ids = traced.as_ref().map(|traced| traced.ids);
@@ -293,7 +292,8 @@ mod tests {
     use poem::http::{HeaderValue, Method};
     use poem::{Endpoint as _, EndpointExt as _, Request, Response, Route, endpoint::make_sync};
 
-    use super::{Arc, Cors, HttpMetrics, Observers, RequestContext, Routed, is_host};
+    use super::{Arc, Cors, HttpMetrics, Observers, RequestContext, is_host};
+    use crate::request::details::routed_of;
 
     #[test]
     fn a_host_is_a_name_or_an_address_with_or_without_a_port() {
@@ -364,7 +364,7 @@ mod tests {
                 metrics.collect(&mut Attach);
             }
             let is_observed = move |request: Request| {
-                assert_eq!(request.data::<Arc<Routed>>().is_some(), is_collected);
+                assert_eq!(routed_of(&request).is_some(), is_collected);
                 Response::from(())
             };
             let routes = Route::new().at("/", make_sync(is_observed).boxed());

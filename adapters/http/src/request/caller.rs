@@ -1,12 +1,12 @@
-//! The caller of a request, the token it sends, and the id of the request.
+//! The caller of a request, and the token it sends.
 
 use std::fmt;
 use std::sync::Arc;
 
 use application::Caller;
 use poem::Request;
+use poem::http::HeaderMap;
 use poem::http::header::AUTHORIZATION;
-use poem::http::{HeaderMap, HeaderValue};
 
 use crate::headers::sole::{Repeated, sole};
 
@@ -15,10 +15,6 @@ const LONGEST_TOKEN: usize = 8 << 10;
 
 /// The caller of a request without credentials.
 pub static NOBODY: Caller = Caller::Anonymous;
-
-/// The id of a request, for whatever keeps it beside what the request did.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub HeaderValue);
 
 /// The token of a request, for answers that last longer than it may. It does not display.
 #[derive(Clone)]
@@ -44,11 +40,6 @@ impl fmt::Debug for PresentedToken {
 /// Returns on whose behalf a request is answered.
 pub fn caller_of(request: &Request) -> &Caller {
     request.data::<Caller>().unwrap_or(&NOBODY)
-}
-
-/// Returns the id of a request.
-pub fn request_id_of(request: &Request) -> Option<&str> {
-    request.data::<RequestId>()?.0.to_str().ok()
 }
 
 /// Returns the token of a request, if it has one (RFC 6750 section 2.1).

@@ -60,12 +60,10 @@ pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> 
         for stage in &stages {
             let mut told = Vec::new();
             stage.copy(folder, &mut told)?;
-            let before = stage.bytes()?;
-            stage.replace(REPLACED).await?;
-            told.push((
-                "bytes of a further version".to_owned(),
-                ((stage.bytes()? - before) / REPLACED).to_string(),
-            ));
+            let (before, replaced) = (stage.bytes()?, REPLACED.min(stage.items));
+            stage.replace(replaced).await?;
+            let bytes = stage.bytes()?.saturating_sub(before) / replaced;
+            told.push(("bytes of a further version".to_owned(), bytes.to_string()));
             tell(stage, told);
         }
     }
@@ -74,7 +72,7 @@ pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> 
 
 fn tell(stage: &Stage, told: Vec<(String, String)>) {
     for (what, figure) in told {
-        println!("{:?}, {} items: {what}: {figure}", stage.store, stage.items);
+        println!("{}, {} items: {what}: {figure}", stage.store.title(), stage.items);
     }
 }
 
@@ -129,7 +127,7 @@ impl Row {
         let of = |figure: &dyn Fn(&Turn) -> f64| median(self.turns.iter().map(figure));
         vec![
             self.read.title().to_owned(),
-            format!("{:?}", self.store),
+            self.store.title().to_owned(),
             self.items.to_string(),
             format!("{:.2}", of(&|turn| turn.latency(0.5))),
             format!("{:.2}", of(&|turn| turn.latency(0.99))),

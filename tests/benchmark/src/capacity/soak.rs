@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 use super::LONGEST_LATENCY;
 use super::history::History;
 use super::stage::Stage;
-use crate::arguments::{Arguments, Store};
+use crate::arguments::Arguments;
 use crate::connection::Connection;
 use crate::figures::median;
 
@@ -65,22 +65,22 @@ struct Window {
 pub(crate) async fn run(arguments: &Arguments, minutes: u32, folder: &Path) -> Result<()> {
     let folder = arguments.folder.as_deref().unwrap_or(folder);
     for &store in &arguments.stores {
-        let mut told = Vec::new();
+        let (title, mut told) = (store.title(), Vec::new());
         let stage = Stage::set(store, arguments.proposals.into(), folder, &mut told).await?;
         let connections = usize::from(arguments.connections);
         let full = keep_busy(&stage, connections, MEASURING, None).await?;
         let rate = full.requests as f64 / MEASURING.as_secs_f64() * LOAD;
         println!(
-            "{store:?}, {} items: {rate:.0} requests/s, {LOAD} of the full load, for {minutes} minutes",
+            "{title}, {} items: {rate:.0} requests/s, {LOAD} of the full load, for {minutes} minutes",
             stage.items
         );
-        soak(store, &stage, connections, rate, minutes).await?;
+        soak(title, &stage, connections, rate, minutes).await?;
     }
     Ok(())
 }
 
 async fn soak(
-    store: Store,
+    title: &str,
     stage: &Stage,
     connections: usize,
     rate: f64,
@@ -103,7 +103,7 @@ async fn soak(
         let slope = slope(counted, place);
         let allowed = (typical * part + beside) / hours;
         println!(
-            "{store:?}: {name}: median {typical:.1}, slope {slope:.2} an hour, at most {allowed:.2}"
+            "{title}: {name}: median {typical:.1}, slope {slope:.2} an hour, at most {allowed:.2}"
         );
         if slope > allowed {
             beyond.push(*name);
@@ -111,7 +111,7 @@ async fn soak(
     }
     let each = (stage.bytes()? - bytes) as f64 / writes.max(1) as f64;
     println!(
-        "{store:?}: {writes} writes, {each:.0} bytes of the store each, at most {BYTES_OF_A_WRITE:.0}; {refused} requests refused"
+        "{title}: {writes} writes, {each:.0} bytes of the store each, at most {BYTES_OF_A_WRITE:.0}; {refused} requests refused"
     );
     ensure!(beyond.is_empty(), "beyond their bounds: {}", beyond.join(", "));
     ensure!(each <= BYTES_OF_A_WRITE, "the store grew by {each:.0} bytes for each write");

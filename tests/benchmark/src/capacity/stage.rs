@@ -111,7 +111,7 @@ impl Stage {
 
     /// Replaces so many items, evenly among all, by what differs little, and waits for the index.
     pub(super) async fn replace(&self, count: u64) -> Result<()> {
-        let open = Cell::new(0..count.min(self.items));
+        let open = Cell::new(0..count);
         let step = (self.items / count).max(1);
         let workers = (0..WRITERS).map(async |_| {
             let mut connection = Connection::open(self.server.address).await?;

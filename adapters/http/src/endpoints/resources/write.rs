@@ -18,7 +18,8 @@ use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run};
 use crate::request::body::WorkMemory;
-use crate::request::caller::{caller_of, request_id_of};
+use crate::request::caller::caller_of;
+use crate::request::details::request_id_of;
 
 impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.

@@ -13,7 +13,8 @@ use super::AuditLog;
 use super::writer::Line;
 use crate::groups::Group;
 use crate::problem::Problem;
-use crate::request::caller::{NOBODY, caller_of, request_id_of};
+use crate::request::caller::{NOBODY, caller_of};
+use crate::request::details::request_id_of;
 
 /// The subject of a request, as its path declares it.
 #[derive(Clone, Copy, Debug)]
