@@ -15,13 +15,15 @@ pub fn default() -> String {
         .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
 }
 
-/// Refuses what would log nothing by mistake: a name that is no level counts as a module's.
+/// Refuses what would log nothing by mistake: a name that is no level, or a span, counts as a module's.
 pub fn parse(text: &str) -> Result<Targets, String> {
-    let is_valid = text.split(',').all(|directive| {
-        let level = directive.rsplit('=').next().unwrap_or_default().trim();
-        LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known))
+    let directives: Vec<_> = text.split(',').map(str::trim).collect();
+    let is_valid = directives.iter().all(|directive| {
+        let level = directive.rsplit('=').next().unwrap_or_default();
+        let is_level = LOG_LEVELS.iter().any(|known| level.eq_ignore_ascii_case(known));
+        is_level && !directive.contains('[')
     });
-    let filter = text.parse().ok().filter(|_| is_valid);
+    let filter = directives.join(",").parse().ok().filter(|_| is_valid);
     filter.ok_or_else(|| {
         let levels = LOG_LEVELS.join(", ");
         format!("give a level ({levels}), also by module, such as info,storage_adapter=debug")
@@ -37,6 +39,10 @@ mod tests {
         for (text, is_valid) in [
             ("info", true),
             ("WARN,storage_adapter=debug,sqlx=off", true),
+            ("info, sqlx=warn", true),
+            ("[request]=debug", false),
+            ("http_adapter[{id}]=debug", false),
+            ("sqlx = warn", false),
             ("json", false),
             ("1", false),
             ("verbose", false),
@@ -46,5 +52,6 @@ mod tests {
         ] {
             assert_eq!(parse(text).is_ok(), is_valid, "{text}");
         }
+        assert_eq!(parse("info, sqlx=warn"), parse("info,sqlx=warn"), "spaces are of no module");
     }
 }
