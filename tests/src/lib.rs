@@ -33,3 +33,12 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.map_or(otherwise, |given| given.parse().expect("a number"))
 }
+
+/// Raises the limit of open files of this process as far as the system allows, and returns it.
+pub fn raise_open_files() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
+        .expect("a raised limit");
+    limit.maximum.unwrap_or(u64::MAX)
+}

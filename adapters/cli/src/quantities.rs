@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use ipnet::IpNet;
 use jiff::SignedDuration;
 
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(24);
@@ -61,22 +62,10 @@ fn read_rate(text: &str) -> Option<RequestRate> {
     (burst > 0 && !interval.is_zero()).then_some((interval, burst))
 }
 
-/// Reads a network, as an address or in CIDR notation (RFC 4632), as its address and the length of
-/// its prefix.
-pub fn network(text: &str) -> Result<(IpAddr, u8), &'static str> {
-    read_network(text)
-        .ok_or("give an address or a network, such as 10.0.0.1, 10.0.0.0/8 or fd00::/8")
-}
-
-fn read_network(text: &str) -> Option<(IpAddr, u8)> {
-    let (address, prefix) = match text.split_once('/') {
-        Some((address, prefix)) => (address, Some(prefix.parse::<u8>().ok()?)),
-        None => (text, None),
-    };
-    let address: IpAddr = address.parse().ok()?;
-    let longest = if address.is_ipv4() { 32 } else { 128 };
-    let prefix = prefix.unwrap_or(longest);
-    (prefix <= longest).then_some((address, prefix))
+/// Reads an address, or a network in CIDR notation (RFC 4632).
+pub fn network(text: &str) -> Result<IpNet, &'static str> {
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    network.ok_or("give an address or a network, such as 10.0.0.1, 10.0.0.0/8 or fd00::/8")
 }
 
 /// Reads a time above zero and up to `most`.
@@ -124,7 +113,7 @@ mod tests {
             ("example.org", None),
             ("", None),
         ] {
-            assert_eq!(network(text).ok().map(|(_, prefix)| prefix), prefix, "{text}");
+            assert_eq!(network(text).ok().map(|network| network.prefix_len()), prefix, "{text}");
         }
     }
 

@@ -19,10 +19,11 @@
 //! A file that holds nothing is refused: a hold must not be lifted because a file was cut short. The
 //! empty list `[]` lifts all.
 
+use parking_lot::RwLock;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use application::LegalHolds;
 use application::metrics::{Collector, Instrumented, collect_reloads};
@@ -73,7 +74,7 @@ impl ReloadableHolds {
 
 impl LegalHolds for ReloadableHolds {
     fn items(&self) -> Items {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read())
     }
 }
 
@@ -88,7 +89,7 @@ impl Reload for ReloadableHolds {
         let Some(files) = &self.files else { return Ok(false) };
         files.read_again(|files, errors| {
             let items = items_of(files, errors)?;
-            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.current.write();
             let is_other = *current != items;
             *current = items;
             Ok(is_other)

@@ -1,6 +1,5 @@
 //! All routes, put together.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use application::{
     RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
 };
 use domain::Operation as Permission;
+use ipnet::IpNet;
 use jiff::SignedDuration;
 use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Response, Route};
@@ -82,7 +82,7 @@ pub struct HttpOptions {
     pub address_rate: Option<(Duration, u32)>,
     /// The proxies that are believed when they name a client's address: networks, by an address and
     /// the length of their prefix.
-    pub trusted_proxies: Vec<(IpAddr, u8)>,
+    pub trusted_proxies: Vec<IpNet>,
     /// The record of refusals, and of what is done in groups that are audited.
     pub audit_log: Option<AuditLog>,
     /// A line for each request.

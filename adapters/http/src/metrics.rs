@@ -2,7 +2,8 @@
 //!
 //! Every series is of a path that is mounted, a method that HTTP has and a class of status: clients make none.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::metrics::{
@@ -169,7 +170,7 @@ impl Default for HttpMetrics {
 impl HttpMetrics {
     /// Adds those of a part.
     pub fn add(&self, part: Arc<dyn Instrumented>) {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+        self.parts.lock().push(part);
     }
 
     /// Makes those of a path, as it is mounted.
@@ -273,7 +274,7 @@ impl Instrumented for HttpMetrics {
         for ((_, reason), counter) in CUT_OFFS.iter().zip(&self.cut_off) {
             collector.take(&CUT_OFF, &[("reason", reason)], counter.read());
         }
-        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.parts.lock();
         parts.iter().for_each(|part| part.collect(collector));
     }
 }

@@ -1,8 +1,9 @@
 //! The keys of an issuer: fetched beside requests, kept through outages, replaced when they change.
 
+use parking_lot::RwLock;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use application::Clock;
@@ -115,32 +116,32 @@ impl IssuerKeys {
 
     /// Returns the keys and their edition, unless the issuer has not answered for too long.
     pub fn current(&self, now: Timestamp) -> Option<(Arc<KeySet>, u64)> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.read();
         let is_held = now.duration_since(state.answered?) < self.source.hold;
         state.keys.clone().filter(|_| is_held).map(|keys| (keys, state.edition))
     }
 
     /// Returns the edition of the keys, as [`current`](Self::current) does.
     pub fn edition(&self, now: Timestamp) -> Option<u64> {
-        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.read();
         let is_held = now.duration_since(state.answered?) < self.source.hold;
         is_held.then_some(state.edition)
     }
 
     /// Returns the issuer's token endpoint, if it is discovered.
     pub fn token_endpoint(&self) -> Option<Box<str>> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).token_endpoint.clone()
+        self.state.read().token_endpoint.clone()
     }
 
     /// Returns how often they were fetched.
     pub fn fetches(&self) -> Fetches {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).fetches
+        self.state.read().fetches
     }
 
     /// Fetches the keys aside if it is time to.
     pub fn fetch_if_due(self: &Arc<Self>) {
         let now = self.clock.now();
-        let due = self.state.read().unwrap_or_else(PoisonError::into_inner).due;
+        let due = self.state.read().due;
         if due.is_none_or(|due| due <= now) {
             self.begin(|_| true);
         }
@@ -170,7 +171,7 @@ impl IssuerKeys {
     fn begin(self: &Arc<Self>, may: impl FnOnce(&State) -> bool) {
         let now = self.clock.now();
         {
-            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.write();
             if self.is_under_way.load(Ordering::Acquire) || !may(&state) {
                 return;
             }
@@ -212,7 +213,7 @@ impl IssuerKeys {
         // Only pages need it, so tokens are accepted without it.
         let token_endpoint = string("token_endpoint").ok().filter(|url| is_endpoint(url));
         let token_endpoint = token_endpoint.map(Into::into);
-        self.state.write().unwrap_or_else(PoisonError::into_inner).token_endpoint = token_endpoint;
+        self.state.write().token_endpoint = token_endpoint;
         string("jwks_uri").map(Into::into)
     }
 
@@ -225,7 +226,7 @@ impl IssuerKeys {
     fn put(&self, fetched: Result<(KeySet, Option<Duration>), String>) {
         let now = self.clock.now();
         let issuer = &self.source.issuer;
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.write();
         let counts = &mut state.fetches;
         counts.is_reachable = fetched.is_ok();
         *(if fetched.is_ok() { &mut counts.answered } else { &mut counts.failed }) += 1;

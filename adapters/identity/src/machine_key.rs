@@ -82,7 +82,7 @@ pub fn new_key(name: &str, roles: &[String], expires: Option<Date>) -> Result<Ne
     let expires = expires.map(|day| format!(", expires: {day}")).unwrap_or_default();
     let line = format!(
         "- {{name: {name}, sha256: \"{}\", roles: [{}]{expires}}}",
-        hexadecimal(&digest(&printed)),
+        hex::encode(digest(&printed)),
         roles.join(", ")
     );
     Ok(NewKey { printed, line })
@@ -168,14 +168,9 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NewKeyError, SentKey, digest, hexadecimal, is_name, new_key};
+    use super::{NewKeyError, SentKey, digest, is_name, new_key};
 
     #[test]
     fn a_key_has_its_form_and_its_line() {
@@ -183,7 +178,7 @@ mod tests {
         let made = new_key("nightly-export", &roles, Some(jiff::civil::date(2027, 3, 31))).unwrap();
         let (name, rest) = made.printed.strip_prefix("psk_").unwrap().split_once('_').unwrap();
         assert_eq!((name, rest.len()), ("nightly-export", 49));
-        let sha256 = hexadecimal(&digest(&made.printed));
+        let sha256 = hex::encode(digest(&made.printed));
         assert_eq!(
             made.line,
             format!(

@@ -1,8 +1,9 @@
 //! The identity file that holds now, and how it is replaced by what the file says now.
 
+use parking_lot::RwLock;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::metrics::{Collector, Instrumented, collect_reloads};
@@ -73,7 +74,7 @@ impl ReloadableIdentity {
 
     /// The content in force.
     fn current(&self) -> Arc<InForce> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 }
 
@@ -93,7 +94,7 @@ impl Reload for ReloadableIdentity {
             let next = InForce::new(file, Some(&old), &self.clock);
             let next = Arc::new(next.map_err(|error| of_tls(path, &error))?);
             // Nobody else writes: files are read by one caller at a time.
-            *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+            *self.current.write() = next;
             Ok(is_other)
         })
     }

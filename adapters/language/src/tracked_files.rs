@@ -1,8 +1,8 @@
 //! Files that may change while their content is in force.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::error::FileErrors;
 use crate::files::{Fingerprint, SourceFile, read};
@@ -45,7 +45,7 @@ impl TrackedFiles {
     pub fn changed(&self) -> Option<Fingerprint> {
         let (files, errors) = read(&self.path, self.kind);
         let now = Fingerprint::of(&files, &errors);
-        (now != *self.read.lock().unwrap_or_else(PoisonError::into_inner)).then_some(now)
+        (now != *self.read.lock()).then_some(now)
     }
 
     /// Reads the files again and gives them to `replace`, which puts them in force. Of two calls the
@@ -58,7 +58,7 @@ impl TrackedFiles {
         replace: impl FnOnce(&[SourceFile], FileErrors) -> Result<T, E>,
     ) -> Result<T, E> {
         // Held until the end.
-        let mut last = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.read.lock();
         let (files, errors) = read(&self.path, self.kind);
         *last = Fingerprint::of(&files, &errors);
         let replaced = replace(&files, errors);

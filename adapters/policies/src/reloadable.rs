@@ -1,8 +1,9 @@
 //! The policies that hold now, and how they are replaced by those that are in the files now.
 
+use parking_lot::RwLock;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{Access, Caller, Clock, Ownership, Policies, PublishedPolicy};
@@ -46,7 +47,7 @@ impl ReloadablePolicies {
 
     /// The policies in force.
     pub fn current(&self) -> Arc<PolicySet> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     fn today(&self) -> Date {
@@ -64,10 +65,7 @@ impl Reload for ReloadablePolicies {
     fn reload(&self) -> Result<bool, FileErrors> {
         self.files.read_again(|files, errors| {
             let policies = Arc::new(PolicySet::from_files(files, errors)?);
-            let old = std::mem::replace(
-                &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
-                policies.clone(),
-            );
+            let old = std::mem::replace(&mut *self.current.write(), policies.clone());
             Ok(old.edition() != policies.edition())
         })
     }

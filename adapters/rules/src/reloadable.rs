@@ -1,7 +1,8 @@
 //! The rules that hold now, and how they are replaced by those that are in the files now.
 
+use parking_lot::RwLock;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{RuleBook, Rules, WrittenRule};
@@ -51,7 +52,7 @@ impl ReloadableRules {
 
     /// The rules in force.
     pub fn current(&self) -> Arc<RuleSet> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 }
 
@@ -68,10 +69,7 @@ impl Reload for ReloadableRules {
         let reserved: Vec<_> = source.reserved.iter().map(String::as_str).collect();
         source.files.read_again(|files, errors| {
             let rules = Arc::new(RuleSet::from_files(files, errors, &reserved)?);
-            let old = std::mem::replace(
-                &mut *self.current.write().unwrap_or_else(PoisonError::into_inner),
-                rules.clone(),
-            );
+            let old = std::mem::replace(&mut *self.current.write(), rules.clone());
             Ok(old.edition() != rules.edition())
         })
     }
@@ -84,7 +82,7 @@ impl Reload for ReloadableRules {
 
 impl RuleBook for ReloadableRules {
     fn rules(&self, collection: Collection) -> Rules {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).rules_of(collection)
+        self.current.read().rules_of(collection)
     }
 
     fn written(&self, id: &str) -> Option<WrittenRule> {
@@ -92,7 +90,7 @@ impl RuleBook for ReloadableRules {
     }
 
     fn edition(&self) -> u64 {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).edition()
+        self.current.read().edition()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The metrics of a store. Whoever does the work counts it in a [`StoreMetrics`] that all of a store share.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use application::metrics::{
@@ -226,11 +226,11 @@ impl StoreMetrics {
     }
 
     pub fn set_sample(&self, sample: Sample) {
-        self.sampled.lock().unwrap_or_else(PoisonError::into_inner).0 = sample;
+        self.sampled.lock().0 = sample;
     }
 
     pub fn set_index_lag(&self, lag: IndexLag) {
-        self.sampled.lock().unwrap_or_else(PoisonError::into_inner).1 = lag;
+        self.sampled.lock().1 = lag;
     }
 
     /// Gives all series; `system` is the database engine.
@@ -264,7 +264,7 @@ impl StoreMetrics {
     }
 
     fn collect_sampled(&self, collector: &mut dyn Collector) {
-        let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampled = self.sampled.lock();
         let (Sample { sizes, wal, disk, replicas }, lag) = &*sampled;
         collector.take(&INDEX_LAG, &[], Reading::Count(lag.changes));
         collector.take(&INDEX_LAG_TIME, &[], Reading::Time(lag.age));

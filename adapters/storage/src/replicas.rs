@@ -4,9 +4,10 @@
 //! primary, on the same timeline; and it lags no more than the operator permits. Each has engine,
 //! queues and caches of its own, so that nothing of one server is taken for that of another.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::metrics::{Collector, Reading};
@@ -296,5 +297,5 @@ fn store_on(engine: Arc<dyn Engine>, options: &StoreOptions) -> StandbyStore {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -10,7 +10,8 @@ mod process;
 mod runtime;
 pub mod traces;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 
 use application::metrics::{Collector, Exposition, Format, Instrumented, Labels, Metric, Reading};
 
@@ -42,7 +43,7 @@ impl Telemetry {
     /// Collects those of a component, too. Its histograms record from now on.
     pub fn add(&self, component: Arc<dyn Instrumented>) {
         component.collect(&mut exposition::Attach);
-        self.components.write().unwrap_or_else(PoisonError::into_inner).push(component);
+        self.components.write().push(component);
     }
 
     /// Shows what was built, by labels.
@@ -60,7 +61,7 @@ impl Default for Telemetry {
 impl Exposition for Telemetry {
     fn write(&self, format: Format) -> String {
         let mut families = exposition::Families::default();
-        for component in &*self.components.read().unwrap_or_else(PoisonError::into_inner) {
+        for component in &*self.components.read() {
             component.collect(&mut families);
         }
         families.write(format)

@@ -3,8 +3,8 @@
 //! The store remembers what was done for a key, in the transaction that did it. Here is known which
 //! requests are at work now in this process; one at work in another is waited for by the store.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::{Operation, Resource, Violations};
 use jiff::Timestamp;
@@ -37,7 +37,7 @@ impl InFlightKeys {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashSet<[String; 3]>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -12,7 +12,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[test]
 fn ten_thousand_idle_connections_keep_nobody_out() {
     const CONNECTIONS: usize = 10_000;
-    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap();
+    let files = tests::raise_open_files();
     assert!(
         files >= CONNECTIONS as u64 + 500,
         "the test needs {CONNECTIONS} open files and more; the hard limit is {files}: raise it"

@@ -1,12 +1,13 @@
 //! Options about who may do what: of `serve`, and of the commands about keys and policies.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use application::AuditLevel;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Collection, Operation};
+use ipnet::IpNet;
 use jiff::civil::Date;
 use url::{Host, Url};
 
@@ -33,7 +34,7 @@ pub struct AccessOptions {
     pub address_rate: Option<RequestRate>,
     /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
     #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
-    pub trusted_proxies: Vec<(IpAddr, u8)>,
+    pub trusted_proxies: Vec<IpNet>,
     /// A file to which a line of JSON is added for each request that is refused; opened again at SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_AUDIT_LOG", value_name = "PATH")]
     pub audit_log: Option<PathBuf>,

@@ -1,7 +1,8 @@
 //! The changes as they happen: one read of the log serves all listeners.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::{ApplicationError, Caller, ChangeService, LogPage, LoggedChange, Sequence};
@@ -79,7 +80,7 @@ impl ChangeFeed {
 
     /// Returns how many changes wait in memory for the slowest listener.
     pub fn lag(&self) -> usize {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = self.live.lock();
         live.as_ref().map_or(0, |live| live.sender.len())
     }
 
@@ -97,7 +98,7 @@ impl ChangeFeed {
     /// The changes after a place in the log, which is near its end.
     async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
         let last = self.service.last().await?;
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.live.lock();
         if let Some(Live { sender, read_to }) = live.as_ref() {
             return Ok((sender.subscribe(), *read_to));
         }
@@ -131,7 +132,7 @@ impl ChangeFeed {
 
     /// Returns false if there are no listeners any more.
     fn send(&self, page: LogPage) -> bool {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.live.lock();
         let Some(open) = live.as_mut().filter(|live| live.sender.receiver_count() > 0) else {
             *live = None;
             return false;
@@ -360,9 +361,9 @@ mod tests {
         log.0.fetch_add(1, Ordering::SeqCst);
         listener.next().await.unwrap();
         let _ = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
-        assert!(feed.live.lock().unwrap().is_some());
+        assert!(feed.live.lock().is_some());
         drop(listener);
         sleep(Duration::from_secs(1)).await;
-        assert!(feed.live.lock().unwrap().is_none());
+        assert!(feed.live.lock().is_none());
     }
 }

@@ -2,7 +2,8 @@
 //! when those have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
 //! pages that change only with the program.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalog};
 use bytes::Bytes;
@@ -109,7 +110,7 @@ impl Documentation {
 
     fn current(&self) -> Edition {
         let key = self.key();
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         match &*current {
             Some(edition) if edition.of == key => edition.clone(),
             _ => current.insert(self.edition(key)).clone(),

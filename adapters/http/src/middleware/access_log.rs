@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use application::Clock;
 use application::metrics::{Collector, Instrumented, Reading, TraceId};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use poem::Request;
 use poem::http::{HeaderValue, Method, StatusCode, Version};
@@ -22,7 +23,7 @@ use serde_json::json;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use crate::metrics::ACCESS_LOG_DROPPED;
-use crate::middleware::rate_limit::{Network, client_address};
+use crate::middleware::rate_limit::client_address;
 use crate::request::details::Routed;
 
 /// Lines that may wait to be written.
@@ -36,7 +37,7 @@ pub struct AccessLog {
     lines: NonBlocking,
     dropped: ErrorCounter,
     clock: Arc<dyn Clock>,
-    trusted: Vec<Network>,
+    trusted: Vec<IpNet>,
 }
 
 /// The thread that writes. Dropped when the service ends, it writes what waits, for up to a second.
@@ -48,7 +49,7 @@ impl AccessLog {
     #[must_use]
     pub fn start(
         is_json: bool,
-        trusted: &[(IpAddr, u8)],
+        trusted: &[IpNet],
         clock: Arc<dyn Clock>,
     ) -> (Arc<Self>, AccessLogWriter) {
         Self::to(io::stderr(), is_json, trusted, clock)
@@ -57,14 +58,12 @@ impl AccessLog {
     fn to(
         output: impl io::Write + Send + 'static,
         is_json: bool,
-        trusted: &[(IpAddr, u8)],
+        trusted: &[IpNet],
         clock: Arc<dyn Clock>,
     ) -> (Arc<Self>, AccessLogWriter) {
         let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE);
         let (lines, writer) = builder.thread_name("access-log").finish(output);
-        let network =
-            |(address, prefix): &(IpAddr, u8)| Network { address: *address, prefix: *prefix };
-        let (dropped, trusted) = (lines.error_counter(), trusted.iter().map(network).collect());
+        let (dropped, trusted) = (lines.error_counter(), trusted.to_vec());
         (Arc::new(Self { is_json, lines, dropped, clock, trusted }), AccessLogWriter(writer))
     }
 

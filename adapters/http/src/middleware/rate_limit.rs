@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ipnet::IpNet;
 use poem::Request;
 use poem::http::HeaderMap;
 use poem::web::RemoteAddr;
@@ -31,15 +32,6 @@ pub struct Rate {
     pub burst: u32,
 }
 
-/// A network, by its first address and the length of its prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    /// An address of it.
-    pub address: IpAddr,
-    /// The bits that its addresses share.
-    pub prefix: u8,
-}
-
 /// The limits of a service; by default none.
 #[derive(Default)]
 pub struct RateLimits {
@@ -48,7 +40,7 @@ pub struct RateLimits {
     /// On each address.
     addresses: Option<RateLimiter<IpAddr>>,
     /// Proxies that are believed when they name the address of a client.
-    trusted: Vec<Network>,
+    trusted: Vec<IpNet>,
 }
 
 /// A party sends requests too fast.
@@ -66,14 +58,13 @@ impl RateLimits {
     pub fn new(
         callers: Option<(Duration, u32)>,
         addresses: Option<(Duration, u32)>,
-        trusted: Vec<(IpAddr, u8)>,
+        trusted: Vec<IpNet>,
     ) -> Self {
         let rate = |(interval, burst)| Rate { interval, burst };
-        let network = |(address, prefix)| Network { address, prefix };
         Self {
             callers: callers.map(rate).map(RateLimiter::new),
             addresses: addresses.map(rate).map(RateLimiter::new),
-            trusted: trusted.into_iter().map(network).collect(),
+            trusted,
         }
     }
 
@@ -146,34 +137,22 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl Network {
-    fn contains(self, address: IpAddr) -> bool {
-        let bits = |address: IpAddr| match address {
-            IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
-            IpAddr::V6(address) => (address.to_bits(), 128),
-        };
-        let ((own, width), (other, of)) = (bits(self.address), bits(address));
-        let prefix = u32::from(self.prefix.min(width));
-        width == of && (own ^ other).checked_shr(128 - prefix).unwrap_or(0) == 0
-    }
-}
-
 /// Returns the address that a request comes from: that of the peer, or where proxies that are trusted
 /// stand in between, the nearest one that is none of them. All addresses of an IPv6 network of 64 bits
 /// count as one, because one machine has as many.
-pub fn address_of(request: &Request, trusted: &[Network]) -> Option<IpAddr> {
+pub fn address_of(request: &Request, trusted: &[IpNet]) -> Option<IpAddr> {
     client_address(request, trusted).map(counted)
 }
 
 /// Returns the address of the client of a request, as proxies that are trusted name it.
-pub fn client_address(request: &Request, trusted: &[Network]) -> Option<IpAddr> {
+pub fn client_address(request: &Request, trusted: &[IpNet]) -> Option<IpAddr> {
     let RemoteAddr(peer) = request.remote_addr();
     let peer = peer.as_socket_addr()?.ip().to_canonical();
     Some(behind(peer, request.headers(), trusted))
 }
 
-fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
+fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     if !is_trusted(peer) {
         return peer;
     }
@@ -206,15 +185,10 @@ mod tests {
     use poem::http::{HeaderMap, HeaderValue};
     use tokio::time::advance;
 
-    use super::{Network, Rate, RateLimiter, behind, counted};
+    use super::{Rate, RateLimiter, behind, counted};
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
-    }
-
-    fn network(text: &str) -> Network {
-        let (address, prefix) = text.split_once('/').unwrap();
-        Network { address: address.parse().unwrap(), prefix: prefix.parse().unwrap() }
     }
 
     #[tokio::test(start_paused = true)]
@@ -243,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_nearest_address_that_is_no_trusted_proxy_counts() {
-        let trusted = [network("10.0.0.0/8"), network("fd00::/8")];
+        let trusted = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().unwrap());
         for (peer, forwarded, expected) in [
             ("192.0.2.1", &["203.0.113.9"][..], "192.0.2.1"),
             ("10.0.0.1", &["203.0.113.9"], "203.0.113.9"),
@@ -268,19 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_contain_their_addresses() {
-        for (net, ip, is_in) in [
-            ("0.0.0.0/0", "192.0.2.1", true),
-            ("192.0.2.0/24", "192.0.2.255", true),
-            ("192.0.2.0/24", "192.0.3.0", false),
-            ("192.0.2.1/32", "192.0.2.1", true),
-            ("192.0.2.1/32", "192.0.2.2", false),
-            ("::/0", "192.0.2.1", false),
-            ("2001:db8::/32", "2001:db8:1::1", true),
-            ("2001:db8::1/128", "2001:db8::2", false),
-        ] {
-            assert_eq!(network(net).contains(address(ip)), is_in, "{net} {ip}");
-        }
+    fn an_ipv6_network_of_64_bits_counts_as_one() {
         assert_eq!(counted(address("2001:db8::1:2:3:4")), address("2001:db8::"));
         assert_eq!(counted(address("192.0.2.1")), address("192.0.2.1"));
     }

@@ -1,9 +1,10 @@
 //! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it
 //! without losing an answer.
 
+use parking_lot::Mutex;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         // `None` when it was cut off.
         let outcome = self.speak_http(&mut io, &progress, addresses, &taken).await?;
         let timed = io.into_inner();
-        let events = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let events = taken.lock().take();
         if let Some(events) = events {
             return Some((events, timed.into_stream()));
         }
@@ -134,7 +135,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                 let mut response = endpoint.get_response(request).await;
                 if EventStream::is_one(&method, &response) {
                     let events = EventStream::of(version, response);
-                    *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(events);
+                    *taken.lock() = Some(events);
                     return Err(TakenOver);
                 }
                 // Left to itself, hyper panics while the clock is before 1970.

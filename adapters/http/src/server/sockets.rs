@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{self, SocketAddr};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -128,7 +129,10 @@ fn listen_error(option: &str, address: SocketAddr, cause: &io::Error) -> ListenE
 /// Raises the limit of open files as far as it goes, and returns how many of the `wanted`
 /// connections it allows.
 pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
-    match rlimit::increase_nofile_limit(u64::MAX) {
+    let limit = getrlimit(Resource::Nofile);
+    // `None` is no limit.
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    match raised.map(|()| limit.maximum.unwrap_or(u64::MAX)) {
         Ok(files) => {
             let connections = wanted.min(share_of(files, database_connections));
             if connections < wanted {
@@ -139,7 +143,7 @@ pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
             connections
         }
         Err(error) => {
-            tracing::warn!(%error, "the limit of open files is not known");
+            tracing::warn!(%error, "the limit of open files cannot be raised");
             wanted
         }
     }

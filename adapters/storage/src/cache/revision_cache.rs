@@ -7,8 +7,8 @@
 //! read before connections were lost is not used: a failover may have lost the last commits, and
 //! others have their revisions now.
 
+use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 use application::{Scope, ShownItem};
 use domain::{Collection, ItemId};
@@ -34,7 +34,7 @@ impl RevisionCache {
     /// The least that the collection's state can be, after so many losses. What is read from now on
     /// is at least as new.
     pub fn least(&self, collection: Collection, losses: u64) -> CachedAt {
-        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        let states = self.states.read();
         let known = states.get(&collection).copied().unwrap_or_default();
         known.max(CachedAt { losses, ..CachedAt::default() })
     }
@@ -42,7 +42,7 @@ impl RevisionCache {
     /// Takes note of a state that the store told.
     pub fn observe(&self, collection: Collection, state: CachedAt) {
         if self.least(collection, 0) < state {
-            let mut states = self.states.write().unwrap_or_else(PoisonError::into_inner);
+            let mut states = self.states.write();
             let known = states.entry(collection).or_default();
             *known = state.max(*known);
         }

@@ -13,10 +13,10 @@
 //! An insert makes a link only where an item named the new one before it was there: those names are
 //! remembered as dangling references, so that other inserts leave the cache alone.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use application::{RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId};
@@ -205,7 +205,7 @@ impl WriteThroughCache {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// Returns whether other items go with an item of this collection or show a link to it.

@@ -1,6 +1,7 @@
 //! The port over an engine. Names that were read lately are kept in memory.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::{CallerDirectory, CallerNames, RepositoryError};
@@ -64,7 +65,7 @@ impl SqlCallerDirectory {
     }
 
     fn edition(&self) -> MutexGuard<'_, u64> {
-        self.edition.lock().unwrap_or_else(PoisonError::into_inner)
+        self.edition.lock()
     }
 }
 

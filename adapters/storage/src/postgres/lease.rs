@@ -6,7 +6,8 @@
 //! locks it too. So either the one sees the instance and refuses, or the other sees that it is too
 //! old. An instance that was stopped for a while, and does not count any more, asks before it writes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
@@ -92,12 +93,12 @@ impl Lease {
                 }
             }
         });
-        *lease.renewal.lock().unwrap_or_else(PoisonError::into_inner) = Some(renewal);
+        *lease.renewal.lock() = Some(renewal);
         lease
     }
 
     fn state(&self) -> State {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock()
     }
 
     /// Gives the access to the schema that this instance has.
@@ -152,8 +153,7 @@ impl Lease {
             _ => Permission::All,
         };
         let now = State { permitted, asked: Some(asked) };
-        let before =
-            std::mem::replace(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner), now);
+        let before = std::mem::replace(&mut *self.state.lock(), now);
         if permitted != before.permitted {
             report(permitted, column("version")?);
         }
@@ -174,7 +174,7 @@ impl Lease {
 
     /// Takes the row away, so that nobody waits for an instance that has ended.
     pub async fn end(&self) {
-        if let Some(renewal) = self.renewal.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(renewal) = self.renewal.lock().take() {
             renewal.abort();
         }
         if self.state().asked.is_none() {

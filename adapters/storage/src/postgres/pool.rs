@@ -5,8 +5,9 @@
 //! would never have room again. Here a connection is closed when it is not ready in time, and one
 //! that answered as it should is given back without a ping.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sea_orm::sqlx::postgres::PgConnection;
@@ -159,7 +160,7 @@ impl Pool {
 
 impl Inner {
     fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 
     /// An idle connection that may be used. When one is found dead the others that are as suspect

@@ -1,7 +1,7 @@
 //! The identity of a running server, so that all connections of a pool are known to go to one.
 
+use parking_lot::Mutex;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Error as SqlxError, Row as _, raw_sql};
@@ -17,7 +17,7 @@ pub(crate) struct ServerProcess(Mutex<Option<String>>);
 impl ServerProcess {
     /// Takes note of the server that is watched; whether it is another one than before.
     pub fn set(&self, started: String) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let is_another = known.as_ref().is_some_and(|known| *known != started);
         *known = Some(started);
         is_another
@@ -27,7 +27,7 @@ impl ServerProcess {
     pub async fn require(&self, connection: &mut PgConnection) -> Result<(), SqlxError> {
         let row = raw_sql(STARTED).fetch_one(connection).await?;
         let started: &str = row.try_get(0)?;
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         if known.as_deref() == Some(started) {
             return Ok(());
         }

@@ -6,7 +6,8 @@
 //! no write is under way that began before: what is missing then up to the last change was rolled
 //! back. The high-water mark remembers how far that is known.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 use application::{LogPage, RepositoryError, Sequence};
 use domain::Collection;
@@ -161,6 +162,6 @@ impl HighWaterMark {
     }
 
     fn lock(&self) -> MutexGuard<'_, Mark> {
-        self.mark.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mark.lock()
     }
 }

@@ -1,7 +1,8 @@
 //! The ports of what was: versions, pages of the past, and the change log.
 
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use application::{
     ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
@@ -35,12 +36,12 @@ impl PastReads {
 
     /// Takes note of the history that the database holds.
     pub fn set_history(&self, id: String) {
-        *self.history.write().unwrap_or_else(PoisonError::into_inner) = id.into();
+        *self.history.write() = id.into();
     }
 
     /// The id of the history that the database holds, on whatever timeline.
     pub fn stored_history(&self) -> Arc<str> {
-        Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.history.read())
     }
 
     /// The id of the history on a timeline.

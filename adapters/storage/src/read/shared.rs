@@ -4,9 +4,10 @@
 //! acknowledged before it was asked for, so nobody joins one that has begun: the next begins when it
 //! is done. One that nobody waits for any more is not begun, or dropped.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::RepositoryError;
@@ -113,7 +114,7 @@ impl<K: Clone + Eq + Hash, F> Waiting<K, F> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Vec<Reply<F>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

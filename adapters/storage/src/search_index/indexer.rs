@@ -5,9 +5,10 @@
 //! index knows every change that was committed before it was asked, so it finds what was
 //! acknowledged; where that takes too long (`search_index/pace.rs`) it is told so at once.
 
+use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
@@ -147,16 +148,12 @@ impl Indexer {
 
     /// Returns whether there is still a task that indexes.
     pub fn is_alive(&self) -> bool {
-        self.task
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_some_and(|task| !task.is_finished())
+        self.task.lock().as_ref().is_some_and(|task| !task.is_finished())
     }
 
     /// Ends the task; what waits is indexed when the store is opened again.
     pub async fn close(&self) {
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let task = self.task.lock().take();
         if let Some(task) = task {
             task.abort();
             // It was cancelled, so there is no result to look at.

@@ -6,9 +6,10 @@
 //! not in its request. A batch in which the writer panics is answered as unavailable, and the next
 //! one is done.
 
+use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
@@ -75,11 +76,11 @@ struct Health {
 
 impl Health {
     fn set_busy_since(&self, since: Option<Instant>) {
-        *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        *self.busy_since.lock() = since;
     }
 
     fn is_good(&self, stuck_after: Duration) -> bool {
-        let busy_since = *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy_since = *self.busy_since.lock();
         !self.has_panicked.load(Ordering::Relaxed)
             && busy_since.is_none_or(|since| since.elapsed() < stuck_after)
     }
@@ -130,7 +131,7 @@ impl WriteQueue {
     /// Returns whether writes go through, as far as is known: the queue is open, the last batches
     /// ended as they should, and none is stuck.
     pub fn is_alive(&self) -> bool {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = self.jobs.lock();
         jobs.as_ref().is_some_and(|jobs| !jobs.is_closed())
             && self.health.iter().all(|health| health.is_good(STUCK_AFTER))
     }
@@ -142,7 +143,7 @@ impl WriteQueue {
     }
 
     async fn answer(&self, write: Write, span: Span) -> Answer {
-        let queue = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let queue = self.jobs.lock().clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
         let job = Job { write, reply, queued: Instant::now(), span };
@@ -162,9 +163,8 @@ impl WriteQueue {
 
     /// Takes no more writes and waits for those in the queue.
     pub async fn close(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let mut workers =
-            std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.jobs.lock().take());
+        let mut workers = std::mem::take(&mut *self.workers.lock());
         while let Some(ended) = workers.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a writer ended badly");

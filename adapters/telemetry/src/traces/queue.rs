@@ -1,7 +1,8 @@
 //! The queue of finished spans. Whoever finishes one never waits: where there is no room, it is dropped and counted.
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::metrics::{Collector, Counter};
@@ -124,7 +125,7 @@ impl Queue {
 
     /// Begins to send, on this runtime.
     pub fn start(&self) {
-        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sending = self.sending.lock();
         *sending = match std::mem::replace(&mut *sending, Sending::NoMore) {
             Sending::NotYet(sender) => Sending::Now(tokio::spawn(sender.send_all())),
             other => other,
@@ -134,7 +135,7 @@ impl Queue {
     /// Sends what waits, as far as there is time for it, and takes no more.
     pub async fn close(&self, time: Duration) {
         let sending = {
-            let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sending = self.sending.lock();
             std::mem::replace(&mut *sending, Sending::NoMore)
         };
         let Sending::Now(mut task) = sending else { return };

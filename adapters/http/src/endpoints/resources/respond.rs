@@ -1,6 +1,6 @@
 //! Responses, and the memory that large ones take.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
@@ -158,7 +158,7 @@ impl GroupEndpoint {
 }
 
 fn lock(memory: &Mutex<ResponseMemory>) -> MutexGuard<'_, ResponseMemory> {
-    memory.lock().unwrap_or_else(PoisonError::into_inner)
+    memory.lock()
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {

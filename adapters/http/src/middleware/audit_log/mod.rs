@@ -19,6 +19,7 @@ use std::time::Duration;
 use application::{AuditLevel, Clock};
 use domain::Collection;
 use poem::Request;
+use rustix::io::Errno;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -78,7 +79,9 @@ impl AuditLog {
         let opened = Writer::open(path, lines, Arc::clone(&health), time_limit, clock);
         let writer = opened.map_err(|reason| {
             let fix = match reason.raw_os_error() {
-                Some(libc::ENXIO) => "start the program that reads this pipe before the service",
+                Some(code) if code == Errno::NXIO.raw_os_error() => {
+                    "start the program that reads this pipe before the service"
+                }
                 _ => "name a file in a folder that is there and that the service may write to",
             };
             AuditLogError { path: path.to_owned(), reason, fix }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use application::Clock;
 use bytes::Bytes;
+use rustix::fs::OFlags;
 use serde_json::json;
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, oneshot};
@@ -202,7 +203,7 @@ fn open(path: &Path) -> io::Result<(Arc<File>, bool)> {
         .create(true)
         .append(true)
         .mode(0o600)
-        .custom_flags(libc::O_NONBLOCK)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
         .open(path)?;
     // A process that was killed may have left part of a line.
     let is_torn = file.metadata()?.is_file() && last_byte(path).is_some_and(|last| last != b'\n');

@@ -9,8 +9,9 @@
 mod marks;
 mod statements;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart, Subject};
 use application::{RepositoryError, Scope, Sequence};
@@ -82,7 +83,7 @@ impl PageMarks {
 
     /// Forgets the marks of a collection.
     pub fn forget(&self, collection: Collection) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&collection);
+        self.kept.lock().remove(&collection);
     }
 
     /// The mark to walk from to a page of a scope with so many items; `None` where it is not deep, while
@@ -136,7 +137,7 @@ impl PageMarks {
     }
 
     fn kept(&self, collection: Collection) -> Kept {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         Arc::clone(kept.entry(collection).or_default())
     }
 
