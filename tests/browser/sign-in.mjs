@@ -136,6 +136,39 @@ async function swaggerUi() {
     await context.close();
 }
 
+/** Puts another issuer, or none, into each authorization response before the receiver page reads it. A route sees no redirects. */
+function changeIssuer(context, iss) {
+    return context.addInitScript((iss) => {
+        const url = new URL(location.href);
+        if (!url.pathname.endsWith("/oauth-receiver.html")) return;
+        if (iss === null) url.searchParams.delete("iss");
+        else url.searchParams.set("iss", iss);
+        history.replaceState(null, "", url);
+    }, iss);
+}
+
+/** An authorization response without the issuer, or with another (RFC 9207), gets no token, in Swagger UI and in the explorer. */
+async function otherIssuers(id) {
+    for (const iss of [null, "https://issuer.example"]) {
+        const docs = await open("/docs", { viewport: { width: 1280, height: 1600 } });
+        await changeIssuer(docs.context, iss);
+        await docs.page.waitForSelector("#swagger-ui .opblock-tag");
+        await docs.page.locator(".auth-wrapper .authorize").first().click();
+        const flow = docs.page.locator(".auth-container", { hasText: "authorizationCode" });
+        await signIn(docs.page, flow.getByRole("button", { name: "Apply given OAuth2 credentials" }), "eve");
+        await docs.page.getByText(`The response did not come from ${issuer.url}. Sign in again.`).first().waitFor();
+        assert.deepEqual(docs.tokens, [], `Swagger UI with iss ${iss}`);
+        await docs.context.close();
+
+        const explored = await open(`/explore/files/${id}`);
+        await changeIssuer(explored.context, iss);
+        await signIn(explored.page, explored.page.getByRole("button", { name: "Sign in" }), "eve");
+        await explored.page.getByText(`The response did not come from ${issuer.url}. Sign in again.`).first().waitFor();
+        assert.deepEqual(explored.tokens, [], `the explorer with iss ${iss}`);
+        await explored.context.close();
+    }
+}
+
 /** Creates a file in Swagger UI, and returns its path. */
 async function tryOut(page) {
     await page.locator('.opblock-tag[data-tag="files"]').click();
@@ -275,6 +308,7 @@ try {
     const made = await programs();
     await boundToken();
     await swaggerUi();
+    await otherIssuers(made.id);
     await pastedTokens(made);
     await explorer(made);
     await control(made.id);

@@ -27,6 +27,15 @@ function answerTo(state, signal) {
   });
 }
 
+/**
+ * Refuses an authorization response of another issuer (RFC 9207): one that names another, and one that names none although the issuer
+ * announces that it always names itself. Errors are checked, too.
+ */
+export function requireIssuer({ iss }, issuer, configuration) {
+  const isNamed = configuration.authorization_response_iss_parameter_supported === true || iss !== undefined;
+  if (isNamed && iss !== issuer.url) throw new Error(`The response did not come from ${issuer.url}. Sign in again.`);
+}
+
 /** Gets an access token for `resource`. It needs a click: a browser opens no popup by itself. */
 export async function signIn(issuer, { resource, receiver, scopes }, signal) {
   const popup = open("about:blank", "sign-in", "popup,width=520,height=680");
@@ -46,7 +55,7 @@ export async function signIn(issuer, { resource, receiver, scopes }, signal) {
     const answered = answerTo(state, signal);
     popup.location.replace(address.href);
     const answer = await answered;
-    if (answer.iss !== undefined && answer.iss !== issuer.url) throw new Error("The answer came from another issuer.");
+    requireIssuer(answer, issuer, endpoints);
     if (answer.error) throw new Error(`The issuer refused: ${answer.error_description ?? answer.error}.`);
     const form = { grant_type: "authorization_code", code: answer.code, redirect_uri: receiver, client_id: issuer.client, code_verifier: verifier, resource };
     return await exchange(endpoints.token_endpoint, form, nonce);

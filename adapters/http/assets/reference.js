@@ -1,5 +1,5 @@
 // `/docs`: loads Swagger UI when the server's list of operations is there, and then puts it in the place of the list.
-import { discover } from "./oauth.js";
+import { discover, requireIssuer } from "./oauth.js";
 
 const list = document.getElementById("operations");
 const place = document.getElementById("swagger-ui");
@@ -35,9 +35,10 @@ async function loadSignIn(url) {
  * has, and only the scopes that it lists.
  */
 async function describeFlows(specification, { issuers, scopes }) {
-  const schemes = Object.values(specification.components.securitySchemes ?? {});
+  const schemes = Object.entries(specification.components.securitySchemes ?? {});
   await Promise.all(issuers.map(async (issuer) => {
-    const scheme = schemes.find((scheme) => scheme.openIdConnectUrl === issuer.configuration);
+    const [name, scheme] = schemes.find(([, scheme]) => scheme.openIdConnectUrl === issuer.configuration) ?? [];
+    issuer.scheme = name;
     const found = await discover(issuer).catch(() => undefined);
     if (!scheme || !found) return;
     delete scheme.openIdConnectUrl;
@@ -55,13 +56,20 @@ function prepareSignIn(system, { issuers, scopes, resource }) {
     usePkceWithAuthorizationCodeGrant: true,
     additionalQueryStringParams: { resource },
   });
-  new BroadcastChannel("oauth").addEventListener("message", ({ data }) => {
+  new BroadcastChannel("oauth").addEventListener("message", async ({ data }) => {
     const begun = globalThis.swaggerUIRedirectOauth2;
     if (!begun || data.state !== begun.state) return;
     const { auth, redirectUrl, callback, errCb: fail } = begun;
     globalThis.swaggerUIRedirectOauth2 = undefined;
-    if (data.code) callback({ auth: { ...auth, code: data.code }, redirectUrl });
-    else fail({ authId: auth.name, source: "auth", level: "error", message: data.error_description ?? data.error });
+    try {
+      const issuer = issuers.find(({ scheme }) => scheme === auth.name);
+      if (!issuer) throw new Error("This page has no client at this issuer. Get a token elsewhere and use it as `token`.");
+      requireIssuer(data, issuer, await discover(issuer));
+      if (!data.code) throw new Error(data.error_description ?? data.error);
+      callback({ auth: { ...auth, code: data.code }, redirectUrl });
+    } catch ({ message }) {
+      fail({ authId: auth.name, source: "auth", level: "error", message });
+    }
   });
 }
 
