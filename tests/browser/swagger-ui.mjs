@@ -100,6 +100,8 @@ async function tryOut(page) {
         operation.getByRole("button", { name: "Execute" }).click(),
     ]);
     assert.equal(response.status(), 201, await response.text());
+    assert.equal(response.url(), `${baseUrl}/v1/proposals`, "no optional parameter is sent");
+    assert.equal(response.request().headers().prefer, undefined, "no optional header is sent");
     const shown = operation.locator(".live-responses-table tbody .response-col_status").first();
     await shown.waitFor();
     assert.match(await shown.innerText(), /201/, "the page shows the answer");
@@ -110,6 +112,9 @@ async function tryOut(page) {
     await list.locator(".opblock-summary-control").click();
     await list.getByRole("button", { name: "Try it out" }).click();
     const filter = { research_type: "Applied", start_date: { gte: "2026-01-01", lt: "2027-01-01" } };
+    for (const field of await list.locator(".parameters input:visible, .parameters textarea:visible").all()) {
+        assert.match(await field.inputValue(), /^(\{\})?$/, "optional parameters are empty");
+    }
     await list.locator('tr[data-param-name="filter"] textarea').fill(JSON.stringify(filter));
     const [found] = await Promise.all([
         page.waitForResponse((response) => response.request().method() === "GET" && response.url().includes("filter")),

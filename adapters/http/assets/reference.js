@@ -20,7 +20,19 @@ async function loadDocument(url, server) {
   const specification = await answer.json();
   // What is tried out goes to the host that the page came from.
   specification.servers = [{ url: server, description: "This service" }];
+  leaveOptionalEmpty(specification);
   return specification;
+}
+
+/** Swagger UI fills in examples and defaults, and sends them. An optional parameter is sent only if somebody types it. */
+function leaveOptionalEmpty({ paths }) {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
+    if (parameter.required) continue;
+    for (const value of ["default", "example"]) delete parameter.schema[value];
+    // Swagger UI makes an example of an object from its members, unless the parameter has one.
+    if (parameter.schema.$ref) parameter.example = {};
+  }
 }
 
 // ---- signing in --------------------------------------------------------------------------------------------------------------------
