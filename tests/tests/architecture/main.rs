@@ -4,6 +4,7 @@
 mod access;
 mod comments;
 mod dependencies;
+mod documents;
 mod exemptions;
 mod guarantees;
 mod imports;
