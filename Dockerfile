@@ -7,8 +7,11 @@ COPY . .
 # The repository's history is not copied: --build-arg PROPOSAL_SERVICE_COMMIT=$(git rev-parse --short=12 HEAD) names the commit.
 ARG PROPOSAL_SERVICE_COMMIT=unknown
 ARG SOURCE_DATE_EPOCH=0
-RUN cargo install --locked cargo-auditable@0.7.7 \
+# The caches keep what was downloaded and the dependencies that were built. They are no part of the image.
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/source/target \
+    cargo install --locked cargo-auditable@0.7.7 \
     && bootstrap/packaging/release/build \
+    && install target/release/proposal-service /proposal-service \
     && install --directory --owner 65532 --group 65532 --mode 0700 /empty/data
 
 # distroless: loader, libc, libgcc, CA certificates, time zones, and the user 65532; no shell.
@@ -16,7 +19,7 @@ FROM gcr.io/distroless/cc-debian12:nonroot
 LABEL org.opencontainers.image.title="proposal-service" \
       org.opencontainers.image.description="Keeps research proposals and what belongs to them, and serves them over HTTP" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
-COPY --from=build /source/target/release/proposal-service /usr/bin/proposal-service
+COPY --from=build /proposal-service /usr/bin/proposal-service
 COPY --from=build --chown=65532:65532 /empty/data /data
 # Without a URL the store is the SQLite file data/proposals.db below the root.
 WORKDIR /

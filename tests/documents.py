@@ -39,7 +39,8 @@ import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/tests-run/documents"
-BUILT = "target/release"
+BUILT = "target/release"  # where pages have the binary
+BINARY = ROOT / "target/quick/proposal-service"  # the one that is tested
 BUILT_FOR_TESTS = "target/debug"
 NODE_PACKAGES = "tests/node_modules"
 PYTHON = "target/python/bin"
@@ -104,7 +105,7 @@ class Shell:
     def __init__(self, folder, outputs, address):
         self.outputs = outputs
         self.done, done = os.pipe()
-        path = f"{folder / BUILT}:{ROOT / PYTHON}:{os.environ['PATH']}"
+        path = f"{folder / BUILT}:{BINARY.parent}:{ROOT / PYTHON}:{os.environ['PATH']}"
         settings = {"PROPOSAL_SERVICE_LISTEN": address, "PATH": path}
         others = {name: value for name, value in os.environ.items() if not name.startswith("PROPOSAL_SERVICE_")}
         environment = others | settings
@@ -225,13 +226,14 @@ def prepare(page, blocks):
         # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
         # them no more.
         (folder / BUILT).mkdir(parents=True)
-        shutil.copy2(ROOT / BUILT / "proposal-service", folder / BUILT)
+        shutil.copy2(BINARY, folder / BUILT)
         if (ROOT / BUILT_FOR_TESTS).is_dir():
             shutil.copytree(
                 ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused, copy_function=link_or_copy
             )
     else:
-        (folder / "target").symlink_to(ROOT / "target")
+        (folder / "target").mkdir()
+        (folder / BUILT).symlink_to(BINARY.parent)
         (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
     return outputs, folder
 
@@ -319,7 +321,7 @@ def demonstration(address):
     folder = WORK / "demonstration"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    binary = os.environ.get("PROPOSAL_SERVICE_BIN", ROOT / BUILT / "proposal-service")
+    binary = os.environ.get("PROPOSAL_SERVICE_BIN", BINARY)
     store = f"sqlite://{folder}/proposals.db?mode=rwc"
     with open(folder / "log", "w") as log:
         arguments = [binary, "serve", "--demo", "--listen", address, "--database-url", store]
