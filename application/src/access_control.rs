@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use domain::{Collection, ItemId, Operation};
+use domain::{Collection, ItemId, Operation, Relation, RelationKind};
 
 use crate::ports::{
-    Access, Links, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, Warrant,
+    Access, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem, Warrant,
 };
 use crate::{ApplicationError, Caller, Result, WriteOptions};
 
@@ -200,16 +200,28 @@ impl AccessControl {
         ApplicationError::NotPermitted { operation, collection, policies }
     }
 
-    /// Returns `true` if an item of a collection may refer to one that a caller may not see.
-    pub(crate) fn cuts_links(&self, caller: &Caller, collection: Collection) -> bool {
-        collection.referenced().any(|referenced| !self.may_read(caller, referenced))
+    /// Decides which relations of items a caller sees: those to items that the caller may read.
+    fn sees(&self, caller: &Caller, relation: Relation) -> bool {
+        self.may_read(caller, relation.to)
     }
 
-    /// Leaves an item of a collection those links alone that lead to what a caller may see.
-    pub(crate) fn cut_links(&self, caller: &Caller, collection: Collection, links: &mut Links) {
-        for (link, referenced) in links.references.iter_mut().zip(collection.referenced()) {
-            if link.is_some() && !self.may_read(caller, referenced) {
-                *link = None;
+    /// Returns `true` if a caller sees which items the items of a collection belong to.
+    pub(crate) fn sees_parents(&self, caller: &Caller, collection: Collection) -> bool {
+        let mut parents = collection.relations().filter(|it| it.kind == RelationKind::Parent);
+        parents.all(|relation| self.sees(caller, relation))
+    }
+
+    /// Returns `true` if an item of a collection may have a link that a caller does not see.
+    pub(crate) fn cuts_links(&self, caller: &Caller, collection: Collection) -> bool {
+        let mut links = collection.relations().filter(|it| it.kind != RelationKind::Children);
+        links.any(|relation| !self.sees(caller, relation))
+    }
+
+    /// Removes from an item of a collection the links that a caller does not see.
+    pub(crate) fn cut_links(&self, caller: &Caller, collection: Collection, item: &mut ShownItem) {
+        for relation in collection.relations() {
+            if item.related(relation.kind).is_some() && !self.sees(caller, relation) {
+                item.unlink(relation.kind);
             }
         }
     }

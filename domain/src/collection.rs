@@ -8,6 +8,7 @@
 mod known_members;
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::proposal::{FIELDS, Field};
 use crate::{ItemId, Value};
@@ -298,6 +299,13 @@ impl Collection {
 
     /// The relations of its items to others, in the order in which they are shown.
     pub fn relations(self) -> impl Iterator<Item = Relation> {
+        static RELATIONS: LazyLock<Vec<Vec<Relation>>> = LazyLock::new(|| {
+            Collection::all().map(|collection| collection.make_relations().collect()).collect()
+        });
+        RELATIONS[self.0].iter().copied()
+    }
+
+    fn make_relations(self) -> impl Iterator<Item = Relation> {
         let children = self.children().map(|child| Relation {
             name: child.name(),
             to: child,

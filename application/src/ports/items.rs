@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
+use domain::{Collection, Found, Item, ItemId, Lookup, RelationKind, Version, WriteOperation};
 use jiff::Timestamp;
 
 use super::{Ownership, Reach, Result, Sequence, Warrant};
@@ -62,6 +62,31 @@ pub struct ShownItem {
     pub item: Item,
     /// The links to related items.
     pub links: Links,
+}
+
+impl ShownItem {
+    /// The one item that a relation leads to; children are several.
+    #[must_use]
+    pub fn related(&self, kind: RelationKind) -> Option<ItemId> {
+        match kind {
+            RelationKind::Children => None,
+            RelationKind::Parent => self.item.parent,
+            RelationKind::Reference(index) => self.links.reference(index),
+        }
+    }
+
+    /// Removes the link of a relation to one item.
+    pub(crate) fn unlink(&mut self, kind: RelationKind) {
+        match kind {
+            RelationKind::Children => {}
+            RelationKind::Parent => self.item.parent = None,
+            RelationKind::Reference(index) => {
+                if let Some(reference) = self.links.references.get_mut(index) {
+                    *reference = None;
+                }
+            }
+        }
+    }
 }
 
 /// Counts the writes to a scope; it differs whenever a member of the scope was created, changed or

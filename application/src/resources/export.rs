@@ -6,6 +6,7 @@ use domain::Resource;
 use super::ResourceService;
 use crate::ports::{ItemContent, Sequence};
 use crate::query::PageRequest;
+use crate::table::Column;
 use crate::{Caller, Result};
 
 /// The exports.
@@ -23,6 +24,9 @@ pub trait ExportUseCases: Send + Sync {
     /// # Errors
     /// `Store`.
     async fn selected(&self, caller: &Caller, changes: &[Sequence]) -> Result<Vec<ItemContent>>;
+
+    /// Returns the columns that every table for a caller begins with.
+    fn leading_columns(&self, caller: &Caller) -> Vec<Column>;
 }
 
 #[async_trait]
@@ -33,6 +37,17 @@ impl<R: Resource> ExportUseCases for ResourceService<R> {
     }
 
     async fn selected(&self, caller: &Caller, changes: &[Sequence]) -> Result<Vec<ItemContent>> {
-        Ok(self.history.contents(&self.reach(caller, None)?, changes).await?)
+        let mut items = self.history.contents(&self.reach(caller, None)?, changes).await?;
+        if !self.access.sees_parents(caller, self.collection) {
+            items.iter_mut().for_each(|item| item.parent = None);
+        }
+        Ok(items)
+    }
+
+    fn leading_columns(&self, caller: &Caller) -> Vec<Column> {
+        let mut columns = Column::leading(self.collection);
+        let sees_parents = self.access.sees_parents(caller, self.collection);
+        columns.retain(|column| sees_parents || *column != Column::Parent);
+        columns
     }
 }

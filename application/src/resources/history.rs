@@ -186,6 +186,9 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         let found = found.ok_or(ApplicationError::ItemNotFound)?;
         let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
+        if !self.access.sees_parents(caller, self.collection) {
+            item.parent = None;
+        }
         Ok((found, item))
     }
 
@@ -218,7 +221,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         require_within(request, &content, has_items).await?;
         for listed in &mut content.items {
             cut(&mut listed.shown.item, request.view.fields.as_ref());
-            self.access.cut_links(caller, self.collection, &mut listed.shown.links);
+            self.access.cut_links(caller, self.collection, &mut listed.shown);
         }
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }

@@ -33,7 +33,7 @@ impl Embedded {
         let (_, items) = self.0.iter().find(|(asked, _)| *asked == relation)?;
         let id = match relation.kind {
             RelationKind::Children => Some(shown.item.id),
-            _ => related_id(relation, shown),
+            kind => shown.related(kind),
         };
         Some(id.and_then(|id| items.get(&id)).map_or(&[], Vec::as_slice))
     }
@@ -51,15 +51,6 @@ impl Embedded {
         }
         self.0.push((relation, by_id));
         self
-    }
-}
-
-/// The one item that an item is related to.
-fn related_id(relation: Relation, shown: &ShownItem) -> Option<ItemId> {
-    match relation.kind {
-        RelationKind::Children => None,
-        RelationKind::Parent => shown.item.parent,
-        RelationKind::Reference(index) => shown.links.reference(index),
     }
 }
 
@@ -203,7 +194,7 @@ pub(super) async fn related(
         }
         return Ok(found);
     }
-    let mut ids: Vec<_> = items.iter().filter_map(|shown| related_id(relation, shown)).collect();
+    let mut ids: Vec<_> = items.iter().filter_map(|shown| shown.related(relation.kind)).collect();
     ids.sort_unstable();
     ids.dedup();
     Ok(repository.find_many(reach, &ids).await?)

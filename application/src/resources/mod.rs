@@ -140,7 +140,7 @@ impl<R: Resource> ResourceService<R> {
 
     /// Returns an item as a caller may see it.
     fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
-        self.access.cut_links(caller, self.collection, &mut shown.links);
+        self.access.cut_links(caller, self.collection, &mut shown);
         shown
     }
 

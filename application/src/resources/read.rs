@@ -186,7 +186,7 @@ impl<R: Resource> ResourceService<R> {
                     let mut found =
                         related(self.repository.as_ref(), &reach, *relation, items).await?;
                     for shown in &mut found {
-                        self.access.cut_links(caller, relation.to, &mut shown.links);
+                        self.access.cut_links(caller, relation.to, shown);
                     }
                     found
                 }
@@ -204,7 +204,7 @@ impl<R: Resource> ResourceService<R> {
         }
         let mut page = Arc::unwrap_or_clone(page);
         for listed in &mut page.items {
-            self.access.cut_links(caller, self.collection, &mut listed.shown.links);
+            self.access.cut_links(caller, self.collection, &mut listed.shown);
         }
         Arc::new(page)
     }

@@ -108,7 +108,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         let continued = async {
             let shown = self.find(caller, item).await?;
             self.require_history(options)?;
-            check(precondition, &shown)?;
+            self.check(caller, precondition, &shown)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
         let written = self.unless_answered(options, continued.await).await?;
@@ -132,7 +132,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
             let shown = self.find(&options.caller, item).await?;
             self.require_on(access, &options.caller, Operation::Delete, item).await?;
             self.require_history(options)?;
-            check(precondition, &shown)?;
+            self.check(&options.caller, precondition, &shown)?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
@@ -250,7 +250,7 @@ impl<R: Resource> ResourceService<R> {
             let shown = self.find(&options.caller, item).await?;
             self.require_on(access, &options.caller, operation.into(), item).await?;
             self.require_history(options)?;
-            check(precondition, &shown)?;
+            self.check(&options.caller, precondition, &shown)?;
             if operation == WriteOperation::Patch {
                 require_memory(write, &shown.item)?;
             }
@@ -326,6 +326,20 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
+    fn check(
+        &self,
+        caller: &Caller,
+        precondition: &Precondition<Version>,
+        shown: &ShownItem,
+    ) -> Result<()> {
+        let current = shown.item.version;
+        if precondition.excludes(&current) {
+            let links = self.seen_by(caller, shown.clone()).links;
+            return Err(ApplicationError::PreconditionFailed { current, links });
+        }
+        Ok(())
+    }
+
     /// Refuses to compare numbers of one history with those of another: when another server has taken
     /// over since the condition was read, what was read then is of the next history.
     fn require_history(&self, options: &WriteOptions) -> Result<()> {
@@ -347,14 +361,4 @@ impl<R: Resource> ResourceService<R> {
 pub(super) fn require_memory(write: &ItemWrite<'_>, stored: &Item) -> Result<()> {
     let bytes = stored.members.len();
     if bytes <= write.memory { Ok(()) } else { Err(ApplicationError::MemoryNeeded { bytes }) }
-}
-
-fn check(precondition: &Precondition<Version>, shown: &ShownItem) -> Result<()> {
-    if precondition.excludes(&shown.item.version) {
-        return Err(ApplicationError::PreconditionFailed {
-            current: shown.item.version,
-            links: shown.links.clone(),
-        });
-    }
-    Ok(())
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Cursor, Read as _};
 
 use serde_json::Value;
 use tests::{Service, Store};
+use zip::ZipArchive;
 
 use crate::world::{Callers, on_each_store};
 
@@ -25,11 +27,16 @@ struct World {
 
 impl World {
     fn new(store: Store) -> Self {
+        Self::under(POLICIES, store)
+    }
+
+    /// Every caller has the role of their name.
+    fn under(policies: &str, store: Store) -> Self {
         let callers =
-            Callers::new(&[("clerk", "clerk"), ("librarian", "librarian"), ("chief", "chief")]);
+            Callers::new(&["clerk", "librarian", "reader", "chief"].map(|name| (name, name)));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("policies.yaml");
-        fs::write(&path, POLICIES).unwrap();
+        fs::write(&path, policies).unwrap();
         let service = callers.serve(store, &["--demo", "--policies", path.to_str().unwrap()]);
         Self { callers, service }
     }
@@ -105,4 +112,66 @@ fn the_history_of_a_library_needs_that_its_proposal_may_be_read_and_no_more() {
     }
     let history = format!("/v1/proposals/{PROPOSAL}/versions");
     world.callers.sign("librarian", world.service.get(&history)).send().expect(403);
+}
+
+/// The reader reads library items, and not the proposals that they belong to.
+const READERS: &str = "policies:
+  - {id: readers, group: lib, allow: [read, history, write], to: [reader]}
+  - {id: chiefs, group: [lib, proposals], allow: [read, history, write], to: [chief]}
+";
+
+#[test]
+fn a_proposal_that_may_not_be_read_is_named_nowhere_in_its_library() {
+    on_each_store(|store| {
+        let world = World::under(READERS, store);
+        let (callers, service) = (&world.callers, &world.service);
+        let library = format!("/v1/proposals/{PROPOSAL}/lib");
+        let make = callers.sign("chief", service.post(&library).json(r#"{"title":"a"}"#));
+        let made = make.send().expect(201);
+        let (id, now) = (made.id(), made.value()["_meta"]["created_at"].clone());
+        let (item, page) = (format!("/lib/{id}"), format!("/explore/lib/{id}"));
+        let get = |name: &str, path: &str, accept: &str| {
+            callers.sign(name, service.get(path).accept(accept)).send().expect(200)
+        };
+        for (path, accept) in [
+            (item.clone(), "*/*"),
+            (format!("{item}?check=true"), "*/*"),
+            (format!("{item}?embed=proposal"), "*/*"),
+            ("/lib?page_size=250".to_owned(), "*/*"),
+            (page.clone(), "text/html"),
+            (format!("{page}?as_of={}", now.as_str().unwrap()), "text/html"),
+            ("/explore/lib".to_owned(), "text/html"),
+            ("/exports/lib.csv?filter[title]=a".to_owned(), "*/*"),
+            ("/exports/lib.ndjson?filter[title]=a".to_owned(), "*/*"),
+        ] {
+            let (reader, chief) = (get("reader", &path, accept), get("chief", &path, accept));
+            assert!(reader.text().contains(&*id), "{reader}");
+            assert!(!reader.text().contains(PROPOSAL), "{path}: {reader}");
+            let is_named = path != "/explore/lib";
+            assert_eq!(chief.text().contains(PROPOSAL), is_named, "{path}: {chief}");
+        }
+        // Neither is there a column for what nobody may see.
+        let csv = |name: &str| get(name, "/exports/lib.csv?fields=title", "*/*").text().to_owned();
+        assert!(csv("reader").starts_with("id,_version,title\r\n"), "{}", csv("reader"));
+        assert!(csv("chief").starts_with("id,_version,proposal,title\r\n"), "{}", csv("chief"));
+        let workbook = |name: &str| text_of(&get(name, "/exports/lib.xlsx", "*/*").body);
+        let (seen, all) = (workbook("reader"), workbook("chief"));
+        assert!(seen.contains(&*id) && !seen.contains(PROPOSAL) && !seen.contains("proposal<"));
+        assert!(all.contains(PROPOSAL) && all.contains("proposal<"), "{all}");
+        let patch = callers.sign("reader", service.patch(&item).json(r#"{"title":"b"}"#));
+        let written = patch.send().expect(200);
+        assert!(!written.text().contains(PROPOSAL), "{written}");
+        let owned = get("chief", &item, "*/*");
+        assert!(owned.text().contains(PROPOSAL), "it stays where it is: {owned}");
+    });
+}
+
+/// All text in a workbook.
+fn text_of(workbook: &[u8]) -> String {
+    let mut parts = ZipArchive::new(Cursor::new(workbook)).unwrap();
+    let mut text = String::new();
+    for index in 0..parts.len() {
+        parts.by_index(index).unwrap().read_to_string(&mut text).unwrap();
+    }
+    text
 }

@@ -83,7 +83,9 @@ impl Exports {
         let changes = self.select(caller_of(request), &query).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
         let caller = caller_of(request).clone();
-        let items = SelectedItems { service, caller, changes, read: 0, work, _permit: permit };
+        let collection = self.group.collection;
+        let items =
+            SelectedItems { collection, service, caller, changes, read: 0, work, _permit: permit };
         let body = if request.method() == Method::HEAD {
             // A stream, so that no length is told: that of the file is not known before its end.
             Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
@@ -114,16 +116,16 @@ impl Exports {
         let fields = query.request.view.fields.clone();
         match self.format.kind {
             FormatKind::Csv => {
-                let header = header(collection, fields, &items).await?;
+                let header = header(fields, &items).await?;
                 let first = csv::header(&header, query.has_bom);
                 Ok(items.encoded(first, move |items| csv::rows(&header, items)))
             }
             FormatKind::Xlsx => {
-                let header = header(collection, fields, &items).await?;
+                let header = header(fields, &items).await?;
                 self.workbook(items, header).await
             }
             FormatKind::Ndjson | FormatKind::Json => {
-                let header = fields.map(|fields| of_fields(collection, &fields));
+                let header = fields.map(|fields| items.header(fields.iter().map(AsRef::as_ref)));
                 let first = Vec::new();
                 Ok(items
                     .encoded(first, move |items| ndjson::rows(collection, header.as_ref(), items)))
@@ -181,6 +183,7 @@ fn failed(error: &dyn std::fmt::Display) -> Problem {
 
 /// The items of a selection, read a few at a time.
 struct SelectedItems {
+    collection: Collection,
     service: Arc<dyn ResourceUseCases>,
     caller: Caller,
     changes: Vec<Sequence>,
@@ -197,6 +200,11 @@ impl SelectedItems {
             read_from(&*self.service, &self.caller, &self.changes, self.read).await?;
         self.read = read;
         Ok((!items.is_empty()).then_some(items))
+    }
+
+    /// The first row of a table of these members.
+    fn header<'a>(&self, members: impl Iterator<Item = &'a str>) -> Header {
+        Header::of_members(self.collection, self.service.leading_columns(&self.caller), members)
     }
 
     /// A body of `first` and the encoded items.
@@ -249,23 +257,19 @@ async fn read_from(
 
 /// The columns of an export: the fields asked for, those of the field table, or all members that
 /// any of the items has, in the order in which they come first.
-async fn header(
-    collection: Collection,
-    fields: Option<MemberNames>,
-    items: &SelectedItems,
-) -> Result<Header, Problem> {
+async fn header(fields: Option<MemberNames>, items: &SelectedItems) -> Result<Header, Problem> {
     if let Some(fields) = fields {
-        return Ok(of_fields(collection, &fields));
+        return Ok(items.header(fields.iter().map(AsRef::as_ref)));
     }
-    if let Fields::Typed(fields) = collection.spec().fields {
-        return Ok(Header::of_members(collection, fields.iter().map(|field| field.name)));
+    if let Fields::Typed(fields) = items.collection.spec().fields {
+        return Ok(items.header(fields.iter().map(|field| field.name)));
     }
     let (mut names, mut seen, mut place) = (Vec::new(), HashSet::new(), 0);
     loop {
         let read = read_from(&*items.service, &items.caller, &items.changes, place);
         let (batch, next) = paced(&items.work, read).await?;
         if batch.is_empty() {
-            return Ok(Header::of_members(collection, names.iter().map(String::as_str)));
+            return Ok(items.header(names.iter().map(String::as_str)));
         }
         place = next;
         for item in &batch {
@@ -284,8 +288,4 @@ async fn header(
             return Err(Problem::new(&kinds::DOES_NOT_FIT, detail));
         }
     }
-}
-
-fn of_fields(collection: Collection, fields: &MemberNames) -> Header {
-    Header::of_members(collection, fields.iter().map(AsRef::as_ref))
 }

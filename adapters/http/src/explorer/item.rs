@@ -2,7 +2,7 @@
 
 use application::{ApplicationError, Links, ShownItem, View};
 use askama::Template;
-use domain::{ItemId, RelationKind, Value, Verdict, Violation};
+use domain::{ItemId, Value, Verdict, Violation};
 use poem::Request;
 
 use super::cells::{self, Cell};
@@ -141,14 +141,9 @@ impl Explorer {
         };
         let mut links: Vec<_> = collection
             .relations()
-            .filter_map(|relation| match relation.kind {
-                RelationKind::Children => None,
-                RelationKind::Parent => {
-                    item.parent.map(|id| item_link(relation.name, relation.to, id))
-                }
-                RelationKind::Reference(index) => {
-                    shown.links.reference(index).map(|id| item_link(relation.name, relation.to, id))
-                }
+            .filter_map(|relation| {
+                let id = shown.related(relation.kind)?;
+                Some(item_link(relation.name, relation.to, id))
             })
             .collect();
         links.extend(shown.links.continues.map(|id| item_link("continues", collection, id)));

@@ -262,15 +262,9 @@ fn push_related(
         let mut push = |id: &str| {
             push_link(out, relation.name, &[base_url.as_str(), before, "/", id, after]);
         };
-        let related = match relation.kind {
-            RelationKind::Children => {
-                push(own_id);
-                continue;
-            }
-            RelationKind::Parent => shown.item.parent,
-            RelationKind::Reference(index) => shown.links.reference(index),
-        };
-        if let Some(id) = related {
+        if relation.kind == RelationKind::Children {
+            push(own_id);
+        } else if let Some(id) = shown.related(relation.kind) {
             push(&id.to_string());
         }
     }

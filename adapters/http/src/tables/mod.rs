@@ -27,10 +27,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// The columns that every export begins with, and these members.
-    pub fn of_members<'a>(collection: Collection, members: impl Iterator<Item = &'a str>) -> Self {
+    /// The columns that an export begins with, and these members.
+    pub fn of_members<'a>(
+        collection: Collection,
+        leading: Vec<Column>,
+        members: impl Iterator<Item = &'a str>,
+    ) -> Self {
         let members = members.map(|name| Column::member(collection, name));
-        let columns: Vec<_> = Column::leading(collection).into_iter().chain(members).collect();
+        let columns: Vec<_> = leading.into_iter().chain(members).collect();
         let names = columns.iter().map(|column| column.name(collection)).collect();
         Self { columns: columns.into(), names }
     }
