@@ -1,6 +1,7 @@
 //! The decisions about what callers may do. Use cases are given their [`Reach`] and their [`Warrant`]
 //! here, after the policies were asked.
 
+use std::iter;
 use std::sync::Arc;
 
 use domain::{Collection, ItemId, Operation, Relation, RelationKind};
@@ -8,6 +9,7 @@ use domain::{Collection, ItemId, Operation, Relation, RelationKind};
 use crate::ports::{
     Access, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem, Warrant,
 };
+use crate::query::View;
 use crate::{ApplicationError, Caller, Result, WriteOptions};
 
 /// Returns the relation of a caller to an item, for an explanation to the operator; `None` if there is
@@ -201,7 +203,7 @@ impl AccessControl {
     }
 
     /// Decides which relations of items a caller sees: those to items that the caller may read.
-    fn sees(&self, caller: &Caller, relation: Relation) -> bool {
+    pub(crate) fn sees(&self, caller: &Caller, relation: Relation) -> bool {
         self.may_read(caller, relation.to)
     }
 
@@ -211,18 +213,33 @@ impl AccessControl {
         parents.all(|relation| self.sees(caller, relation))
     }
 
-    /// Returns `true` if an item of a collection may have a link that a caller does not see.
-    pub(crate) fn cuts_links(&self, caller: &Caller, collection: Collection) -> bool {
-        let mut links = collection.relations().filter(|it| it.kind != RelationKind::Children);
-        links.any(|relation| !self.sees(caller, relation))
+    /// Returns the collections whose items a caller does not see in a view of a collection, by name.
+    pub(crate) fn unseen(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        view: &View,
+    ) -> Vec<Collection> {
+        let links = |of: Collection| of.relations().filter(|it| it.kind != RelationKind::Children);
+        let embedded = view.embed.iter().flat_map(|it| iter::once(*it).chain(links(it.to)));
+        let relations = links(collection).chain(embedded);
+        let unseen = relations.filter(|relation| !self.sees(caller, *relation));
+        let mut unseen: Vec<_> = unseen.map(|relation| relation.to).collect();
+        unseen.sort_unstable_by_key(|collection| collection.name());
+        unseen.dedup();
+        unseen
     }
+}
 
-    /// Removes from an item of a collection the links that a caller does not see.
-    pub(crate) fn cut_links(&self, caller: &Caller, collection: Collection, item: &mut ShownItem) {
-        for relation in collection.relations() {
-            if item.related(relation.kind).is_some() && !self.sees(caller, relation) {
-                item.unlink(relation.kind);
-            }
+/// Removes from an item of a collection the links that are not seen.
+pub(crate) fn cut_links(
+    collection: Collection,
+    item: &mut ShownItem,
+    sees: impl Fn(Relation) -> bool,
+) {
+    for relation in collection.relations() {
+        if item.related(relation.kind).is_some() && !sees(relation) {
+            item.unlink(relation.kind);
         }
     }
 }

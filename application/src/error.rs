@@ -29,8 +29,8 @@ pub enum ApplicationError {
     /// The client's condition on the collection's revision does not hold.
     #[error("the collection has changed, which the request's condition excludes")]
     CollectionChanged {
-        /// The current revision of the collection.
-        current: crate::Revision,
+        /// The current revision, as the caller sees the collection.
+        current: crate::PageRevision,
     },
     /// The condition is on the version of an item that was removed.
     #[error("the item was removed, which the request's condition excludes")]

@@ -54,9 +54,9 @@ pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
     AdjacentPage, AuditUseCases, Audited, Embedded, ExportUseCases, HistoryUseCases, Import,
     ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, Listing, MOST_EMBEDDED,
-    ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases,
-    Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases, Written,
-    audited_operation, resource_use_cases,
+    PageRevision, ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService,
+    ResourceUseCases, Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases,
+    Written, audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

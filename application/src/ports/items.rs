@@ -45,6 +45,8 @@ pub struct Links {
     /// The items it refers to, in the order of its collection's references; trailing ones may be
     /// left out.
     pub references: Vec<Option<ItemId>>,
+    /// True if the caller does not see the item that it belongs to.
+    pub hides_parent: bool,
 }
 
 impl Links {
@@ -79,7 +81,9 @@ impl ShownItem {
     pub(crate) fn unlink(&mut self, kind: RelationKind) {
         match kind {
             RelationKind::Children => {}
-            RelationKind::Parent => self.item.parent = None,
+            RelationKind::Parent => {
+                self.links.hides_parent = self.item.parent.take().is_some();
+            }
             RelationKind::Reference(index) => {
                 if let Some(reference) = self.links.references.get_mut(index) {
                     *reference = None;
@@ -211,6 +215,8 @@ pub struct CollectionContent {
     pub additions: Vec<NewItem>,
     /// The revision the decision was made on, if it matters.
     pub expected: Option<Revision>,
+    /// The other collections whose writes count in the revisions.
+    pub related: Vec<Collection>,
 }
 
 /// The replacement of a whole collection, as it was committed.
@@ -218,7 +224,7 @@ pub struct CollectionContent {
 pub struct CollectionWrite {
     /// When: the time that every item it wrote was updated at.
     pub time: Timestamp,
-    /// The revision it made, with the writes to the collections that this one refers to.
+    /// The revision it made, with the writes to the related collections.
     pub revision: Revision,
 }
 

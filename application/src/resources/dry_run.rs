@@ -76,6 +76,7 @@ impl<R: Resource> ResourceService<R> {
                 continues: item.continues.filter(|continued| ids.contains(continued)),
                 continued_by: continued_by.remove(&item.id).unwrap_or_default(),
                 references: self.existing(references).await?,
+                hides_parent: false,
             };
             let shown = ShownItem { item, links };
             listed.push(ListedItem { shown, score: None, snippet: None, removed_at: None });

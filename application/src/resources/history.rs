@@ -12,6 +12,7 @@ use super::rules::Decision;
 use super::validate::{Draft, stored_members};
 use super::write::{MAX_ATTEMPTS, require_memory};
 use super::{ResourceService, Written};
+use crate::access_control::cut_links;
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
@@ -221,7 +222,8 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         require_within(request, &content, has_items).await?;
         for listed in &mut content.items {
             cut(&mut listed.shown.item, request.view.fields.as_ref());
-            self.access.cut_links(caller, self.collection, &mut listed.shown);
+            let sees = |relation| self.access.sees(caller, relation);
+            cut_links(self.collection, &mut listed.shown, sees);
         }
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }

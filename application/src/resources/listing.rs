@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Members, Relation, RelationKind};
+use domain::{Collection, Item, ItemId, Members, Relation, RelationKind};
 
-use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, ShownItem};
+use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, Revision, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
 
@@ -54,6 +54,16 @@ impl Embedded {
     }
 }
 
+/// The revision of what a caller sees of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRevision {
+    /// Counts the writes to the collection, and to the related ones whose items the caller may read.
+    pub revision: Revision,
+    /// The collections that would be shown or linked if the caller might read their items, by name.
+    /// The same number is another state to a caller with other rights.
+    pub unseen: Vec<Collection>,
+}
+
 /// A page of a collection with what a reader needs to walk the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
@@ -65,6 +75,8 @@ pub struct Listing {
     pub page_count: Option<u64>,
     /// The items of this page, how many there are, and the collection's revision.
     pub content: Arc<ListedPage>,
+    /// As in the [revision](Self::revision) of the page.
+    pub unseen: Vec<Collection>,
     /// The page before.
     pub previous: Option<AdjacentPage>,
     /// The page after.
@@ -88,7 +100,14 @@ impl Listing {
             None => content,
         };
         let PageRequest { page, page_size, .. } = *request;
-        Self { page, page_size, page_count, content, previous, next, embedded }
+        let unseen = Vec::new();
+        Self { page, page_size, page_count, content, unseen, previous, next, embedded }
+    }
+
+    /// The revision of what a caller sees of it.
+    #[must_use]
+    pub fn revision(&self) -> PageRevision {
+        PageRevision { revision: self.content.revision, unseen: self.unseen.clone() }
     }
 
     /// The items.

@@ -27,10 +27,12 @@ use std::sync::Arc;
 use domain::{Collection, Document, Fields, ItemId, Operation, Proposal, Resource};
 use jiff::SignedDuration;
 
+use crate::access_control::cut_links;
 use crate::ports::{
     ChangeLog, Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope,
     ShownItem,
 };
+use crate::query::View;
 use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
 
 pub use audit::{AuditUseCases, Audited, audited_operation};
@@ -41,7 +43,7 @@ pub use import::{
     Import, ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, RowContent, RowMembers,
     RowOutcome,
 };
-pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
+pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED, PageRevision};
 pub use read::ReadUseCases;
 pub use replace_all::ReplacementBody;
 pub use result::{Replaced, Written};
@@ -140,7 +142,7 @@ impl<R: Resource> ResourceService<R> {
 
     /// Returns an item as a caller may see it.
     fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
-        self.access.cut_links(caller, self.collection, &mut shown);
+        cut_links(self.collection, &mut shown, |relation| self.access.sees(caller, relation));
         shown
     }
 
@@ -158,9 +160,11 @@ impl<R: Resource> ResourceService<R> {
         found.map(|_| ()).ok_or(ApplicationError::ParentNotFound)
     }
 
-    /// The collections that items of this one refer to.
-    fn referenced(&self) -> Vec<Collection> {
-        self.collection.referenced().collect()
+    /// The other collections whose writes change what a caller sees of a view.
+    fn related(&self, view: &View, unseen: &[Collection]) -> Vec<Collection> {
+        let mut related = view.related(self.collection);
+        related.retain(|collection| !unseen.contains(collection));
+        related
     }
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{ItemId, Operation, Relation, Resource, Verdict, WriteOperation};
+use domain::{Collection, ItemId, Operation, Resource, Verdict, WriteOperation};
 
 use super::ResourceService;
-use super::listing::{Embedded, Listing, related, require_within};
+use super::listing::{Embedded, Listing, PageRevision, related, require_within};
 use super::validate::{Draft, stored_members};
-use crate::ports::{ListedPage, Revision, Scope, ShownItem, ValueCounts};
+use crate::access_control::cut_links;
+use crate::ports::{ListedPage, Scope, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
@@ -37,7 +38,7 @@ pub trait ReadUseCases: Send + Sync {
         caller: &Caller,
         parent: Option<ItemId>,
         request: &PageRequest,
-    ) -> Result<Option<Revision>>;
+    ) -> Result<Option<PageRevision>>;
 
     /// One item, and what is shown beside it.
     ///
@@ -89,7 +90,10 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Listing> {
-        let (reach, query) = (self.reach(caller, parent)?, request.query(self.collection));
+        let reach = self.reach(caller, parent)?;
+        let unseen = self.access.unseen(caller, self.collection, &request.view);
+        let related = self.related(&request.view, &unseen);
+        let query = PageQuery { related, ..request.query(self.collection) };
         let content = self.repository.page(&reach, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
@@ -98,9 +102,9 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         };
         require_within(request, &content, has_items).await?;
         let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
-        let embedded = self.embedded(caller, &request.view.embed, &shown).await?;
-        let content = self.page_seen_by(caller, content);
-        Ok(Listing::new(request, content, embedded))
+        let embedded = self.embedded(caller, &request.view, &unseen, &shown).await?;
+        let content = self.page_seen_by(&unseen, content);
+        Ok(Listing { unseen, ..Listing::new(request, content, embedded) })
     }
 
     async fn revision(
@@ -108,14 +112,16 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         caller: &Caller,
         parent: Option<ItemId>,
         request: &PageRequest,
-    ) -> Result<Option<Revision>> {
-        let related = request.view.related(self.collection);
-        let totals = self.repository.totals(&self.reach(caller, parent)?, &related).await?;
+    ) -> Result<Option<PageRevision>> {
+        let reach = self.reach(caller, parent)?;
+        let unseen = self.access.unseen(caller, self.collection, &request.view);
+        let related = self.related(&request.view, &unseen);
+        let totals = self.repository.totals(&reach, &related).await?;
         let is_there = request.page == 1
             || request.position.is_some()
             || (request.selection.is_everything()
                 && request.page <= totals.items.div_ceil(request.page_size));
-        Ok(is_there.then_some(totals.revision))
+        Ok(is_there.then_some(PageRevision { revision: totals.revision, unseen }))
     }
 
     async fn get(
@@ -132,7 +138,11 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
                 found.ok_or(ApplicationError::ItemNotFound)?
             }
         };
-        let embedded = self.embedded(caller, &view.embed, &[&shown]).await?;
+        let mut embedded = Embedded::default();
+        if !view.embed.is_empty() {
+            let unseen = self.access.unseen(caller, self.collection, view);
+            embedded = self.embedded(caller, view, &unseen, &[&shown]).await?;
+        }
         Ok((self.seen_by(caller, shown), embedded))
     }
 
@@ -171,40 +181,42 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
 
 impl<R: Resource> ResourceService<R> {
     /// Finds the items that are shown beside others, with one query for each relation. Those that the
-    /// caller may not see are left out.
+    /// caller does not see are left out.
     async fn embedded(
         &self,
         caller: &Caller,
-        relations: &[Relation],
+        view: &View,
+        unseen: &[Collection],
         items: &[&ShownItem],
     ) -> Result<Embedded> {
         let mut embedded = Embedded::default();
-        for relation in relations {
-            let scope = Scope::of(relation.to);
-            let related = match self.access.reach(caller, scope, &[Operation::Read]) {
-                Ok(reach) => {
-                    let mut found =
-                        related(self.repository.as_ref(), &reach, *relation, items).await?;
-                    for shown in &mut found {
-                        self.access.cut_links(caller, relation.to, shown);
-                    }
-                    found
-                }
-                Err(_) => Vec::new(),
-            };
-            embedded = embedded.with(*relation, related);
+        for relation in &view.embed {
+            let mut found = Vec::new();
+            if !unseen.contains(&relation.to) {
+                let scope = Scope::of(relation.to);
+                let reach = self.access.reach(caller, scope, &[Operation::Read])?;
+                found = related(self.repository.as_ref(), &reach, *relation, items).await?;
+            }
+            for shown in &mut found {
+                cut_links(relation.to, shown, |other| !unseen.contains(&other.to));
+            }
+            embedded = embedded.with(*relation, found);
         }
         Ok(embedded)
     }
 
-    /// Returns a page as a caller may see it.
-    pub(super) fn page_seen_by(&self, caller: &Caller, page: Arc<ListedPage>) -> Arc<ListedPage> {
-        if !self.access.cuts_links(caller, self.collection) {
+    /// Returns a page as a caller sees it who does not see some collections.
+    pub(super) fn page_seen_by(
+        &self,
+        unseen: &[Collection],
+        page: Arc<ListedPage>,
+    ) -> Arc<ListedPage> {
+        if unseen.is_empty() {
             return page;
         }
         let mut page = Arc::unwrap_or_clone(page);
         for listed in &mut page.items {
-            self.access.cut_links(caller, self.collection, &mut listed.shown);
+            cut_links(self.collection, &mut listed.shown, |other| !unseen.contains(&other.to));
         }
         Arc::new(page)
     }

@@ -10,7 +10,7 @@ use futures_lite::future::yield_now;
 use super::ResourceService;
 use super::rules::{has_rules, judges_removals};
 use super::validate::{ProposedItem, draft_element, named_id};
-use crate::ports::{CollectionContent, ReadDependency, Revision, ShownItem};
+use crate::ports::{CollectionContent, ReadDependency, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
@@ -34,12 +34,12 @@ pub(super) struct Judged {
 
 impl<R: Resource> ResourceService<R> {
     /// Judges every element, and the removal of every item that is no element. Where removals are
-    /// judged, the collection must not change before it is replaced.
+    /// judged, the collection must not change before it is replaced. `content` has no items yet.
     pub(super) async fn judge_all(
         &self,
         options: &WriteOptions,
         body: &ReplacementBody,
-        expected: Option<Revision>,
+        mut content: CollectionContent,
     ) -> Result<Judged> {
         let named: Vec<_> =
             body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
@@ -52,7 +52,6 @@ impl<R: Resource> ResourceService<R> {
             );
         }
         let mut verdict = Verdict::default();
-        let mut content = CollectionContent { expected, ..CollectionContent::default() };
         let mut items = Vec::with_capacity(body.elements.len());
         for (index, ((pointer, _), element)) in body.elements.iter().zip(elements).enumerate() {
             let element = match element {
@@ -77,10 +76,11 @@ impl<R: Resource> ResourceService<R> {
             }
         }
         if judges_removals::<R>(&decision) {
-            let judged_at =
-                self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
+            let related = &content.related;
+            let revision = self.repository.totals(&self.everything(), related).await?.revision;
+            self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
             // What the client's condition was compared with must be what is replaced.
-            content.expected = Some(expected.unwrap_or(judged_at));
+            content.expected = Some(content.expected.unwrap_or(revision));
         }
         if !verdict.errors.is_empty() {
             return Err(ApplicationError::Invalid(verdict.errors));

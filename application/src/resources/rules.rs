@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use super::ResourceService;
 use super::read_set::DecisionContext;
 use super::validate::{Draft, stored_members};
-use crate::ports::{BookRule, ReadDependency, Revision, ShownItem};
+use crate::ports::{BookRule, ReadDependency, ShownItem};
 use crate::query::{PageQuery, PageStart};
 use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
@@ -98,17 +98,14 @@ impl<R: Resource> ResourceService<R> {
         Ok(self.decide(options, WriteOperation::Delete, own, Some(shown), draft).await?.read_set)
     }
 
-    /// Judges the removal of every item of the collection that is not `kept`; gives the revision it
-    /// was judged at.
+    /// Judges the removal of every item of the collection that is not `kept`.
     pub(super) async fn judge_removals(
         &self,
         caller: &Caller,
         kept: &[ItemId],
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
-    ) -> Result<Revision> {
-        let revision =
-            self.repository.totals(&self.everything(), &self.referenced()).await?.revision;
+    ) -> Result<()> {
         let kept: HashSet<_> = kept.iter().copied().collect();
         let mut query = PageQuery::all(self.collection, REMOVALS_AT_A_TIME);
         loop {
@@ -124,7 +121,7 @@ impl<R: Resource> ResourceService<R> {
             }
             match page.last.clone().filter(|_| page.has_more) {
                 Some(last) => query.position = PageStart::After(last),
-                None => return Ok(revision),
+                None => return Ok(()),
             }
         }
     }

@@ -10,7 +10,7 @@ use domain::{
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{ReplacementBody, ResourceService};
+use super::{PageRevision, ReplacementBody, ResourceService};
 use crate::ports::{
     Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
     MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
@@ -43,6 +43,10 @@ fn item() -> ItemAddress {
 
 fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
     ItemWrite { options: WRITE, item: item(), precondition, memory: usize::MAX }
+}
+
+fn revision(number: i64) -> PageRevision {
+    PageRevision { revision: Revision(number), unseen: Vec::new() }
 }
 
 fn members(text: &str) -> Members {

@@ -1,19 +1,24 @@
 //! The writes, and the read-modify-write that all writes of one item share.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{
-    Item, ItemId, Members, Operation, Pointer, Resource, Version, Violation, Violations,
-    WriteOperation,
+    Collection, Item, ItemId, Members, Operation, Pointer, Resource, Version, Violation,
+    Violations, WriteOperation,
 };
 
 use tracing::Instrument as _;
 
 use super::ResourceService;
+use super::listing::{Listing, PageRevision};
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::rules::Decision;
 use super::validate::{Draft, refused};
-use crate::ports::{Access, CollectionWrite, NewItem, RepositoryError, Revision, ShownItem};
+use crate::ports::{
+    Access, CollectionContent, CollectionWrite, NewItem, RepositoryError, Revision, ShownItem,
+};
 use crate::query::PageRequest;
 use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
@@ -74,7 +79,7 @@ pub trait WriteUseCases: Send + Sync {
     async fn replace_all(
         &self,
         options: &WriteOptions,
-        precondition: &Precondition<Revision>,
+        precondition: &Precondition<PageRevision>,
         body: &ReplacementBody,
         first: &PageRequest,
     ) -> Result<Replaced>;
@@ -151,15 +156,18 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     async fn replace_all(
         &self,
         options: &WriteOptions,
-        precondition: &Precondition<Revision>,
+        precondition: &Precondition<PageRevision>,
         body: &ReplacementBody,
         first: &PageRequest,
     ) -> Result<Replaced> {
         self.access.require_whole(&options.caller, self.collection, REPLACES_ALL)?;
+        let unseen = self.access.unseen(&options.caller, self.collection, &first.view);
         for _ in 0..MAX_ATTEMPTS {
-            let expected = self.expected_revision(options, precondition).await?;
+            let related = self.related(&first.view, &unseen);
+            let expected = self.expected_revision(options, precondition, &unseen, &related).await?;
+            let content = CollectionContent { expected, related, ..CollectionContent::default() };
             let Judged { content, items, warnings, read_set } =
-                self.judge_all(options, body, expected).instrument(trace_span!("rules")).await?;
+                self.judge_all(options, body, content).instrument(trace_span!("rules")).await?;
             let written = if options.is_dry_run {
                 Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
             } else {
@@ -169,8 +177,9 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
             match written {
                 Err(RepositoryError::VersionConflict) => {}
                 written => {
-                    let mut listing = self.first_page_of(items, written?, first).await?;
-                    listing.content = self.page_seen_by(&options.caller, listing.content);
+                    let listing = self.first_page_of(items, written?, first).await?;
+                    let content = self.page_seen_by(&unseen, Arc::clone(&listing.content));
+                    let listing = Listing { content, unseen, ..listing };
                     return Ok(Replaced { listing, warnings });
                 }
             }
@@ -311,18 +320,20 @@ impl<R: Resource> ResourceService<R> {
     async fn expected_revision(
         &self,
         options: &WriteOptions,
-        precondition: &Precondition<Revision>,
+        precondition: &Precondition<PageRevision>,
+        unseen: &[Collection],
+        related: &[Collection],
     ) -> Result<Option<Revision>> {
         if !precondition.is_conditional() {
             return Ok(None);
         }
-        let totals = self.repository.totals(&self.everything(), &self.referenced()).await?;
-        let current = totals.revision;
+        let revision = self.repository.totals(&self.everything(), related).await?.revision;
+        let current = PageRevision { revision, unseen: unseen.to_vec() };
         self.require_history(options)?;
         if precondition.excludes(&current) {
             Err(ApplicationError::CollectionChanged { current })
         } else {
-            Ok(Some(current))
+            Ok(Some(revision))
         }
     }
 

@@ -55,7 +55,7 @@ fn lines_of(path: &Path) -> Vec<Value> {
 }
 
 #[track_caller]
-fn soon(is_so: impl Fn() -> bool) {
+pub fn soon(is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < Duration::from_secs(10), "it takes too long");

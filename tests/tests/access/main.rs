@@ -11,5 +11,6 @@ mod pages;
 mod paths;
 mod rates;
 mod record;
+mod revisions;
 mod sign_in;
 mod world;

@@ -65,7 +65,9 @@ pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
 
 /// The content that a collection is to hold, whatever it was at.
 pub fn content(replacements: Vec<Replacement>, additions: Vec<NewItem>) -> CollectionContent {
-    CollectionContent { replacements, additions, expected: None }
+    // What cash programmes refer to.
+    let related = vec![Collection::known("proposals")];
+    CollectionContent { replacements, additions, related, expected: None }
 }
 
 /// A page of everything, in the order of creation.

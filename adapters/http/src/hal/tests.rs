@@ -100,6 +100,7 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         page_size: 25,
         page_count,
         content: content.into(),
+        unseen: Vec::new(),
         previous: None,
         next: None,
         embedded: Embedded::default(),

@@ -2,13 +2,13 @@
 //!
 //! An item's tag is `"<version>"`. Its representation also shows links that come and go without a
 //! write of the item (the programme or the item it continues exists or not; other items continue
-//! it) and items that are embedded on request: when there are any, a hash of them follows,
+//! it; the caller may read the item it belongs to or not) and items that are embedded on request: when there are any, a hash of them follows,
 //! `"<version>-<hash>"`, so that a cached copy is never taken for current. `If-Match` guards the
 //! members and compares the version alone. A compressed representation has a tag of its own, with
 //! `-gzip` at the end.
 
-use application::{Links, Named, Precondition, Revision, ShownItem, WriteOptions};
-use domain::{ItemId, Version};
+use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem, WriteOptions};
+use domain::{Collection, ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -84,9 +84,14 @@ impl EntityTag {
         if options.is_dry_run { Self(format!("{}-dry-run", self.0)) } else { self }
     }
 
-    /// The tag of a page of a collection.
-    pub fn of_collection(revision: Revision) -> Self {
-        Self(format!("r{}", revision.0))
+    /// The tag of a page of a collection. The collections that the caller does not see follow the
+    /// number, so that callers with other rights never have the same tag.
+    pub fn of_collection(page: &PageRevision) -> Self {
+        let mut tag = format!("r{}", page.revision.0);
+        for collection in &page.unseen {
+            tag.extend(["-", collection.name()]);
+        }
+        Self(tag)
     }
 
     /// The tag of what was read at a node and has a revision. Commits become visible in one order at
@@ -137,14 +142,15 @@ impl EntityTag {
 }
 
 fn has_links(links: &Links) -> bool {
-    let Links { continues, continued_by, references } = links;
-    continues.is_some() || !continued_by.is_empty() || references.iter().any(Option::is_some)
+    let Links { continues, continued_by, references, hides_parent } = links;
+    let are_some = continues.is_some() || !continued_by.is_empty() || *hides_parent;
+    are_some || references.iter().any(Option::is_some)
 }
 
 /// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
 /// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
 fn add_relations(hash: &mut Sha256, links: &Links) {
-    let Links { continues, continued_by, references } = links;
+    let Links { continues, continued_by, references, hides_parent } = links;
     // References that lead nowhere count only before one that leads somewhere.
     let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
     let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
@@ -153,6 +159,9 @@ fn add_relations(hash: &mut Sha256, links: &Links) {
         for id in ids {
             hash.update(id.uuid());
         }
+    }
+    if *hides_parent {
+        hash.update([1]);
     }
 }
 
@@ -179,8 +188,13 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
 /// The conditions on a write of a whole collection.
 pub fn collection_precondition(
     headers: &HeaderMap,
-) -> Result<Precondition<Revision>, MalformedCondition> {
-    precondition(headers, |opaque| number(opaque.strip_prefix('r')?).map(Revision))
+) -> Result<Precondition<PageRevision>, MalformedCondition> {
+    precondition(headers, |opaque| {
+        let mut parts = opaque.strip_prefix('r')?.split('-');
+        let revision = Revision(number(parts.next()?)?);
+        let unseen = parts.map(Collection::named).collect::<Option<_>>()?;
+        Some(PageRevision { revision, unseen })
+    })
 }
 
 fn precondition<T>(
@@ -257,8 +271,8 @@ fn quoted(opaque: &str) -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use application::{Links, Named, Precondition, Revision, ShownItem};
-    use domain::{Item, ItemId, Version};
+    use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem};
+    use domain::{Collection, Item, ItemId, Version};
     use jiff::Timestamp;
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
@@ -268,6 +282,10 @@ mod tests {
 
     fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
+    }
+
+    fn revision(number: i64, unseen: &[Collection]) -> PageRevision {
+        PageRevision { revision: Revision(number), unseen: unseen.to_vec() }
     }
 
     #[test]
@@ -295,10 +313,12 @@ mod tests {
             assert_eq!(item_precondition(&headers(IF_MATCH, line)).ok(), expected, "{line}");
         }
         assert_eq!(item_precondition(&HeaderMap::new()).ok(), Some(Precondition::NONE));
-        let tags = headers(IF_MATCH, "\"r12\", \"12\", W/\"r13\", \"sr14\"");
+        let tags =
+            "\"r12\", \"12\", W/\"r13\", \"sr14\", \"r1-lib-proposals\", \"r1-dry-run\", \"r1-\"";
+        let lib_and_proposals = ["lib", "proposals"].map(Collection::known);
         assert_eq!(
-            collection_precondition(&tags).ok(),
-            Some(Precondition::one_of(vec![Revision(12)]))
+            collection_precondition(&headers(IF_MATCH, tags)).ok(),
+            Some(Precondition::one_of(vec![revision(12, &[]), revision(1, &lib_and_proposals)]))
         );
     }
 
@@ -332,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_changes_with_what_is_embedded() {
+    fn a_tag_changes_with_what_is_embedded_and_with_what_is_hidden() {
         let version = Version::from_number(3);
         let tag =
             |embedded: &[ShownItem]| EntityTag::of_item_with(version, &Links::default(), embedded);
@@ -340,7 +360,10 @@ mod tests {
             references: vec![ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010")],
             ..Links::default()
         };
+        let hidden = Links { hides_parent: true, ..Links::default() };
         let tags = [
+            EntityTag::of_item(version, &hidden),
+            tag(&[embedded(1, hidden)]),
             tag(&[]),
             tag(&[embedded(1, Links::default())]),
             tag(&[embedded(2, Links::default())]),
@@ -412,12 +435,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_tag_that_was_given_matches_itself(number in 0..i64::MAX, other in 0..i64::MAX) {
-            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Links::default()), EntityTag::of_collection(Revision(number)));
+            let (item, collection) = (EntityTag::of_item(Version::from_number(number), &Links::default()), EntityTag::of_collection(&revision(number, &[Collection::known("lib")])));
             let if_match = |tag: &HeaderValue| HeaderMap::from_iter([(IF_MATCH, tag.clone())]);
             for tag in [item.header(), compressed(&item.header()).unwrap()] {
                 prop_assert_eq!(item_precondition(&if_match(&tag)).ok(), Some(Precondition::one_of(vec![Version::from_number(number)])));
             }
-            prop_assert_eq!(collection_precondition(&if_match(&collection.header())).ok(), Some(Precondition::one_of(vec![Revision(number)])));
+            prop_assert_eq!(collection_precondition(&if_match(&collection.header())).ok(), Some(Precondition::one_of(vec![revision(number, &[Collection::known("lib")])])));
             let sent = HeaderMap::from_iter([(IF_NONE_MATCH, EntityTag::of_item(Version::from_number(other), &Links::default()).header())]);
             prop_assert_eq!(item.known_to(&sent).unwrap().is_some(), number == other);
         }

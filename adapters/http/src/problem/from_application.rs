@@ -54,7 +54,7 @@ impl From<ApplicationError> for Problem {
                 return Self::changed(&detail, &EntityTag::of_item(current, &links));
             }
             Error::CollectionChanged { current } => {
-                let tag = EntityTag::of_collection(current);
+                let tag = EntityTag::of_collection(&current);
                 return Self::changed("The collection has changed", &tag);
             }
             Error::KeyInUse => {

@@ -8,7 +8,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use application::{CollectionWrite, RepositoryError, Revision, WriteMetadata};
-use domain::Collection;
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use tracing::Instrument as _;
@@ -28,7 +27,7 @@ use crate::sql::statements::{REVISION, listed, parent};
 use crate::write::author;
 use crate::write::batch::together;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
+    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, removed_by,
 };
 use crate::write::condition;
 use crate::write::read_set::CurrentReads;
@@ -286,7 +285,7 @@ impl PostgresWrites {
             .iter()
             .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
         let versions = versions.collect::<Result<_, DbErr>>()?;
-        let revision = revision_of(transaction, collection).await?;
+        let revision = revision_of(transaction, content).await?;
         let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
@@ -302,7 +301,7 @@ impl PostgresWrites {
             let values = author(metadata).chain([collection.name().into(), ids]);
             run(transaction, &self.delete_all, values).await?;
         }
-        let revision = Revision(revision_of(transaction, collection).await?);
+        let revision = Revision(revision_of(transaction, content).await?);
         transaction.commit().await?;
         Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
     }
@@ -313,13 +312,13 @@ fn author(metadata: &WriteMetadata) -> impl Iterator<Item = Value> {
     author::values(&metadata.warrant).into_iter().map(|value| value.map(str::to_owned).into())
 }
 
-/// The revision of a whole collection, with the writes to those it refers to.
+/// The revision of a whole collection, with the writes to the related ones.
 async fn revision_of(
     connection: &impl ConnectionTrait,
-    collection: Collection,
+    content: &ContentChange,
 ) -> Result<i64, DbErr> {
     let mut revision = 0;
-    for counted in counted_with(collection) {
+    for counted in content.counted() {
         let values = [counted.name().into(), Uuid::nil().into()];
         let rows = run(connection, REVISION, values).await?;
         if let Some(row) = rows.first() {

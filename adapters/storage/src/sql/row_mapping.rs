@@ -37,6 +37,7 @@ pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
         continues: id(row, "continues_link")?,
         continued_by: continued_by(row)?,
         references: references::trimmed(links.collect::<Result<_, _>>()?),
+        hides_parent: false,
     })
 }
 

@@ -64,5 +64,5 @@ pub(crate) fn shown(row: &Row<'_>, members: Arc<str>) -> Outcome<ShownItem> {
         })?;
     let links = references::COLUMNS.iter().map(|column| id(column)).collect::<Outcome<_>>()?;
     let (continues, references) = (id("continues_link")?, references::trimmed(links));
-    Ok(ShownItem { item, links: Links { continues, continued_by, references } })
+    Ok(ShownItem { item, links: Links { continues, continued_by, references, ..Links::default() } })
 }

@@ -26,7 +26,7 @@ use crate::sqlite::rows::{row_values, shown, timestamp};
 use crate::sqlite::totals::Totals;
 use crate::write::author;
 use crate::write::command::{
-    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, counted_with, removed_by,
+    Answer, Change, ContentChange, Deletion, RowOfMany, Write, Written, removed_by,
 };
 use crate::write::condition;
 use crate::write::row::{RowChange, RowChangeKind, RowWrite};
@@ -213,7 +213,7 @@ impl Performing<'_> {
         // Nothing continues an item before it exists.
         Ok(Ok(ShownItem {
             item,
-            links: Links { continues, continued_by: Vec::new(), references: self.links(write)? },
+            links: Links { continues, references: self.links(write)?, ..Links::default() },
         }))
     }
 
@@ -418,7 +418,7 @@ impl Performing<'_> {
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
         let collection = content.collection;
-        let (versions, revision) = (self.versions(collection)?, self.revision(collection)?);
+        let (versions, revision) = (self.versions(collection)?, self.revision(content)?);
         let removed = match removed_by(&versions, revision, content) {
             Ok(removed) => removed,
             Err(refusal) => return Ok(Err(refusal)),
@@ -429,7 +429,7 @@ impl Performing<'_> {
         for (id, _) in removed {
             self.remove(id, metadata)?;
         }
-        let revision = Revision(self.revision(collection)?);
+        let revision = Revision(self.revision(content)?);
         Ok(Ok(Written::Collection(CollectionWrite { time: self.time, revision })))
     }
 
@@ -439,11 +439,11 @@ impl Performing<'_> {
     }
 
     /// The revision of a whole collection, with the writes of this transaction and those to the
-    /// collections it refers to.
-    fn revision(&self, collection: Collection) -> Outcome<i64> {
+    /// related collections.
+    fn revision(&self, content: &ContentChange) -> Outcome<i64> {
         let mut statement = self.transaction.prepare_cached(REVISION)?;
         let mut revision = 0;
-        for counted in counted_with(collection) {
+        for counted in content.counted() {
             let name = counted.name();
             let stored: i64 = statement.query_row(params![name, Uuid::nil()], |row| row.get(0))?;
             revision += stored + self.totals.writes_to(name);

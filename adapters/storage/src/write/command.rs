@@ -2,6 +2,7 @@
 //! in a queue and be run again.
 
 use std::collections::HashMap;
+use std::iter;
 
 use application::{
     CollectionContent, CollectionWrite, IdempotencyKey, ItemChange, ItemChangeKind,
@@ -65,17 +66,24 @@ pub(crate) struct ContentChange {
     pub collection: Collection,
     pub rows: Vec<RowChange>,
     pub expected: Option<Revision>,
+    /// The other collections whose writes count in the revisions.
+    pub related: Vec<Collection>,
 }
 
 impl ContentChange {
     pub fn new(collection: Collection, content: CollectionContent) -> Self {
         let scope = Scope { collection, parent: None };
-        let CollectionContent { replacements, additions, expected } = content;
+        let CollectionContent { replacements, additions, expected, related } = content;
         let updates = replacements
             .into_iter()
             .map(|replacement| RowChange::update(scope, replacement, WriteOperation::Replace));
         let inserts = additions.into_iter().map(|item| RowChange::insert(scope, item));
-        Self { collection, rows: updates.chain(inserts).collect(), expected }
+        Self { collection, rows: updates.chain(inserts).collect(), expected, related }
+    }
+
+    /// The collections whose writes count in the revisions.
+    pub fn counted(&self) -> impl Iterator<Item = Collection> {
+        iter::once(self.collection).chain(self.related.iter().copied())
     }
 }
 
@@ -125,17 +133,6 @@ pub(crate) enum Written {
     Collection(CollectionWrite),
     /// Of a removal, and of many rows.
     Nothing,
-}
-
-/// The collections whose writes count in the revision of a whole collection.
-pub(crate) fn counted_with(collection: Collection) -> Vec<Collection> {
-    let mut counted = vec![collection];
-    for referenced in collection.referenced() {
-        if !counted.contains(&referenced) {
-            counted.push(referenced);
-        }
-    }
-    counted
 }
 
 /// The `current` items that a replacement of the whole collection removes, with their versions; or

@@ -24,12 +24,15 @@ async fn a_collection_that_has_changed_is_not_replaced() {
     let refused = service
         .replace_all(
             WRITE,
-            &Precondition::one_of(vec![Revision(7)]),
+            &Precondition::one_of(vec![revision(7)]),
             &ReplacementBody { elements: Vec::new() },
             FIRST,
         )
         .await;
-    assert!(matches!(refused, Err(ApplicationError::CollectionChanged { current: Revision(8) })));
+    let Err(ApplicationError::CollectionChanged { current }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(current, revision(8));
 }
 
 #[tokio::test]

@@ -283,7 +283,7 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         .returning(|_, _, _| Ok(WRITTEN));
     let service =
         ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
-    let first = Precondition::one_of(vec![crate::Revision(1)]);
+    let first = Precondition::one_of(vec![super::revision(1)]);
     service
         .replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST)
         .await

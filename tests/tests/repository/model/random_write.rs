@@ -220,7 +220,9 @@ impl RandomWrites<'_> {
             }
         }
         let expected = if self.one_in(2) { self.revision(collection) } else { None };
-        Change::ReplaceAll(collection, CollectionContent { replacements, additions, expected })
+        let related = collection.referenced().collect();
+        let content = CollectionContent { replacements, additions, expected, related };
+        Change::ReplaceAll(collection, content)
     }
 
     /// A revision that was seen of the collection, mostly its last.

@@ -171,6 +171,7 @@ impl Model {
             continues: item.continues.filter(|id| self.exists(collection, *id)),
             continued_by: continued_by.map(|(id, _)| id).collect(),
             references,
+            hides_parent: false,
         }
     }
 

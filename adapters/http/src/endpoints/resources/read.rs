@@ -29,7 +29,7 @@ impl GroupEndpoint {
             return Ok(not_modified(&known));
         }
         let listing = self.service.list(caller_of(request), parent, &query.request).await?;
-        let tag = EntityTag::of_collection(listing.content.revision).read_at(self.node);
+        let tag = EntityTag::of_collection(&listing.revision()).read_at(self.node);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
@@ -50,7 +50,7 @@ impl GroupEndpoint {
         }
         match self.service.revision(caller_of(request), parent, &query.request).await? {
             Some(revision) => {
-                let tag = EntityTag::of_collection(revision).read_at(self.node);
+                let tag = EntityTag::of_collection(&revision).read_at(self.node);
                 Ok(tag.known_to(request.headers())?)
             }
             None => Ok(None),

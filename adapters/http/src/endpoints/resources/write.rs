@@ -103,7 +103,7 @@ impl GroupEndpoint {
         let first = CollectionQuery::plain(self.group, None);
         let replaced =
             self.service.replace_all(options, &condition, replacement, &first.request).await?;
-        let tag = EntityTag::of_collection(replaced.listing.content.revision).of_write(options);
+        let tag = EntityTag::of_collection(&replaced.listing.revision()).of_write(options);
         let (listing, warnings) = (&replaced.listing, &replaced.warnings);
         let preference = Return::applied(request.headers(), warnings);
         if preference == Some(Return::Minimal) {
