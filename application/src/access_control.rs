@@ -78,6 +78,12 @@ impl AccessControl {
         self.access(caller, collection).has_all(Operation::Read)
     }
 
+    /// Returns `true` if a caller may perform some operation on some item.
+    #[must_use]
+    pub fn may_do_anything(&self, caller: &Caller) -> bool {
+        Collection::all().any(|collection| self.access(caller, collection) != Access::NONE)
+    }
+
     /// Refuses a caller who may not perform all of these operations on some items of a collection.
     ///
     /// # Errors

@@ -151,6 +151,7 @@ fn http_options(
         tracer: telemetry_adapter::traces::tracer(),
         key_lifetime: options.idempotency_ttl,
         cors_origins: options.cors_origins.clone(),
+        allowed_hosts: options.allowed_hosts.clone(),
         rule_schema: rules_adapter::schema(),
         deployment: Deployment { version: &VERSION, engine },
     }

@@ -42,7 +42,7 @@ impl EventStream {
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         write!(
             stream,
-            "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: example.org\r\n{headers}\r\n"
+            "GET /v1/changes/stream{query} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
         )
         .expect("the request is sent");
         let mut opened =

@@ -98,7 +98,7 @@ fn is_followed(service: &Service, evaluator: &Item) {
     assert_eq!(own.embedded("changes").len(), 6);
     let mut stream = TcpStream::connect(service.address()).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
-    write!(stream, "GET /v1/changes/stream?group=evaluators HTTP/1.1\r\nHost: example.org\r\n\r\n")
+    write!(stream, "GET /v1/changes/stream?group=evaluators HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("the request is sent");
     let mut lines = BufReader::new(stream).lines().map(|line| line.expect("the stream goes on"));
     assert!(lines.any(|line| line.is_empty()), "the head of the response ends");

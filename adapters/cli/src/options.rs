@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use tracing_subscriber::filter::Targets;
-use url::Url;
+use url::{Host, Url};
 
 use crate::error::CommandError;
 use crate::log_filter;
@@ -121,6 +121,15 @@ pub struct ServeOptions {
         value_delimiter = ',', value_parser = origin
     )]
     pub cors_origins: Vec<String>,
+    /// Hosts, such as `proposals.example.org`, at which requests without credentials are served too,
+    /// beside IP addresses, `localhost` and the host of the base URL
+    #[arg(
+        long = "allowed-host",
+        env = "PROPOSAL_SERVICE_ALLOWED_HOST",
+        value_name = "HOST",
+        value_delimiter = ',', value_parser = host_name
+    )]
+    pub allowed_hosts: Vec<String>,
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
@@ -398,6 +407,14 @@ fn origin(text: &str) -> Result<String, &'static str> {
     )
 }
 
+/// Reads the name of a host as browsers send it, without the final dot of an absolute name.
+fn host_name(text: &str) -> Result<String, &'static str> {
+    let name = Host::parse(text).ok().map(|host| host.to_string());
+    name.filter(|name| !name.contains('*')).map(|name| name.trim_end_matches('.').to_owned()).ok_or(
+        "give the name of a host alone, such as proposals.example.org: no scheme, no port, no path and no `*`",
+    )
+}
+
 fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(
         |_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080",
@@ -416,7 +433,7 @@ fn median_size(text: &str) -> Result<usize, &'static str> {
 mod tests {
     use clap::Parser as _;
 
-    use super::{Command, CommandLine, MigrateMode, definition, origin};
+    use super::{Command, CommandLine, MigrateMode, definition, host_name, origin};
 
     #[test]
     fn the_definition_is_sound() {
@@ -468,6 +485,29 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(said.serve.cors_origins, ["http://a", "http://b", "*"]);
+    }
+
+    #[test]
+    fn an_allowed_host_is_a_name_alone() {
+        for (text, name) in [
+            ("proposals.example.org", Some("proposals.example.org")),
+            ("Proposals.Example.org.", Some("proposals.example.org")),
+            ("intranet", Some("intranet")),
+            ("b\u{fc}cher.example", Some("xn--bcher-kva.example")),
+            ("example.org:8080", None),
+            ("https://example.org", None),
+            ("example.org/app", None),
+            ("*", None),
+            ("*.example.org", None),
+            ("", None),
+        ] {
+            assert_eq!(host_name(text).ok().as_deref(), name, "{text}");
+        }
+        let words = ["p", "--allowed-host", "a,b", "--allowed-host", "c"];
+        assert_eq!(
+            CommandLine::try_parse_from(words).unwrap().serve.allowed_hosts,
+            ["a", "b", "c"]
+        );
     }
 
     #[test]

@@ -37,6 +37,7 @@ use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::{Observers, RequestContext};
+use crate::middleware::sites::Sites;
 use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
@@ -93,6 +94,8 @@ pub struct HttpOptions {
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<String>,
+    /// Hosts, beyond that of the base URL, at which requests without credentials are served.
+    pub allowed_hosts: Vec<String>,
     /// The JSON Schema of rule files.
     pub rule_schema: String,
     /// The program and its store.
@@ -117,7 +120,9 @@ pub fn service(
         metrics.add(Arc::<AccessLog>::clone(access_log));
     }
     let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
-    for (path, router) in paths(ports, options, &base_url) {
+    let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
+    let sites = Sites::new(&base_url, allowed_hosts, cors.clone());
+    for (path, router) in paths(ports, options, &base_url, sites) {
         let of_path = metrics.route(&path);
         routes = routes.at(path, router.measured(of_path));
     }
@@ -129,11 +134,12 @@ fn paths(
     ports: &Ports,
     mut options: HttpOptions,
     base_url: &Arc<BaseUrl>,
+    sites: Sites,
 ) -> Vec<(String, MethodRouter)> {
     let proxies = std::mem::take(&mut options.trusted_proxies);
     let rates = RateLimits::new(options.caller_rate, options.address_rate, proxies);
     let audit_log = options.audit_log.take();
-    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, audit_log));
+    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, sites, audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(base_url),

@@ -56,6 +56,24 @@ impl BaseUrl {
         self.0[after_scheme..].find('/').map_or("/", |place| &self.0[after_scheme + place..])
     }
 
+    /// The host, and the port if the URL names one.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        let (_, rest) = self.0.split_once("://").unwrap_or_default();
+        rest.split('/').next().unwrap_or_default()
+    }
+
+    /// The origin of its pages, as browsers send it (RFC 6454): in lower case, without the usual port.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let (scheme, _) = self.0.split_once("://").unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        let usual = if scheme == "https" { ":443" } else { ":80" };
+        let authority = self.authority().to_ascii_lowercase();
+        let host = authority.strip_suffix(usual).unwrap_or(&authority);
+        format!("{scheme}://{host}")
+    }
+
     /// The URL, without trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -81,6 +99,19 @@ mod tests {
             ("http://[::1]/", "/"),
         ] {
             assert_eq!(text.parse::<BaseUrl>().unwrap().path(), path, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_origin_is_as_browsers_send_it() {
+        for (text, origin) in [
+            ("http://a:8080", "http://a:8080"),
+            ("http://a:80/x", "http://a"),
+            ("https://Example.org:443/grants/x/", "https://example.org"),
+            ("https://example.org:80", "https://example.org:80"),
+            ("HTTP://[::1]:80", "http://[::1]"),
+        ] {
+            assert_eq!(text.parse::<BaseUrl>().unwrap().origin(), origin, "{text}");
         }
     }
 

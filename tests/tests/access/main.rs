@@ -13,4 +13,5 @@ mod rates;
 mod record;
 mod revisions;
 mod sign_in;
+mod sites;
 mod world;

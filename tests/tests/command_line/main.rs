@@ -144,7 +144,7 @@ impl Running {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         let head = format!(
-            "{method} {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
+            "{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n"
         );
         write!(client, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut answer = String::new();
@@ -156,7 +156,7 @@ impl Running {
     fn begin_request(&self) -> TcpStream {
         let mut client = TcpStream::connect(self.address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = "POST /v1/files HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
+        let head = "POST /v1/files HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n";
         client.write_all(head.as_bytes()).unwrap();
         let mut answer = [0; 25];
         client.read_exact(&mut answer).unwrap();

@@ -81,7 +81,7 @@ fn a_stream_of_changes_ends_when_the_service_stops() {
     let running = Running::start(&folder, &["--drain-timeout", "1h"]);
     let mut client = TcpStream::connect(running.address).unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
-    client.write_all(b"GET /v1/changes/stream HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    client.write_all(b"GET /v1/changes/stream HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let mut lines = BufReader::new(client);
     line_with(&mut lines, "retry: 2000");
     running.signal("TERM");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tests::{Item, Service};
 
 /// A request that asks for little.
-pub const GET: &str = "GET /v1/statuses HTTP/1.1\r\nHost: x\r\n\r\n";
+pub const GET: &str = "GET /v1/statuses HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// The most memory the service may take at its peak.
 const MOST_MEMORY: u64 = 200 << 20;
@@ -142,6 +142,6 @@ pub fn answer_to(service: &Service, bytes: impl AsRef<[u8]>) -> String {
 /// ends with the answer.
 pub fn head_of_post(path: &str, framing: &str) -> String {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n{framing}\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n{framing}\r\n\r\n"
     )
 }

@@ -73,7 +73,9 @@ fn responses_nobody_reads_keep_nobody_waiting() {
     withstands(&service, || {
         // 15 MB each: far more than the sockets' buffers take.
         let unread: Vec<_> = (0..64)
-            .map(|_| Raw::open(&service).send(format!("GET {page} HTTP/1.1\r\nHost: x\r\n\r\n")))
+            .map(|_| {
+                Raw::open(&service).send(format!("GET {page} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            })
             .collect();
         thread::sleep(5 * SECOND);
         drop(unread);
@@ -85,7 +87,7 @@ fn responses_nobody_reads_keep_nobody_waiting() {
 fn answers_to_many_pipelined_requests_are_made_as_they_are_read() {
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
-        let last = "GET /v1/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let last = "GET /v1/nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let answers = Raw::open(&service).send(GET.repeat(200)).send(last).done().rest();
         let (end, before) =
             statuses(&answers).split_last().map(|(last, before)| (*last, before.to_vec())).unwrap();

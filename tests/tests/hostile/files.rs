@@ -200,7 +200,7 @@ fn exports_that_nobody_reads_keep_no_others_out() {
         let stalled: Vec<_> = (0..6)
             .map(|_| {
                 let mut client = TcpStream::connect(service.address()).unwrap();
-                let request = "GET /exports/files.csv HTTP/1.1\r\nHost: x\r\n\r\n";
+                let request = "GET /exports/files.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
                 client.write_all(request.as_bytes()).unwrap();
                 client
             })

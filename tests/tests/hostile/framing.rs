@@ -12,7 +12,7 @@ const FILES: &str = "/v1/files";
 fn no_request_is_smuggled_in_a_body() {
     let service = Service::start(Store::Sqlite);
     let victim = service.create(FILES, r#"{"is":"here"}"#);
-    let hidden = format!("DELETE {} HTTP/1.1\r\nHost: x\r\n\r\n", victim.path);
+    let hidden = format!("DELETE {} HTTP/1.1\r\nHost: localhost\r\n\r\n", victim.path);
     let length = hidden.len();
     withstands(&service, || {
         for framing in [
@@ -48,7 +48,7 @@ fn no_request_is_smuggled_in_a_body() {
             "Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n",
         ] {
             let request = format!(
-                "POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{hidden}"
+                "POST {FILES} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{hidden}"
             );
             let text = answer_to(&service, &request);
             assert!(
@@ -65,17 +65,25 @@ fn no_request_is_smuggled_in_a_body() {
 fn what_follows_a_refused_body_is_no_request() {
     let service = Service::start(Store::Sqlite);
     let victim = service.create(FILES, r#"{"is":"here"}"#);
-    let hidden = format!("DELETE {} HTTP/1.1\r\nHost: x\r\n\r\n", victim.path);
+    let hidden = format!("DELETE {} HTTP/1.1\r\nHost: localhost\r\n\r\n", victim.path);
     let length = hidden.len();
     withstands(&service, || {
         for (what, head, status) in [
             (
                 "a type that is not taken",
-                format!("POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"),
+                format!("POST {FILES} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"),
                 415,
             ),
-            ("a path that is none", "POST /v1/nothing HTTP/1.1\r\nHost: x\r\n".to_owned(), 404),
-            ("a method that is not served", format!("PUT {FILES} HTTP/1.1\r\nHost: x\r\n"), 405),
+            (
+                "a path that is none",
+                "POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\n".to_owned(),
+                404,
+            ),
+            (
+                "a method that is not served",
+                format!("PUT {FILES} HTTP/1.1\r\nHost: localhost\r\n"),
+                405,
+            ),
             ("no host", format!("POST {FILES} HTTP/1.1\r\n"), 400),
         ] {
             let text =
@@ -99,12 +107,12 @@ fn pipelined_requests_are_done_once_each_in_their_order() {
             let body = format!("{{\"n\":{number}}}");
             let length = body.len();
             format!(
-                "POST {FILES} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+                "POST {FILES} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
             )
         };
         let posts: String = (0..100).map(post).collect();
         let end = format!(
-            "GET {FILES}?page_size=250 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n{}",
+            "GET {FILES}?page_size=250 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n{}",
             post(100)
         );
         let text = answer_to(&service, posts + &end);

@@ -109,7 +109,7 @@ fn request(random: &mut fastrand::Rng, bodies: &[Vec<u8>], items: &[String]) -> 
     }
     let gzip = if random.bool() { "Accept-Encoding: gzip\r\n" } else { "" };
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n{gzip}Content-Length: {}\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n{gzip}Content-Length: {}\r\n\r\n",
         body.len()
     );
     let mut bytes = head.into_bytes();

@@ -54,7 +54,7 @@ fn search(service: &Service, client: usize, is_over: &AtomicBool) {
     for number in 0.. {
         let size = 1 + (number * CLIENTS + client) % 250;
         let asked = Raw::open(service).send(format!(
-            "GET /v1/cashprogram?q=the+of+and+a+in&page_size={size} HTTP/1.1\r\nHost: x\r\n\r\n"
+            "GET /v1/cashprogram?q=the+of+and+a+in&page_size={size} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         ));
         for _ in 0..10 {
             if is_over.load(Ordering::Relaxed) {
@@ -103,7 +103,7 @@ fn a_search_is_answered_however_many_went_away_before() {
     let service = Service::start(Store::Sqlite);
     let item = service.create("/v1/files", r#"{"text":"the rice of the field"}"#);
     for _ in 0..50 {
-        drop(Raw::open(&service).send("GET /v1/files?q=the HTTP/1.1\r\nHost: x\r\n\r\n"));
+        drop(Raw::open(&service).send("GET /v1/files?q=the HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     }
     assert_eq!(service.list("/v1/files", "q=rice").items()[0]["id"], item.id.as_str());
 }

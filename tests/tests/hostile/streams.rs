@@ -7,7 +7,7 @@ use tests::{Service, Store};
 
 use crate::attack::{Raw, statuses, withstands};
 
-const STREAM: &str = "GET /v1/changes/stream HTTP/1.1\r\nHost: x\r\n\r\n";
+const STREAM: &str = "GET /v1/changes/stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// Ten times as long as health may take to be told.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -160,7 +160,13 @@ fn the_nested_library_is_paged_on_its_own() {
 fn links_lie_under_the_base_url_whatever_host_was_asked() {
     let service = Service::start_with(
         Store::Sqlite,
-        &["--allow-anonymous", "--base-url", "https://api.example.org/rdi"],
+        &[
+            "--allow-anonymous",
+            "--base-url",
+            "https://api.example.org/rdi",
+            "--allowed-host",
+            "evil.example",
+        ],
     );
     let created = service
         .post("/v1/proposals")

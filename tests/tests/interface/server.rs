@@ -147,7 +147,7 @@ fn no_browser_guesses_at_types_or_runs_what_a_page_does_not_name() {
             assert!(!policy.contains("unsafe"), "{policy}");
         }
     }
-    let refused = send_bytes(service.address(), b"GET / HTTP/9.9\r\nHost: x\r\n\r\n");
+    let refused = send_bytes(service.address(), b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n");
     let refused = String::from_utf8_lossy(&refused).to_lowercase();
     assert!(refused.contains("x-content-type-options: nosniff"), "{refused}");
 }
@@ -217,16 +217,16 @@ fn bytes_that_are_no_request_do_no_harm() {
     let service = Service::start(Store::Sqlite);
     for bytes in [
         &b"\xff\xfe\x00\x01\r\n\r\n"[..],
-        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
         b"GET /v1/files HTTP/1.1\r\nConnection: close\r\n\r\n",
-        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        b"GET /a b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         b"GET http://evil.example/v1/files HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
         b"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nConnection: close\r\n\r\n",
-        b"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
-        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\n{}   ",
-        b"POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
+        b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\n{}   ",
+        b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n",
     ] {
         let answer = String::from_utf8_lossy(&send_bytes(service.address(), bytes)).into_owned();
         assert!(!answer.starts_with("HTTP/1.1 5"), "{} → {answer}", bytes.escape_ascii());
@@ -237,7 +237,7 @@ fn bytes_that_are_no_request_do_no_harm() {
 #[test]
 fn what_is_wrong_with_the_message_itself_is_told() {
     let service = Service::start(Store::Sqlite);
-    let post = "POST /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";
+    let post = "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
     for (request, status, code) in [
         ("GET /v1/files HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(), 400, "malformed-host"),
         (
@@ -285,7 +285,7 @@ fn many_small_chunks_take_no_more_than_their_sum() {
     let service = Service::start(Store::Sqlite);
     let body = object_of(40_000);
     let chunks: Vec<_> = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
-    let head = "POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    let head = "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     let answer =
         send_bytes(service.address(), format!("{head}{}0\r\n\r\n", chunks.concat()).as_bytes());
     assert!(

@@ -61,6 +61,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         is_leaving: tokio::sync::watch::channel(false).1,
         key_lifetime: Duration::from_hours(24),
         cors_origins: Vec::new(),
+        allowed_hosts: Vec::new(),
         rule_schema: String::new(),
         deployment: Deployment { version: "1", engine: "none" },
     };

@@ -34,13 +34,20 @@ impl Cors {
         self.origins.is_empty()
     }
 
+    /// Returns true if pages of an origin may write. `null` is the origin of sandboxed frames and
+    /// files of every site.
+    pub fn admits_writes_of(&self, origin: &HeaderValue) -> bool {
+        origin != "null" && self.admits(origin)
+    }
+
+    fn admits(&self, origin: &HeaderValue) -> bool {
+        self.origins.iter().any(|known| known == origin || known == "*")
+    }
+
     /// Adds what a browser needs to let a page of an admitted origin read this response.
     pub fn admit(&self, request: &HeaderMap, is_preflight: bool, response: &mut HeaderMap) {
         response.append(VARY, HeaderValue::from_static("Origin"));
-        let Some(origin) = request
-            .get(ORIGIN)
-            .filter(|origin| self.origins.iter().any(|known| known == *origin || known == "*"))
-        else {
+        let Some(origin) = request.get(ORIGIN).filter(|origin| self.admits(origin)) else {
             return;
         };
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

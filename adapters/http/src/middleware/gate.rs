@@ -8,17 +8,21 @@ use std::time::Duration;
 
 use application::{AccessControl, ApplicationError, Caller, Identity, Ports, Unrecognized};
 use domain::Operation;
-use poem::http::header::{CACHE_CONTROL, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
-use poem::http::{HeaderName, HeaderValue, StatusCode};
+use poem::http::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER, VARY,
+    WWW_AUTHENTICATE,
+};
+use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::headers::content_policy::permit_issuers;
-use crate::links::PROTECTED_RESOURCE;
+use crate::links::{HEALTH, PROTECTED_RESOURCE, READINESS};
 use crate::middleware::audit_log::{AuditLog, AuditSubject, AuditedRequest};
 use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
+use crate::middleware::sites::Sites;
 use crate::problem::{Problem, kinds};
 use crate::request::caller::{NOBODY, PresentedToken, bearer_token};
 
@@ -65,6 +69,7 @@ pub struct Gate {
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
     limits: RateLimits,
+    sites: Sites,
     seen: SeenCallers,
     audit_log: Option<AuditLog>,
 }
@@ -74,16 +79,37 @@ impl Gate {
         base_url: Arc<BaseUrl>,
         ports: &Ports,
         limits: RateLimits,
+        sites: Sites,
         audit_log: Option<AuditLog>,
     ) -> Self {
         let access = AccessControl::new(Arc::clone(&ports.policies));
         let seen = SeenCallers::new(Arc::clone(&ports.callers), Arc::clone(&ports.clock));
-        Self { base_url, identity: ports.identity.clone(), access, limits, seen, audit_log }
+        Self { base_url, identity: ports.identity.clone(), access, limits, sites, seen, audit_log }
     }
 
     /// Begins to audit a request of a path that asks this.
     pub fn audit(&self, asks: Asks, request: &Request) -> Option<AuditedRequest> {
         Some(self.audit_log.as_ref()?.begin(asks.audited()?, request))
+    }
+
+    /// Refuses a request without credentials that another web site may have made a browser send,
+    /// while anonymous callers may read or write. Probes name hosts at will.
+    pub fn check_site(&self, request: &Request) -> Result<(), Problem> {
+        let Err(problem) = self.sites.check(request) else { return Ok(()) };
+        let is_probe = matches!(request.uri().path(), HEALTH | READINESS);
+        if is_probe || self.has_credentials(request) || !self.access.may_do_anything(&NOBODY) {
+            return Ok(());
+        }
+        Err(problem)
+    }
+
+    /// Returns whether a request has credentials that are looked at, or asks whether it may be sent
+    /// with some: browsers send no credentials with a preflight.
+    fn has_credentials(&self, request: &Request) -> bool {
+        let headers = request.headers();
+        let is_preflight = request.method() == Method::OPTIONS
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        self.identity.is_some() && (is_preflight || headers.contains_key(AUTHORIZATION))
     }
 
     /// Finds out who the caller is, for all that look at the request later, and refuses those that may

@@ -29,8 +29,8 @@ impl Negotiated {
     }
 }
 
-/// Dispatches on the method; answers OPTIONS and 405 itself, then what the [`Gate`] refuses (400, 401,
-/// 403, 429, 503), then 406; puts Allow and Content-Type on everything.
+/// Dispatches on the method; answers 421, 403 for other web sites, OPTIONS and 405 itself, then what the
+/// [`Gate`] refuses (400, 401, 403, 429, 503), then 406; puts Allow and Content-Type on everything.
 pub struct MethodRouter {
     methods: Vec<Served>,
     allow: HeaderValue,
@@ -99,6 +99,7 @@ impl MethodRouter {
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
     ) -> Result<Response, Problem> {
+        self.gate.check_site(&request)?;
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
         }

@@ -9,4 +9,5 @@ pub mod method_router;
 pub mod rate_limit;
 pub mod request_context;
 mod seen_callers;
+pub mod sites;
 pub mod trace;

@@ -116,18 +116,28 @@ fn is_addressed(request: &Request) -> bool {
 }
 
 fn is_host(value: &HeaderValue) -> bool {
-    let authority = value.to_str().ok().and_then(|text| text.parse::<Authority>().ok());
-    authority.is_some_and(|authority| {
+    let Ok(text) = value.to_str() else { return false };
+    let is_port = |digits: &str| {
+        digits.bytes().all(|digit| digit.is_ascii_digit())
+            && (digits.is_empty() || digits.parse::<u16>().is_ok())
+    };
+    let (name, port) = text.split_once(':').unwrap_or((text, ""));
+    // The parser copies what it reads; common names need none.
+    if !name.is_empty() && name.bytes().all(is_common_in_names) {
+        return is_port(port);
+    }
+    let authority = text.parse::<Authority>();
+    authority.is_ok_and(|authority| {
         let host = authority.host();
         let port = authority.as_str().strip_prefix(host);
-        let is_port = |digits: &str| {
-            digits.bytes().all(|digit| digit.is_ascii_digit())
-                && (digits.is_empty() || digits.parse::<u16>().is_ok())
-        };
         !host.is_empty()
             && port
                 .is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
     })
+}
+
+const fn is_common_in_names(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')
 }
 
 /// Lets no browser guess at a type, and no page load anything that it does not name itself.

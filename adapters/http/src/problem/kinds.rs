@@ -60,6 +60,8 @@ problem_kinds! {
         "The operation is for known callers. Send `Authorization: Bearer` with an access token of one of the issuers that `/.well-known/oauth-protected-resource` names, or with a key of this service.";
     INVALID_TOKEN = "invalid-token" UNAUTHORIZED "The token is not accepted":
         "`detail` says why: it has ended, is made for another audience, comes from an unknown issuer, was revoked, or is no token of this service. Get a new one from the issuer.";
+    CROSS_SITE = "cross-site" FORBIDDEN "Another web site sent the request":
+        "Anonymous callers may write here, so a page of any web site could write through the browser of its visitor. A write without credentials is refused if its `Origin` is not that of the service or if `Sec-Fetch-Site` is `cross-site`. Programs leave both headers out. Operators allow the pages of an origin with `--cors-origin`.";
     INSUFFICIENT_SCOPE = "insufficient-scope" FORBIDDEN "The token's scope is too narrow":
         "The caller may do this, and the program that is used was not granted it. The WWW-Authenticate header names the scopes that grant it; ask the issuer for a token with one of them.";
     NOT_PERMITTED = "not-permitted" FORBIDDEN "The policies do not permit this":
@@ -102,6 +104,8 @@ problem_kinds! {
         "Bodies are limited; `detail` says to how many bytes. Store large attachments elsewhere and describe them in `files`.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body's media type is not supported":
         "A body needs a Content-Type of `application/json` or the group's own type; the only parameter allowed is `charset=utf-8`.";
+    MISDIRECTED = "misdirected-request" MISDIRECTED_REQUEST "The host is not one of this service":
+        "Anonymous callers may read or write here, so a web site could point its own name at this service and use it through the browser of its visitor (DNS rebinding). Without credentials, the Host header must be an IP address, `localhost`, the host of the base URL, or a host that the operators name with `--allowed-host`. A proxy passes the header on: `proxy_set_header Host $host` in nginx.";
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
         "The body was read, and rules refuse it. `errors` lists every error: where (`pointer`, RFC 6901), which rule (`code`) and what to send instead (`detail`). `validation_messages` says the same by field.";
     DOES_NOT_FIT = "does-not-fit" UNPROCESSABLE_ENTITY "The selection does not fit the format":

@@ -78,6 +78,11 @@ spec:
   value: 0.0.0.0:8080
 - name: PROPOSAL_SERVICE_BASE_URL
   value: {{ default (printf "http://%s.%s:%v" (include "proposal-service.fullname" .) .Release.Namespace .Values.service.port) .Values.baseUrl | quote }}
+{{- /* Callers in the cluster use the names of the Service, whatever the base URL is. */}}
+{{- $name := include "proposal-service.fullname" . }}
+{{- $full := printf "%s.%s" $name .Release.Namespace }}
+- name: PROPOSAL_SERVICE_ALLOWED_HOST
+  value: {{ printf "%s,%s,%s.svc,%s.svc.cluster.local" $name $full $full $full | quote }}
 {{ include "proposal-service.databaseEnv" . }}
 - name: PROPOSAL_SERVICE_MIGRATE
   value: {{ and .Values.migration.enabled (eq .Values.database.engine "postgresql") | ternary "never" "auto" }}

@@ -1,0 +1,232 @@
+//! The hosts and origins at which requests without credentials are served.
+//!
+//! A browser lends every web site the network of its user. By DNS rebinding a site gives its own name
+//! the address of the service and so shares its origin; by a form it writes without reading. Neither
+//! needs credentials where anonymous callers may read or write. The Host header (RFC 9110 section
+//! 7.2), `Origin` and `Sec-Fetch-Site` tell such requests apart, and no script can set them.
+
+use std::net::IpAddr;
+
+use poem::Request;
+use poem::http::HeaderName;
+use poem::http::header::{HOST, ORIGIN};
+
+use crate::base_url::BaseUrl;
+use crate::headers::sole::sole;
+use crate::middleware::cors::Cors;
+use crate::problem::{Problem, kinds};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The names of the service, and the sites that may write.
+pub struct Sites {
+    /// Without port and final dot.
+    hosts: Vec<String>,
+    /// The origin of the base URL.
+    origin: String,
+    cors: Cors,
+}
+
+impl Sites {
+    pub fn new(base_url: &BaseUrl, allowed_hosts: Vec<String>, cors: Cors) -> Self {
+        let own = name_of(base_url.authority()).to_owned();
+        let hosts = std::iter::once(own).chain(allowed_hosts).collect();
+        Self { hosts, origin: base_url.origin(), cors }
+    }
+
+    /// Refuses a request that another web site may have made a browser send. It is for requests
+    /// without credentials.
+    pub fn check(&self, request: &Request) -> Result<(), Problem> {
+        let host = host_of(request);
+        // No browser leaves the header out.
+        if host.is_some_and(|host| !self.is_own(name_of(host))) {
+            let detail = "Without credentials the service answers at an IP address, `localhost`, the host of its base URL and the hosts of `--allowed-host`. The Host header names none of these.";
+            return Err(Problem::new(&kinds::MISDIRECTED, detail));
+        }
+        if !request.method().is_safe() && self.is_cross_site(request, host) {
+            let detail = "Without credentials the service takes no writes from the pages of other origins. Operators allow an origin with `--cors-origin`.";
+            return Err(Problem::new(&kinds::CROSS_SITE, detail));
+        }
+        Ok(())
+    }
+
+    fn is_own(&self, name: &str) -> bool {
+        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) || is_local(name)
+    }
+
+    fn is_cross_site(&self, request: &Request, host: Option<&str>) -> bool {
+        let headers = request.headers();
+        let Ok(origin) = sole(headers, ORIGIN) else { return true };
+        match origin {
+            Some(origin) if self.cors.admits_writes_of(origin) => return false,
+            Some(origin) if !origin.to_str().is_ok_and(|it| self.is_own_origin(it, host)) => {
+                return true;
+            }
+            _ => {}
+        }
+        headers.get_all(SEC_FETCH_SITE).iter().any(|site| site == "cross-site")
+    }
+
+    fn is_own_origin(&self, origin: &str, host: Option<&str>) -> bool {
+        let is_at = |host: &str| {
+            let named = origin.strip_prefix("http://");
+            named.is_some_and(|named| named.eq_ignore_ascii_case(host)) && is_local(name_of(host))
+        };
+        origin.eq_ignore_ascii_case(&self.origin) || host.is_some_and(is_at)
+    }
+}
+
+/// The host that a request is sent to. The target counts before the header (RFC 9112 section 3.2.2).
+fn host_of(request: &Request) -> Option<&str> {
+    match request.uri().authority() {
+        Some(target) => Some(target.as_str()),
+        None => request.headers().get(HOST)?.to_str().ok(),
+    }
+}
+
+/// The name or address in `host:port`, without the brackets and zone of IPv6 and without the final
+/// dot of an absolute name.
+fn name_of(host: &str) -> &str {
+    let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
+    match host.strip_prefix('[') {
+        Some(address) => &address[..until(address, &['%', ']'])],
+        None => {
+            let name = &host[..until(host, &[':'])];
+            name.strip_suffix('.').unwrap_or(name)
+        }
+    }
+}
+
+/// DNS cannot give the names of this machine and addresses to anybody else.
+fn is_local(name: &str) -> bool {
+    name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::Request;
+    use poem::http::{HeaderValue, Method};
+
+    use super::{Sites, name_of};
+    use crate::middleware::cors::Cors;
+
+    fn sites(base_url: &str, origins: &[&'static str]) -> Sites {
+        let origins = origins.iter().map(|origin| HeaderValue::from_static(origin)).collect();
+        let hosts = vec!["intranet".to_owned()];
+        Sites::new(&base_url.parse().unwrap(), hosts, Cors::new(origins))
+    }
+
+    fn status(sites: &Sites, method: Method, target: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().method(method).uri(target.parse().unwrap());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let checked = sites.check(&request.finish());
+        checked.map_or_else(|problem| problem.kind().status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn names_have_no_port_no_brackets_no_zone_and_no_final_dot() {
+        for (host, name) in [
+            ("example.org", "example.org"),
+            ("example.org:8080", "example.org"),
+            ("example.org.", "example.org"),
+            ("example.org.:80", "example.org"),
+            ("example.org..", "example.org."),
+            ("127.0.0.1:80", "127.0.0.1"),
+            ("[::1]", "::1"),
+            ("[::1]:8080", "::1"),
+            ("[fe80::1%25eth0]:8080", "fe80::1"),
+            ("", ""),
+            (":80", ""),
+        ] {
+            assert_eq!(name_of(host), name, "{host}");
+        }
+    }
+
+    #[test]
+    fn addresses_localhost_the_base_url_and_allowed_hosts_are_served() {
+        let sites = sites("https://Proposals.example.org:8443/api", &[]);
+        for (host, expected) in [
+            ("127.0.0.1", 200),
+            ("127.0.0.1:8080", 200),
+            ("203.0.113.9:1", 200),
+            ("[::1]:8080", 200),
+            ("[2001:db8::1]", 200),
+            ("localhost", 200),
+            ("LocalHost.:8080", 200),
+            ("proposals.example.org", 200),
+            ("PROPOSALS.example.org.:1", 200),
+            ("intranet:8080", 200),
+            ("evil.example", 421),
+            ("evil.example:8080", 421),
+            ("localhost.evil.example", 421),
+            ("127.0.0.1.evil.example", 421),
+            ("x.localhost", 421),
+            ("proposals.example.org.evil.example", 421),
+            ("evil.intranet", 421),
+            ("127.1", 421),
+            ("0x7f000001", 421),
+        ] {
+            assert_eq!(status(&sites, Method::GET, "/", &[("host", host)]), expected, "{host}");
+        }
+        assert_eq!(status(&sites, Method::GET, "/", &[]), 200, "HTTP/1.0 needs no Host");
+    }
+
+    #[test]
+    fn the_host_of_the_target_counts_before_the_header() {
+        let sites = sites("http://127.0.0.1:8080", &[]);
+        let own = [("host", "127.0.0.1:8080")];
+        assert_eq!(status(&sites, Method::GET, "http://evil.example/v1/files", &own), 421);
+        assert_eq!(status(&sites, Method::GET, "http://localhost:8080/v1/files", &own), 200);
+    }
+
+    #[test]
+    fn other_sites_read_and_do_not_write() {
+        const CROSS: (&str, &str) = ("sec-fetch-site", "cross-site");
+        let sites = sites("https://proposals.example.org/api", &["https://app.example.org"]);
+        let local = ("host", "127.0.0.1:8080");
+        let (name, other) = (("host", "localhost"), ("host", "proposals.example.org"));
+        let origin = |origin| ("origin", origin);
+        for (headers, expected) in [
+            (&[local][..], 200),
+            (&[local, ("sec-fetch-site", "same-origin")], 200),
+            (&[local, ("sec-fetch-site", "none")], 200),
+            (&[local, CROSS], 403),
+            (&[local, origin("http://127.0.0.1:8080")], 200),
+            (&[local, origin("http://127.0.0.1:8080"), CROSS], 403),
+            (&[local, origin("https://127.0.0.1:8080")], 403),
+            (&[local, origin("http://127.0.0.1:9090")], 403),
+            (&[local, origin("http://127.0.0.1")], 403),
+            (&[name, origin("http://localhost")], 200),
+            (&[name, origin("http://evil.example")], 403),
+            (&[other, origin("https://proposals.example.org")], 200),
+            (&[local, origin("https://proposals.example.org")], 200),
+            // A name beyond this machine needs the scheme of the base URL.
+            (&[other, origin("http://proposals.example.org")], 403),
+            (&[("host", "intranet"), origin("http://intranet")], 403),
+            (&[local, origin("https://app.example.org")], 200),
+            (&[local, origin("https://app.example.org"), CROSS], 200),
+            (&[local, origin("https://app.example.org.evil.example")], 403),
+            (&[local, origin("null")], 403),
+            (&[local, origin("")], 403),
+            (&[local, origin("https://app.example.org"), origin("http://evil.example")], 403),
+        ] {
+            for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+                assert_eq!(status(&sites, method, "/v1/files", headers), expected, "{headers:?}");
+            }
+            for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+                assert_eq!(status(&sites, method, "/v1/files", headers), 200, "{headers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_origin_null_is_refused_where_all_are_allowed() {
+        let sites = sites("http://127.0.0.1:8080", &["*"]);
+        for (origin, expected) in [("http://evil.example", 200), ("null", 403)] {
+            let headers = [("host", "localhost"), ("origin", origin)];
+            assert_eq!(status(&sites, Method::POST, "/v1/files", &headers), expected, "{origin}");
+        }
+    }
+}
