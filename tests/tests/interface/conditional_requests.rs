@@ -23,6 +23,77 @@ fn every_item_answer_has_an_etag_of_its_version() {
 }
 
 #[test]
+fn every_answer_says_how_long_it_may_be_kept() {
+    on_each_store(|service| {
+        let item = service.create("/v1/files", r#"{"a":1}"#);
+        let version = format!("{}/versions/1", item.path);
+        for target in [
+            "/",
+            "/v1/files",
+            item.path.as_str(),
+            version.as_str(),
+            "/v1/changes",
+            "/rules",
+            "/openapi.json",
+            "/docs",
+            "/explore/files",
+            "/favicon.ico",
+            "/healthz",
+            "/v1/nothing",
+        ] {
+            for method in ["GET", "HEAD", "OPTIONS", "TRACE"] {
+                let answer = service.request(method, target).send();
+                assert_eq!(answer.header("cache-control"), Some("no-cache"), "{answer}");
+            }
+        }
+        let known = service.get(&item.path).header("if-none-match", &item.etag).send().expect(304);
+        assert_eq!(known.needed_header("cache-control"), "no-cache");
+        let written = service.put(&item.path).json("{}").send().expect(200);
+        assert_eq!(written.needed_header("cache-control"), "no-cache");
+        let export = service.get("/exports/files.csv").send_unchecked();
+        assert_eq!(export.needed_header("cache-control"), "no-store");
+        let head = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(70_000));
+        let refused = tests::send_bytes(service.address(), head.as_bytes());
+        let refused = String::from_utf8_lossy(&refused).into_owned();
+        assert!(refused.contains("cache-control: no-cache\r\n"), "{refused}");
+    });
+}
+
+#[test]
+fn the_date_of_the_last_write_is_304_once_it_is_settled() {
+    const FUTURE: &str = "Fri, 31 Dec 2100 23:59:59 GMT";
+    on_each_store(|service| {
+        let item = service.create("/v1/proposals", PROPOSAL);
+        let version = format!("{}/versions/1", item.path);
+        let read =
+            |target: &str, date: &str| service.get(target).header("if-modified-since", date).send();
+        let date = service.get(&item.path).send().needed_header("last-modified").to_owned();
+        read(&item.path, &date).expect(200);
+        std::thread::sleep(std::time::Duration::from_millis(2100));
+        for target in [&item.path, &version] {
+            let known = read(target, &date).expect(304);
+            assert!(!known.etag().is_empty() && known.body.is_empty(), "{known}");
+            service.request("HEAD", target).header("if-modified-since", &date).send().expect(304);
+            read(target, FUTURE).expect(304);
+            read(target, "Thu, 01 Jan 1970 00:00:00 GMT").expect(200);
+            read(target, "yesterday").expect(200);
+            for (tag, status) in [("\"other\"", 200), ("*", 304)] {
+                let both = service.get(target).header("if-none-match", tag);
+                both.header("if-modified-since", &date).send().expect(status);
+            }
+        }
+        // What is embedded is written on its own.
+        let embedding = service.get(&format!("{}?embed=lib", item.path));
+        let embedding = embedding.header("if-modified-since", FUTURE).send().expect(200);
+        assert_eq!(embedding.header("last-modified"), None, "{embedding}");
+        // Writes know no dates.
+        let put = service.put(&item.path).header("if-modified-since", FUTURE).json(PROPOSAL);
+        put.send().expect(200);
+        read(&item.path, FUTURE).expect(200);
+    });
+}
+
+#[test]
 fn what_the_client_already_has_is_304() {
     on_each_store(|service| {
         let item = service.create("/v1/proposals", PROPOSAL);

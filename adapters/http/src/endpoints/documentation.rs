@@ -8,7 +8,7 @@ use std::sync::Arc;
 use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalog};
 use bytes::Bytes;
 use poem::http::HeaderValue;
-use poem::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
+use poem::http::header::CONTENT_SECURITY_POLICY;
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
@@ -165,12 +165,7 @@ impl Endpoint for Served {
             Self::Page(page, policy) => (MediaType::HTML, page.clone(), policy.clone()),
         };
         let mut response = content::answer_tagged(&request, media.header(), &tag, body)?;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-        if media == MediaType::HTML {
-            // A page names files of one edition of the program.
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        }
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         Ok(response)
     }
 }

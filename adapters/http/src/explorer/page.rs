@@ -3,7 +3,7 @@
 use askama::Template;
 use bytes::Bytes;
 use domain::Violation;
-use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use poem::http::header::{CONTENT_TYPE, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
@@ -181,9 +181,7 @@ impl Explorer {
 /// Answers with a page, or with 304 where the client has it already.
 pub fn answer(request: &Request, body: Bytes) -> Result<Response, Problem> {
     let tag = EntityTag::of_content(&body);
-    let mut response = content::answer_tagged(request, MediaType::HTML.header(), &tag, body)?;
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(response)
+    content::answer_tagged(request, MediaType::HTML.header(), &tag, body)
 }
 
 /// The page as a string.

@@ -8,6 +8,7 @@ pub mod history;
 pub mod idempotency_key;
 pub mod link;
 pub mod media_type;
+pub mod modified_since;
 pub mod prefer;
 pub mod quality_list;
 pub mod sole;

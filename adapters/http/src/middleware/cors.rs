@@ -13,7 +13,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
     "Age, Allow, Consistency-Token, ETag, Last-Modified, Link, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id",
 );
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
-    "Accept, Authorization, Cache-Control, Consistency-Token, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
+    "Accept, Authorization, Cache-Control, Consistency-Token, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 

@@ -183,7 +183,9 @@ const fn meaning(status: u16) -> &'static str {
         200 => "Done.",
         201 => "Created; `Location` names the new item.",
         204 => "Done; there is no body.",
-        304 => "Not modified since the entity tag in `If-None-Match`.",
+        304 => {
+            "Not modified since the entity tag in `If-None-Match`, or the date in `If-Modified-Since`."
+        }
         400 => "Client error: the body, a condition or a query parameter cannot be read.",
         404 => "Not found: no such item, no such version, or no such proposal.",
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
@@ -251,7 +253,8 @@ fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
 }
 
 /// The response headers that are not always there.
-const OPTIONAL: [&str; 4] = ["Link", "Preference-Applied", "Consistency-Token", "Age"];
+const OPTIONAL: [&str; 5] =
+    ["Last-Modified", "Link", "Preference-Applied", "Consistency-Token", "Age"];
 
 /// One of the response headers.
 pub fn header(name: &str) -> MetaHeader {

@@ -90,13 +90,19 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
     let header = |(name, description, pattern): (&str, &str, &str)| {
         parameter(name, MetaParamIn::Header, description, inline(matching(pattern)))
     };
+    // Any other string is ignored, so it has no pattern either.
+    let date = matches!(operation, Operation::Get | Operation::GetVersion).then(|| {
+        let description = "A date, best that of `Last-Modified`: 304 when the item was not written since. Entity tags know more: links and embedded items.";
+        let schema = with_example(MetaSchema::new("string"), "Mon, 16 Feb 2026 00:00:00 GMT");
+        parameter("If-Modified-Since", MetaParamIn::Header, description, inline(schema))
+    });
     // What is no preference that the service knows is ignored, so it has no pattern.
     let preference = operation.takes_preference().then(|| {
         let description = "`return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and 201 with its headers alone. Where business rules warn, the representation comes all the same.";
         let schema = with_example(MetaSchema::new("string"), "return=minimal");
         parameter("Prefer", MetaParamIn::Header, description, inline(schema))
     });
-    rows.into_iter().map(header).chain(preference).collect()
+    rows.into_iter().map(header).chain(date).chain(preference).collect()
 }
 
 /// The description and the schema of a query parameter. `None` for `embed` where a group has nothing

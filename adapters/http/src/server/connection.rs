@@ -25,9 +25,10 @@ use tokio::time::timeout;
 
 use super::event_stream::{EventStream, TakenOver};
 use super::progress::Progress;
-use super::refusal::{self, now};
+use super::refusal;
 use super::timed_stream::TimedStream;
 use super::{MAX_HEAD, ServerLimits, Stage, Stages};
+use crate::time::now;
 
 /// An event stream that hyper is to leave alone.
 type Taken = Arc<Mutex<Option<EventStream>>>;

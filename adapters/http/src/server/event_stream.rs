@@ -18,10 +18,10 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use super::refusal::now;
 use super::{Stage, Stages};
 use crate::headers::media_type::MediaType;
 use crate::time::http_date;
+use crate::time::now;
 
 /// Most events that are written at once.
 const AT_ONCE: usize = 32;

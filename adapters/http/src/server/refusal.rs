@@ -2,10 +2,9 @@
 //! its connection, so no endpoint saw it.
 
 use hyper::StatusCode;
-use jiff::Timestamp;
 
 use super::MAX_HEAD;
-use crate::time::http_date;
+use crate::time::{http_date, now};
 
 /// The whole answer, after which the connection ends. Like any other it is a problem (RFC 9457) and
 /// names the methods of the path, of which there are none. Its problem type is `about:blank`: no
@@ -18,7 +17,7 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     );
     let (length, date) = (body.len(), http_date(&now()));
     let head = format!(
-        "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: {length}\r\ndate: {date}"
+        "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncache-control: no-cache\r\ncontent-length: {length}\r\ndate: {date}"
     );
     let again = if status.is_server_error() { "\r\nretry-after: 2" } else { "" };
     format!("{head}{again}\r\nconnection: close\r\n\r\n{body}").into_bytes()
@@ -46,13 +45,4 @@ fn explain(status: StatusCode) -> (&'static str, String) {
             ("malformed-request", "the request is not HTTP/1.1 (RFC 9112): check the request line, the URI's percent-encoding and the headers".into())
         }
     }
-}
-
-/// The time of this machine.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it"
-)]
-pub(super) fn now() -> Timestamp {
-    Timestamp::now()
 }

@@ -8,7 +8,7 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
-use super::respond::not_modified;
+use super::respond::unchanged;
 use super::{GroupEndpoint, query_of};
 use crate::endpoints::content;
 use crate::groups::VERSION_PARAMETER;
@@ -131,8 +131,9 @@ impl GroupEndpoint {
         // The links of a version change when another follows; those of a time never do, but its body
         // may be removed.
         let tag = EntityTag::of_past(shown.item.version, snapshot.latest(), removed_at.is_some());
-        if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(not_modified(&known));
+        let modified = removed_at.is_none().then_some(shown.item.updated_at);
+        if let Some(unchanged) = unchanged(request, &tag, modified)? {
+            return Ok(unchanged);
         }
         let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
         self.show(StatusCode::OK, parent, &view, &tag).await

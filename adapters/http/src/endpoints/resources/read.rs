@@ -3,10 +3,10 @@
 use application::{ItemAddress, View};
 use domain::ItemId;
 use poem::http::StatusCode;
-use poem::http::header::IF_NONE_MATCH;
+use poem::http::header::{IF_NONE_MATCH, LAST_MODIFIED};
 use poem::{Request, Response};
 
-use super::respond::{modified, not_modified};
+use super::respond::{not_modified, unchanged};
 use super::{GroupEndpoint, query_of};
 use crate::endpoints::content;
 use crate::hal::{self, ItemView, PageView, Snapshot};
@@ -69,11 +69,17 @@ impl GroupEndpoint {
         let (shown, embedded) = self.service.get(caller_of(request), item, &query.view).await?;
         let embedded_items = hal::embedded_items(self.group, &shown, &embedded);
         let tag = EntityTag::of_item_with(shown.item.version, &shown.links, embedded_items);
-        if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(not_modified(&known));
+        // The date of the last write says nothing of the items that are embedded.
+        let modified = query.view.embed.is_empty().then_some(shown.item.updated_at);
+        if let Some(unchanged) = unchanged(request, &tag, modified)? {
+            return Ok(unchanged);
         }
         let view = ItemView { embedded: Some(&embedded), ..ItemView::new(&shown, Snapshot::Now) };
-        self.show(StatusCode::OK, item.parent, &view, &tag).await
+        let mut response = self.show(StatusCode::OK, item.parent, &view, &tag).await?;
+        if modified.is_none() {
+            response.headers_mut().remove(LAST_MODIFIED);
+        }
+        Ok(response)
     }
 
     /// An item with the violations that rules would find if it were replaced by itself now. They
@@ -92,7 +98,6 @@ impl GroupEndpoint {
             errors: Some(&verdict.errors),
             ..ItemView::new(&shown, Snapshot::Now)
         };
-        let response = content::answer(request, self.item_body(item.parent, &view).await?)?;
-        Ok(modified(response, &shown))
+        content::answer(request, self.item_body(item.parent, &view).await?)
     }
 }

@@ -5,6 +5,7 @@ use parking_lot::{Mutex, MutexGuard};
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
+use jiff::Timestamp;
 use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
@@ -13,6 +14,7 @@ use super::{GroupEndpoint, HttpContext};
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::link::{Targets, with_links};
+use crate::headers::modified_since::has_state_of;
 use crate::headers::prefer::Return;
 use crate::links;
 use crate::problem::Problem;
@@ -180,4 +182,19 @@ pub(super) fn modified(mut response: Response, shown: &ShownItem) -> Response {
 
 pub(super) fn not_modified(tag: &EntityTag) -> Response {
     with_tag(StatusCode::NOT_MODIFIED.into(), tag)
+}
+
+/// The answer to a client that has the representation of an item already, by its tag or by the date
+/// of the last write (RFC 9110 section 13.2.2).
+pub(super) fn unchanged(
+    request: &Request,
+    tag: &EntityTag,
+    modified: Option<Timestamp>,
+) -> Result<Option<Response>, Problem> {
+    let headers = request.headers();
+    if let Some(known) = tag.known_to(headers)? {
+        return Ok(Some(not_modified(&known)));
+    }
+    let is_known = modified.is_some_and(|modified| has_state_of(modified, headers));
+    Ok(is_known.then(|| not_modified(tag)))
 }

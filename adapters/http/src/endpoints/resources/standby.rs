@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::{ChosenStandby, LogPosition, Standbys};
-use poem::http::header::{AGE, CACHE_CONTROL, IF_NONE_MATCH, VARY};
+use poem::http::header::{AGE, CACHE_CONTROL, IF_MODIFIED_SINCE, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Request, Response};
 use tokio::time::timeout;
@@ -116,6 +116,7 @@ impl OperationEndpoint {
             return (position.history == chosen.history).then_some(response);
         }
         request.headers_mut().remove(IF_NONE_MATCH);
+        request.headers_mut().remove(IF_MODIFIED_SINCE);
         group.answer(self.operation, request, limit).await.ok()
     }
 
