@@ -8,7 +8,7 @@ use application::{PublishedIdentity, PublishedIssuer};
 use domain::Operations;
 use jiff::Timestamp;
 use language::error::{ErrorCollector, FileErrors, Located, Location};
-use language::files::{Fingerprint, SourceFile};
+use language::files::{self, Fingerprint, SourceFile};
 use language::keys::{Keys, did_you_mean, known_words};
 use language::yaml::{self, Advice, Content, MOST_VALUES, Node, Scalar};
 
@@ -31,6 +31,8 @@ const ADVICE: Advice = Advice {
 pub(crate) struct IdentityFile {
     pub issuers: Vec<Arc<Issuer>>,
     pub keys: HashMap<Box<str>, KnownKey>,
+    /// True if `keys` was written, and is empty.
+    pub has_empty_keys: bool,
     revoked: Vec<Revocation>,
     fingerprint: u64,
 }
@@ -84,10 +86,14 @@ impl IdentityFile {
             reader.keys(file, &keys);
             read.push((*file, keys));
         }
+        let has = |list| read.iter().any(|(_, keys)| keys.get(list).is_some());
+        reader.content.has_empty_keys = has("keys") && reader.content.keys.is_empty();
+        let has_list = has("issuers") || has("keys");
         // After all issuers, which may stand in other files.
         for (file, keys) in &read {
             keys.elements("revoked").iter().for_each(|node| reader.revocation(file, node));
         }
+        files::require_list(&["issuers", "keys"], has_list, files, &mut reader.errors);
         if reader.errors.is_empty() { Ok(reader.content) } else { Err(reader.errors.sorted()) }
     }
 

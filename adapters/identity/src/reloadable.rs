@@ -104,6 +104,14 @@ impl Reload for ReloadableIdentity {
         let (issuers, keys) = (current.file.issuers.len(), current.file.keys.len());
         tracing::info!(issuers, keys, "the identity file was read again and is in force");
     }
+
+    fn warn_if_empty(&self) {
+        let current = self.current();
+        if current.file.has_empty_keys {
+            let issuers = current.file.issuers.len();
+            tracing::warn!(issuers, "`keys: []` is in force: every key of the service is refused");
+        }
+    }
 }
 
 #[async_trait]

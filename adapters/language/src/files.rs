@@ -37,6 +37,21 @@ impl SourceFile {
     }
 }
 
+/// Refuses files without any error of which none has one of some lists. A file that was cut short must
+/// not pass for an empty list, which is written `[]`.
+pub fn require_list(lists: &[&str], is_there: bool, files: &[SourceFile], errors: &mut FileErrors) {
+    let (Some(file), Some(last)) = (files.first(), lists.last()) else { return };
+    if is_there || !errors.is_empty() {
+        return;
+    }
+    let folder = Path::new(&*file.name).parent().map(|folder| folder.display().to_string());
+    let name = folder.filter(|_| files.len() > 1).map_or_else(|| file.name.clone(), Into::into);
+    let lists = lists.join("` or `");
+    let reason =
+        format!("there is no list `{lists}`; add it, or write `{last}: []` where there are none");
+    errors.push(&name, None, reason);
+}
+
 /// A fingerprint that distinguishes the content of files from any other content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);

@@ -37,6 +37,9 @@ pub trait Reload: Send + Sync + 'static {
 
     /// Logs that other content is in force.
     fn log_change(&self);
+
+    /// Warns if an empty list is in force, which may be a mistake: what it means for requests.
+    fn warn_if_empty(&self) {}
 }
 
 /// The tasks that keep files up to date, and others that end with them.
@@ -67,6 +70,7 @@ impl Watches {
             index = done.len();
             done.push(0);
         });
+        files.warn_if_empty();
         self.tasks.spawn(watch(files, index, self.readings.clone()));
     }
 }
@@ -106,7 +110,10 @@ async fn watch<T: Reload>(files: Arc<T>, index: usize, readings: channel::Sender
         });
         let name = T::NAME;
         match done {
-            Ok(Ok(Some(true))) => files.log_change(),
+            Ok(Ok(Some(true))) => {
+                files.log_change();
+                files.warn_if_empty();
+            }
             Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
             Ok(Ok(None)) => {}
             Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),

@@ -53,7 +53,7 @@ impl PolicySet {
     pub(crate) fn from_files(files: &[SourceFile], errors: FileErrors) -> Result<Self, FileErrors> {
         let edition = Fingerprint::of(files, &errors).number();
         let mut reader = Reader { errors, ..Reader::default() };
-        let mut values_left = MOST_VALUES;
+        let (mut values_left, mut has_list) = (MOST_VALUES, false);
         for file in files {
             let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
             let Some(text) = file.text(&mut errors) else { continue };
@@ -61,12 +61,14 @@ impl PolicySet {
             let keys =
                 tree.as_ref().and_then(|tree| keys_of(tree, &FILE, LATER_OF_FILE, &mut errors));
             if let Some(keys) = keys {
+                has_list |= keys.get("policies").is_some();
                 reader.policies(&file.name, &keys);
                 let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
                 reader.cases.cases(&file.name, &keys, &mut errors);
                 reader.cases.matrix(&file.name, &keys, &mut errors);
             }
         }
+        files::require_list(&["policies"], has_list, files, &mut reader.errors);
         if !reader.errors.is_empty() {
             return Err(reader.errors.sorted());
         }

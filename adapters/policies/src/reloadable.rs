@@ -74,6 +74,12 @@ impl Reload for ReloadablePolicies {
         let policies = self.current().policies.len();
         tracing::info!(policies, "the policies were read again and are in force");
     }
+
+    fn warn_if_empty(&self) {
+        if self.current().policies.is_empty() {
+            tracing::warn!("`policies: []` is in force: nobody may read or write anything");
+        }
+    }
 }
 
 impl Policies for ReloadablePolicies {

@@ -45,7 +45,9 @@ fn bad_policies_leave_the_old_ones_in_force() {
     let first = policies.edition();
     assert!(policies.changed().is_none());
     assert_eq!(policies.reload(), Ok(false));
-    for bad in ["policies: [", "policies: [{id: p}]", ""] {
+    for bad in
+        ["policies: [", "policies: [{id: p}]", "policies:", "# nothing", "{}", "cases: []", ""]
+    {
         fs::write(&path, bad).expect("a file");
         assert!(policies.changed().is_some());
         assert!(policies.reload().is_err());
@@ -65,6 +67,22 @@ fn bad_policies_leave_the_old_ones_in_force() {
     fs::remove_file(&path).expect("a removal");
     assert!(policies.reload().is_err());
     assert_eq!(readable(&policies), ["lib"]);
+}
+
+#[test]
+fn an_empty_list_of_policies_is_meant_and_permits_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    write(&path, "files");
+    let clock = Arc::new(Noon(date(2026, 6, 1)));
+    let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
+    // A file of cases alone is sound beside it, and no policies without it.
+    fs::write(folder.path().join("cases.yaml"), "cases: []").expect("a file");
+    fs::write(&path, "policies: []").expect("a file");
+    assert_eq!((policies.reload(), readable(&policies)), (Ok(true), Vec::new()));
+    fs::remove_file(&path).expect("a removal");
+    let errors = policies.reload().expect_err("a file without policies").to_string();
+    assert!(errors.contains("write `policies: []`"), "{errors}");
 }
 
 #[test]

@@ -13,6 +13,10 @@ application::metrics! {
         &[0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.01, 0.1, 1.0],
     );
     RULES = gauge("proposal_service_rules", "Rules of files that are in force");
+    pub RULES_EMPTY = gauge(
+        "proposal_service_rules_empty",
+        "1 while the files of --rules hold an empty list, so that no rule of a file judges a write",
+    );
 }
 
 /// Rules that have series of their own.

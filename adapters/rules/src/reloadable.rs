@@ -4,7 +4,7 @@ use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::metrics::{Collector, Instrumented, collect_reloads};
+use application::metrics::{Collector, Instrumented, Reading, collect_reloads};
 use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
 use language::error::FileErrors;
@@ -54,6 +54,11 @@ impl ReloadableRules {
     pub fn current(&self) -> Arc<RuleSet> {
         self.current.read().clone()
     }
+
+    /// True if there are files, and no rule in them.
+    fn has_empty_files(&self) -> bool {
+        self.source.is_some() && self.current().rules().len() == 0
+    }
 }
 
 impl Reload for ReloadableRules {
@@ -78,6 +83,12 @@ impl Reload for ReloadableRules {
         let rules = self.current().rules().len();
         tracing::info!(rules, "the rules were read again and are in force");
     }
+
+    fn warn_if_empty(&self) {
+        if self.has_empty_files() {
+            tracing::warn!("`rules: []` is in force: no rule of a file judges what is written");
+        }
+    }
 }
 
 impl RuleBook for ReloadableRules {
@@ -98,6 +109,8 @@ impl Instrumented for ReloadableRules {
     fn collect(&self, collector: &mut dyn Collector) {
         let rules = self.current();
         metrics::collect(rules.rules().map(|rule| (&*rule.id, &rule.verdicts)), collector);
+        let is_empty = Reading::Count(self.has_empty_files().into());
+        collector.take(&metrics::RULES_EMPTY, &[], is_empty);
         if let Some(source) = &self.source {
             let Reloads { taken, refused, is_refused } = source.files.reloads();
             collect_reloads("rules", (taken, refused, is_refused), collector);

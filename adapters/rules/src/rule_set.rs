@@ -64,15 +64,17 @@ impl RuleSet {
             .iter()
             .filter_map(|file| Some((&file.name, reader.tree(file, &mut values_left)?)))
             .collect();
-        let mut keys = Vec::with_capacity(trees.len());
+        let (mut keys, mut has_list) = (Vec::with_capacity(trees.len()), false);
         for (file, tree) in &trees {
             let mut errors = ErrorCollector::new(file, &mut reader.errors);
             let Some(of_file) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
+            has_list |= of_file.get("rules").is_some();
             reader.rules(file, &of_file);
             reader.members(file, &of_file);
             keys.push((*file, of_file));
         }
         let cases = reader.cases(&keys);
+        files::require_list(&["rules"], has_list, files, &mut reader.errors);
         if !reader.errors.is_empty() {
             return Err(reader.errors.sorted());
         }

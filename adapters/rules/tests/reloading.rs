@@ -44,6 +44,11 @@ fn bad_rules_leave_the_old_ones_in_force() {
         "rules: [",
         "rules:\n- {id: b, group: files, check: 'true', message: no}\n- {id: c}",
         "rules:\n- {id: taken, group: files, check: 'true', message: no}",
+        "rules:",
+        "# nothing",
+        "{}",
+        "members: {}",
+        "",
     ] {
         fs::write(&path, bad).expect("a file");
         assert!(rules.changed().is_some());
@@ -57,6 +62,16 @@ fn bad_rules_leave_the_old_ones_in_force() {
     write(&path, &["b", "a"]);
     assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned(), "a".to_owned()]));
     assert_ne!(rules.edition(), first);
+}
+
+#[test]
+fn an_empty_list_of_rules_is_meant_and_judges_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rules.yaml");
+    write(&path, &["a"]);
+    let rules = ReloadableRules::open(&path, &[]).expect("sound rules");
+    fs::write(&path, "rules: []").expect("a file");
+    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), Vec::new()));
 }
 
 #[test]

@@ -114,6 +114,32 @@ fn the_time_of_rules_is_taken_also_after_they_were_read_again() {
 }
 
 #[test]
+fn an_empty_list_of_rules_is_in_force_and_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rules.yaml");
+    let rule = "rules: [{id: one, group: files, check: self.a > 0, message: no}]\n";
+    std::fs::write(&file, rule).unwrap();
+    for store in [Store::Sqlite, Store::Postgres] {
+        let monitored = Monitored::start(store, &["--rules", file.to_str().unwrap()]);
+        let is_empty = || monitored.series()["proposal_service_rules_empty"] == "1";
+        let status = || monitored.service.post("/v1/files").json(r#"{"a":0}"#).send().status;
+        assert_eq!((is_empty(), status()), (false, 422));
+        // A file that was cut short leaves the rules in force.
+        std::fs::write(&file, "members: {}\n").unwrap();
+        wait_until(|| monitored.service.log().contains("write `rules: []`"));
+        assert_eq!((is_empty(), status()), (false, 422));
+        std::fs::write(&file, "rules: []\n").unwrap();
+        wait_until(is_empty);
+        assert_eq!(status(), 201);
+        let log = monitored.service.log();
+        assert!(log.contains("WARN") && log.contains("no rule of a file judges"), "{log}");
+        std::fs::write(&file, rule).unwrap();
+        wait_until(|| !is_empty());
+        assert_eq!(status(), 422);
+    }
+}
+
+#[test]
 fn a_refused_file_of_legal_holds_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("holds.yaml");

@@ -54,6 +54,10 @@ fn sound_files_are_read() {
 fn each_error_has_its_location_and_fix() {
     let table: &[(String, &str, &str)] = &[
         ("issuers: [".into(), "1:", "this is not YAML"),
+        (String::new(), "", "the file is empty"),
+        ("{}".into(), "", "there is no list `issuers` or `keys`; add it, or write `keys: []`"),
+        ("revoked: []".into(), "", "there is no list `issuers` or `keys`"),
+        ("keys:".into(), "1:", "`keys` is a list, not null"),
         ("- a".into(), "1:1:", "an identity file is a mapping of keys to values, not a list"),
         ("issuer: 1".into(), "1:1:", "did you mean `issuers`?"),
         ("issuers: 5".into(), "1:10:", "`issuers` is a list, not a number"),
