@@ -8,7 +8,7 @@
 //! - [`migrate`] changes the schema, [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
 //!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
 //!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
-//!   [`callers`] erases names, [`compact`] removes the bodies of old versions;
+//!   [`callers`] erases names, [`history`] gives copies of a store a history of their own, [`compact`] removes the bodies of old versions;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
@@ -17,6 +17,7 @@ mod callers;
 mod case_files;
 mod compact;
 mod error;
+mod history;
 mod keys;
 mod load;
 mod log_filter;
@@ -147,6 +148,7 @@ fn execute(command: Command, log: &LoggingOptions, wiring: &Wiring) -> Result<()
         Command::Import(options) => within_runtime(transfer::import(&options, wiring)),
         Command::Compact(options) => within_runtime(compact::run(&options, wiring)),
         Command::Load(options) => load::load(&options),
+        Command::History(command) => within_runtime(history::run(command, wiring)),
         Command::Callers(command) => within_runtime(callers::run(command, wiring)),
         Command::Keys(KeysCommand::New(options)) => keys::new(&options, wiring),
         Command::Rules(RulesCommand::Check(options)) => {

@@ -73,6 +73,9 @@ pub enum Command {
     Compact(CompactOptions),
     /// Send a file of items, such as a spreadsheet, to a running service, and exit
     Load(LoadOptions),
+    /// Renew the history of a copied SQLite file, and exit
+    #[command(subcommand)]
+    History(HistoryCommand),
     /// Erase what is kept of a caller beside the history, and exit
     #[command(subcommand)]
     Callers(CallersCommand),
@@ -286,6 +289,16 @@ pub enum CallersCommand {
         /// The caller's id, as the history shows it
         #[arg(value_name = "ID")]
         id: String,
+        #[command(flatten)]
+        database: DatabaseOptions,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HistoryCommand {
+    /// Give a copy of an SQLite file a history of its own, before it is served: entity tags and cursors
+    /// of the file that it was copied of match nothing in it
+    Renew {
         #[command(flatten)]
         database: DatabaseOptions,
     },

@@ -33,6 +33,10 @@ pub trait Maintenance: Send + Sync {
     /// Where there is no file to copy, it cannot be read, or the copy cannot be written.
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError>;
 
+    /// Gives the store a new history: entity tags and cursors of the old one MUST NOT match in it. For a
+    /// file that was copied byte by byte. MUST fail while a service has the file open.
+    async fn renew_history(&self) -> Result<(), MaintenanceError>;
+
     /// Erases the display name of a caller, and keeps none from now on, also while another process
     /// serves the store; that one MUST NOT return the name a minute later. Returns whether a name was
     /// known until now.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::{VARIABLES, command, folder, refused, run, text};
 
 /// Every command, as the file of its page is named.
-pub const COMMANDS: [&str; 24] = [
+pub const COMMANDS: [&str; 26] = [
     "serve",
     "migrate",
     "seed",
@@ -15,6 +15,8 @@ pub const COMMANDS: [&str; 24] = [
     "import",
     "load",
     "compact",
+    "history",
+    "history-renew",
     "callers",
     "callers-erase",
     "keys",

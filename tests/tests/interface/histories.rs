@@ -2,7 +2,7 @@
 //! copy.
 
 use tests::stores::TestDatabase;
-use tests::tool::done;
+use tests::tool::{done, refused};
 use tests::{Service, on_each_store};
 
 const CASH: &str = "/v1/cashprogram";
@@ -66,6 +66,50 @@ fn tokens_of_what_was_lost_mean_nothing_to_a_restored_backup() {
         let _ = service.put(&item.path).json(body).send().expect(200);
     }
     tokens_mean_nothing_to(&restored, &service, &item.path);
+}
+
+#[test]
+fn tokens_of_what_was_lost_mean_nothing_to_a_copied_file_whose_history_is_renewed() {
+    let database = TestDatabase::sqlite();
+    let service = Service::start_on(&database);
+    let item = service.create(CASH, r#"{"n":1}"#);
+    let copy = TestDatabase::sqlite();
+    // As Litestream restores it, or a snapshot of the disk: byte by byte, with the write-ahead log.
+    service.suspend();
+    for ending in ["", "-wal"] {
+        let [from, to] = [&database, &copy].map(|it| format!("{}{ending}", it.file().display()));
+        std::fs::copy(from, to).expect("a copy");
+    }
+    service.resume();
+    let renew = ["history", "renew", "--database-url", copy.url()];
+    let restored = Service::start_on(&copy);
+    let _ = restored.get(&item.path).header("if-none-match", &item.etag).send().expect(304);
+    let line = refused(&renew, 1);
+    assert!(line.contains("in use by another process of this service"), "{line}");
+    drop(restored);
+    done(&renew);
+    let restored = Service::start_on(&copy);
+    let _ = restored.get(&item.path).header("if-none-match", &item.etag).send().expect(200);
+    for (service, body) in [(&service, r#"{"n":"lost"}"#), (&restored, r#"{"n":"new"}"#)] {
+        let _ = service.put(&item.path).json(body).send().expect(200);
+    }
+    tokens_mean_nothing_to(&restored, &service, &item.path);
+}
+
+#[test]
+fn what_is_no_copy_of_a_store_gets_no_new_history() {
+    let nothing = TestDatabase::sqlite();
+    for (url, reason, code) in [
+        (nothing.url(), "there is no database file", 1),
+        ("postgres://me:secret@nowhere/a", "has a new history by itself", 2),
+        ("mysql://me:secret@nowhere/a", "sqlite:// or postgres://", 2),
+    ] {
+        let line = refused(&["history", "renew", "--database-url", url], code);
+        assert!(line.contains(reason) && !line.contains("secret"), "{line}");
+    }
+    std::fs::write(nothing.file(), "").expect("an empty file");
+    let line = refused(&["history", "renew", "--database-url", nothing.url()], 1);
+    assert!(line.contains("no version of the service has prepared it"), "{line}");
 }
 
 #[test]

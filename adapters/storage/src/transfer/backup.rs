@@ -14,7 +14,7 @@ use application::maintenance::BackupProgress;
 use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::TransferError;
+use super::{TransferError, history_id};
 use crate::StoreError;
 use crate::sqlite::BUSY_TIMEOUT;
 use crate::sqlite::file::existing_file;
@@ -66,19 +66,12 @@ fn copy(
         }
     }
     drop(backup);
-    begin_history(&copy)
+    // What is written to the original from now on is not in the copy.
+    history_id::begin(&copy).map(drop)
 }
 
-/// Gives the copy a history of its own: what is written to the original from now on is not in it.
-fn begin_history(copy: &Connection) -> rusqlite::Result<()> {
-    let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
-    if copy.query_row(has_history, [], |row| row.get(0))? {
-        copy.execute("UPDATE history SET id = lower(hex(randomblob(4)))", [])?;
-    }
-    Ok(())
-}
-
-fn connect(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+/// Opens a file that is used beside others.
+pub(super) fn connect(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)

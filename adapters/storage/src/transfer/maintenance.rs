@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::backup::back_up;
 use super::erasure::erase;
+use super::history_id::renew;
 use super::history_validator::SqliteHistoryValidator;
 use super::import::{Import, check_is_empty};
 use super::log_reader::LogReader;
@@ -45,6 +46,10 @@ impl Maintenance for StoreOptions {
 
     fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError> {
         Ok(back_up(&self.url, to, report)?)
+    }
+
+    async fn renew_history(&self) -> Result<(), MaintenanceError> {
+        Ok(renew(&self.url)?)
     }
 
     async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, MaintenanceError> {

@@ -6,12 +6,14 @@
 //!   stored in;
 //! - `import.rs` stores them in an empty store;
 //! - `backup.rs` backs up an `SQLite` file page by page;
+//! - `history_id.rs` gives a copy of a file a history of its own;
 //! - `erasure.rs` erases the name of a caller;
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
 
 mod backup;
 mod erasure;
 mod history_error;
+mod history_id;
 mod history_validator;
 mod import;
 mod known_items;
@@ -56,6 +58,12 @@ enum TransferError {
          pg_dump --format=custom --file=FILE \"$PROPOSAL_SERVICE_DATABASE_URL\""
     )]
     NotAFile,
+    /// A `PostgreSQL` database was to get a new history.
+    #[error(
+        "a PostgreSQL database that is restored from a dump, or to a point in time, has a new history by itself; \
+         `history renew` is for copies of an SQLite file: name one with --database-url"
+    )]
+    RenewsItself,
     /// Rows of the change log were removed.
     #[error(
         "the change log is not whole: nothing tells what {item} was at version {version}. A store whose log was pruned cannot be \
@@ -78,7 +86,9 @@ impl From<TransferError> for MaintenanceError {
     fn from(error: TransferError) -> Self {
         match error {
             TransferError::Store(error) => error.into(),
-            TransferError::NotAFile => Self::InvalidOptions(error.to_string()),
+            TransferError::NotAFile | TransferError::RenewsItself => {
+                Self::InvalidOptions(error.to_string())
+            }
             _ => Self::Failed(error.to_string()),
         }
     }

@@ -1,0 +1,37 @@
+//! The id of the history that a file holds. It is part of every entity tag and cursor, so a copy of the
+//! file needs another: both files go on from the same version, with different content.
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::TransferError;
+use super::backup::connect;
+use crate::StoreError;
+use crate::sqlite::file::{OwnedFile, existing_file};
+
+/// Gives the `SQLite` file that a URL names a new history, unless a service has it open: that one
+/// would go on with the old id.
+pub(super) fn renew(url: &str) -> Result<(), TransferError> {
+    let file = match url.split_once(':') {
+        Some(("sqlite", _)) => existing_file(url)?,
+        Some(("postgres" | "postgresql", _)) => return Err(TransferError::RenewsItself),
+        _ => return Err(StoreError::UnknownScheme.into()),
+    };
+    let owned = OwnedFile::take(&file)?;
+    let connection = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let connection = connection.map_err(|error| StoreError::open(&file, &error))?;
+    let is_renewed = begin(&connection).map_err(TransferError::at("give the file a new history"));
+    // The lock on the file is let go after `SQLite` has closed it.
+    drop(connection);
+    owned.let_go();
+    if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
+}
+
+/// Begins a history of its own in a file. Returns `false` if it holds no store.
+pub(super) fn begin(copy: &Connection) -> rusqlite::Result<bool> {
+    let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
+    let has_history = copy.query_row(has_history, [], |row| row.get(0))?;
+    if has_history {
+        copy.execute("UPDATE history SET id = lower(hex(randomblob(4)))", [])?;
+    }
+    Ok(has_history)
+}
