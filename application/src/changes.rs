@@ -1,5 +1,6 @@
 //! The use cases of the change log.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -66,6 +67,26 @@ impl ChangeService {
         let mut page = self.log.changes(after, collection, limit).await?;
         page.changes.retain(|change| self.is_visible(caller, change));
         Ok(page)
+    }
+
+    /// Returns the last changes that a caller may be told of, the newest first.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn latest(
+        &self,
+        caller: &Caller,
+        collection: Option<Collection>,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>> {
+        let wanted = Collection::all().filter(|it| collection.is_none_or(|named| named == *it));
+        let mut latest = Vec::new();
+        for seen in wanted.filter(|it| self.access.may_read(caller, *it)) {
+            latest.extend(self.log.latest(seen, limit).await?);
+        }
+        latest.sort_unstable_by_key(|change| Reverse(change.sequence));
+        latest.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(latest)
     }
 
     /// Returns the changes after one for all listeners together, each of whom is told what

@@ -80,6 +80,10 @@ pub trait ChangeLog: Send + Sync {
         limit: u64,
     ) -> Result<LogPage>;
 
+    /// The last changes of a collection, the newest first, at most `limit`. MUST NOT cost more in a
+    /// long log than in a short one.
+    async fn latest(&self, collection: Collection, limit: u64) -> Result<Vec<LoggedChange>>;
+
     /// The number of the last change; 0 before the first.
     async fn last(&self) -> Result<Sequence>;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tests::{Service, Store};
 
-use crate::world::{Callers, agency_policies};
+use crate::world::{Callers, agency_policies, on_each_store};
 
 const POLICIES: &str = "policies:
 - {id: staff_reads, group: files, allow: [read], to: [staff]}
@@ -63,4 +63,28 @@ fn a_rule_quotes_nothing_of_items_that_it_looked_up() {
         let answer = callers.sign("portal", request).send().expect(200);
         assert!(!answer.text().contains(SECRET), "{answer}");
     }
+}
+
+#[test]
+fn the_latest_changes_that_a_caller_may_see_are_shown_whatever_else_was_written() {
+    on_each_store(|store| {
+        let callers = Callers::new(&[("ana", "staff"), ("chief", "chief")]);
+        let folder = tempfile::tempdir().unwrap();
+        let policies = folder.path().join("policies.yaml");
+        let chiefs = "- {id: chiefs, group: [files, statuses], allow: [read, write], to: [chief]}";
+        fs::write(&policies, format!("{POLICIES}{chiefs}\n")).unwrap();
+        let service = callers.serve(store, &["--policies", policies.to_str().unwrap()]);
+        let create = |path: &str| {
+            callers.sign("chief", service.post(path).json("{}")).send().expect(201).id()
+        };
+        let [older, newer] = [(); 2].map(|()| create("/v1/files"));
+        let hidden: Vec<_> = (0..120).map(|_| create("/v1/statuses")).collect();
+        for path in ["/explore", "/explore/changes", "/explore/changes?group=files"] {
+            let request = service.get(path).accept("text/html");
+            let page = callers.sign("ana", request).send().expect(200);
+            let at = |id: &str| page.text().find(id);
+            assert!(at(&newer).is_some() && at(&newer) < at(&older), "{path}: {page}");
+            assert!(hidden.iter().all(|id| at(id).is_none()), "{path}: {page}");
+        }
+    });
 }

@@ -109,6 +109,26 @@ fn the_overview_says_what_runs_and_where_it_stores() {
 }
 
 #[test]
+fn a_bar_of_a_year_leads_to_the_proposals_of_that_year() {
+    on_each_store(|service| {
+        for day in ["2015-12-31", "2016-01-01", "2016-12-31", "2017-01-01", "9999-12-31"] {
+            let body = json!({"proposal_type": "a", "project_title": "Rice", "start_date": day});
+            service.create("/v1/proposals", &body.to_string());
+        }
+        // A search waits until everything is indexed.
+        service.get("/v1/proposals?q=rice").send().expect(200);
+        let overview = page(service, "/explore");
+        for (year, items) in [("2016", "2 proposals"), ("9999", "1 proposal")] {
+            let start = format!("filter[start_date][gte]={year}");
+            let href = overview.text().split('"').find(|part| part.contains(&start));
+            let href = href.unwrap_or_else(|| panic!("no bar of {year} in {overview}"));
+            let listed = page(service, &href.replace("&#38;", "&").replace("&amp;", "&"));
+            assert!(listed.text().contains(items), "{listed}");
+        }
+    });
+}
+
+#[test]
 fn the_overview_shows_the_cash_programme_by_month() {
     on_each_store(|service| {
         for (year, amounts) in [

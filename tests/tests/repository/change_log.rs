@@ -1,5 +1,6 @@
 //! The change log: what every write leaves behind.
 
+use application::Scope;
 use domain::{Collection, WriteOperation};
 
 use crate::store::{NOW, TestStore, all, at, content, lib_of, new_item, replacement};
@@ -9,6 +10,7 @@ on_both_stores! {
     items_removed_with_their_parent_are_logged_each
     a_replacement_logs_every_item_it_wrote
     every_version_of_an_item_is_kept_once
+    the_last_changes_of_a_collection_are_told_whatever_was_written_since
 }
 
 fn row(version: i64, kind: &str, members: Option<&str>) -> Vec<Option<String>> {
@@ -89,4 +91,23 @@ async fn every_version_of_an_item_is_kept_once(store: &TestStore) {
     let bodies = "SELECT CAST(members AS TEXT) FROM changes ORDER BY version";
     let bodies: Vec<_> = store.database.query(bodies).into_iter().flatten().flatten().collect();
     assert_eq!(bodies, [r#"{"n":0}"#, r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":4}"#]);
+}
+
+async fn the_last_changes_of_a_collection_are_told_whatever_was_written_since(store: &TestStore) {
+    let [files, statuses] = ["files", "statuses"].map(|name| all(Collection::known(name)));
+    for number in 0..3 {
+        store.insert(files, &format!(r#"{{"n":{number}}}"#)).await;
+    }
+    for _ in 0..30 {
+        store.insert(statuses, "{}").await;
+    }
+    let latest = async |scope: Scope, limit| {
+        let changes = store.store.change_log().latest(scope.collection, limit).await.unwrap();
+        assert!(changes.iter().all(|change| change.collection == scope.collection));
+        assert!(changes.is_sorted_by(|newer, older| newer.sequence > older.sequence));
+        changes.len()
+    };
+    assert_eq!((latest(files, 2).await, latest(files, 10).await), (2, 3));
+    assert_eq!(latest(statuses, 10).await, 10);
+    assert_eq!(latest(all(Collection::known("lib")), 10).await, 0);
 }

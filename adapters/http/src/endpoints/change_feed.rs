@@ -245,6 +245,14 @@ mod tests {
             Ok(LogPage { changes, read_to })
         }
 
+        async fn latest(
+            &self,
+            _: Collection,
+            _: u64,
+        ) -> Result<Vec<LoggedChange>, RepositoryError> {
+            Ok(Vec::new())
+        }
+
         fn history_id(&self) -> Arc<str> {
             "h".into()
         }

@@ -1,6 +1,6 @@
 //! The page of the change log: the latest changes, which a script keeps up with.
 
-use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, Sequence};
+use application::{Caller, CallerNames, ChangeAuthor, LoggedChange};
 use askama::Template;
 use domain::{Collection, WriteOperation};
 use poem::Request;
@@ -15,9 +15,6 @@ use crate::time::TIME;
 
 /// Changes that the page shows.
 const SHOWN: u64 = 100;
-
-/// How far back it looks for changes of one group.
-const LOOKED_THROUGH: i64 = 2_000;
 
 #[derive(Template)]
 #[template(path = "explorer/changes.html")]
@@ -73,7 +70,7 @@ impl Explorer {
         })
     }
 
-    /// The latest changes, the newest first.
+    /// The latest changes that a caller may see, the newest first.
     pub(super) async fn latest_changes(
         &self,
         caller: &Caller,
@@ -81,25 +78,9 @@ impl Explorer {
         most: u64,
     ) -> Result<Vec<ChangeRow>, Problem> {
         let log = &self.context.log;
-        let last = log.last().await?;
-        let begin = match collection {
-            None => last.0 - i64::try_from(most).unwrap_or(i64::MAX),
-            Some(_) => last.0 - LOOKED_THROUGH,
-        };
-        let (mut after, mut found) = (Sequence(begin.max(0)), Vec::new());
-        loop {
-            let page = log.follow(caller, after, collection, most).await?;
-            let is_end = page.read_to <= after || page.read_to >= last;
-            after = page.read_to;
-            let names = log.caller_names(caller, &page.changes).await?;
-            found.extend(page.changes.iter().map(|change| self.change_row(change, &names)));
-            if is_end {
-                break;
-            }
-        }
-        found.reverse();
-        found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        Ok(found)
+        let changes = log.latest(caller, collection, most).await?;
+        let names = log.caller_names(caller, &changes).await?;
+        Ok(changes.iter().map(|change| self.change_row(change, &names)).collect())
     }
 
     fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {

@@ -177,21 +177,18 @@ impl Explorer {
         let bar = |count: ValueCount| {
             let href = match member.characters {
                 None => self.links.filtered(collection, member.name, &count.value),
-                Some(_) => self.beginning_with(collection, member.name, &count.value),
+                Some(_) => self.in_year(collection, member.name, &count.value),
             };
             Count::of_items(count.value, count.items, Some(href))
         };
         counts.into_iter().map(bar).collect()
     }
 
-    /// The items whose member begins with a string: those from it on, and below what follows it.
-    fn beginning_with(&self, collection: Collection, member: &str, start: &str) -> String {
-        let (path, member) = (self.links.collection(collection), escaped(member));
-        let from = format!("filter[{member}][gte]={}", escaped(start));
-        match start.parse::<u32>() {
-            Ok(year) => format!("{path}?{from}&filter[{member}][lt]={}", year + 1),
-            Err(_) => format!("{path}?{from}"),
-        }
+    /// The items with a day of a year.
+    fn in_year(&self, collection: Collection, member: &str, year: &str) -> String {
+        let (path, member, year) =
+            (self.links.collection(collection), escaped(member), escaped(year));
+        format!("{path}?filter[{member}][gte]={year}-01-01&filter[{member}][lte]={year}-12-31")
     }
 }
 

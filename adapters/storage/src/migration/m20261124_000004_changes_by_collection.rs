@@ -35,16 +35,18 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(&statements_of_all(&SQLITE).join(";")).unwrap();
         let files = Collection::known("files");
-        let statement = change_log::of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
-        let count = plan.parameter_count();
-        let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
-        let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
-        let steps: Vec<_> = steps.map(Result::unwrap).collect();
-        let [step] = steps.as_slice() else { panic!("{steps:?}") };
-        assert!(
-            step.contains("changes_by_collection (collection=? AND rowid>? AND rowid<?)"),
-            "{step}"
-        );
+        let between = change_log::of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
+        let latest = change_log::latest_statement(&SQLITE, files, 25).sql;
+        for (statement, expected) in
+            [(between, "(collection=? AND rowid>? AND rowid<?)"), (latest, "(collection=?)")]
+        {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+            let count = plan.parameter_count();
+            let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
+            let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
+            let steps: Vec<_> = steps.map(Result::unwrap).collect();
+            let [step] = steps.as_slice() else { panic!("{steps:?}") };
+            assert!(step.contains(&format!("changes_by_collection {expected}")), "{step}");
+        }
     }
 }

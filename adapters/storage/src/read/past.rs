@@ -152,6 +152,16 @@ impl ChangeLog for PastReads {
         self.high_water_mark.changes(after, collection, limit).await
     }
 
+    async fn latest(
+        &self,
+        collection: Collection,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let statement =
+            change_log::latest_statement(self.reads.engine.dialect(), collection, limit);
+        self.reads.read("latest", statement, change_log::changes).await
+    }
+
     async fn last(&self) -> Result<Sequence, RepositoryError> {
         self.high_water_mark.last().await
     }

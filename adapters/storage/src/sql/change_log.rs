@@ -83,9 +83,21 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i6
     dialect.statement(CHANGES, [after.0.into(), clamped(limit).into(), mark.into()])
 }
 
+/// The changes of a collection. It is a literal, so that the planner knows how common it is:
+/// otherwise `PostgreSQL` looked through all changes for those of a rare one.
+fn of(collection: Collection) -> Select<change::Entity> {
+    let name = Expr::cust(literal(collection.name()));
+    change::Entity::find().select_only().filter(Expr::col(change::Column::Collection).eq(name))
+}
+
+/// The last changes of a collection, the newest first.
+pub(crate) fn latest_statement(dialect: &Dialect, collection: Collection, limit: u64) -> Statement {
+    let latest = of(collection).order_by_desc(change::Column::Sequence).limit(limit);
+    LoggedRow::select_cols(latest).build(dialect.backend)
+}
+
 /// The changes of a collection after a number, up to another that no change is committed below any
-/// more. The collection is a literal, so that the planner knows how common it is: otherwise
-/// `PostgreSQL` looked through all changes for those of a rare one.
+/// more.
 pub(crate) fn of_collection(
     dialect: &Dialect,
     collection: Collection,
@@ -93,9 +105,7 @@ pub(crate) fn of_collection(
     up_to: Sequence,
     limit: u64,
 ) -> Statement {
-    let changes = change::Entity::find()
-        .select_only()
-        .filter(Expr::col(change::Column::Collection).eq(Expr::cust(literal(collection.name()))))
+    let changes = of(collection)
         .filter(change::Column::Sequence.gt(after.0))
         .filter(change::Column::Sequence.lte(up_to.0))
         .order_by_asc(change::Column::Sequence)
@@ -109,7 +119,7 @@ pub(crate) fn page_of_collection(
     up_to: Sequence,
     limit: u64,
 ) -> Result<LogPage, DbErr> {
-    let changes = rows.iter().map(change).collect::<Result<Vec<_>, _>>()?;
+    let changes = changes(rows)?;
     let read_to = last_of_full(&changes, limit).unwrap_or(up_to);
     Ok(LogPage { changes, read_to })
 }
@@ -176,6 +186,11 @@ pub(crate) fn page(
     }
     let last = last_of_full(&changes, limit).or(read_to.map(Sequence));
     Ok(Some(LogPage { changes, read_to: last.unwrap_or(after) }))
+}
+
+/// The changes of rows.
+pub(crate) fn changes(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr> {
+    rows.iter().map(change).collect()
 }
 
 /// The change of a row.

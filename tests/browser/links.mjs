@@ -1,0 +1,56 @@
+// Every link of the service's pages leads somewhere: from the start page on, every link is followed in Chromium, one page for each
+// template of a path and the names in its query, and none is answered with a status of 4xx or 5xx.
+//
+//     node links.mjs BASE_URL
+import assert from "node:assert/strict";
+import { launch } from "./chromium.mjs";
+
+const [baseUrl] = process.argv.slice(2);
+const MOST_PAGES = 400;
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** The template of a page: identifiers and numbers of the path stand for each other, and values of the query, too. */
+function template(url) {
+    const { pathname, searchParams } = new URL(url);
+    const path = pathname.replace(UUID, ":id").replace(/\/\d+(?=\/|$)/g, "/:number");
+    return `${path}?${[...new Set(searchParams.keys())].sort().join("&")}`;
+}
+
+const browser = await launch();
+try {
+    const page = await (await browser.newContext()).newPage();
+    const seen = new Set();
+    const waiting = [{ url: `${baseUrl}/explore`, from: "the start" }];
+    const broken = [];
+    let followed = 0;
+    const add = (links, from) => {
+        for (const link of links) {
+            const url = link.split("#")[0];
+            if (new URL(url).origin === new URL(baseUrl).origin && !seen.has(template(url))) {
+                seen.add(template(url));
+                waiting.push({ url, from });
+            }
+        }
+    };
+    seen.add(template(waiting[0].url));
+    while (waiting.length > 0 && followed < MOST_PAGES) {
+        const { url, from } = waiting.shift();
+        followed += 1;
+        // What is not a page for people, and what is downloaded, is only asked for.
+        const { status, type } = await page.request.head(url, { headers: { Accept: "text/html, */*;q=0.1" } })
+            .then((response) => ({ status: response.status(), type: response.headers()["content-type"] ?? "" }));
+        if (status >= 400) broken.push(`${status} ${url} on ${from}`);
+        if (!type.startsWith("text/html")) continue;
+        const response = await page.goto(url, { waitUntil: "load" });
+        if (response.status() >= 400) continue;
+        const links = await page.locator("a[href], svg a").evaluateAll((all) => all.map((link) => link.href?.baseVal ?? link.href));
+        add(links.map((link) => new URL(link, url).href), url);
+    }
+    assert.deepEqual(broken, [], "every link leads somewhere");
+    for (const expected of ["/explore/proposals?filter[start_date][gte]&filter[start_date][lte]", "/explore/lib/:id?"]) {
+        assert(seen.has(expected), `${expected} is not among ${[...seen].join(" ")}`);
+    }
+    console.log(`${followed} pages were followed, and every link leads somewhere`);
+} finally {
+    await browser.close();
+}
