@@ -126,6 +126,23 @@ async function openItem() {
     await oddValues(page);
 }
 
+/** A new library item of a proposal belongs to it. */
+async function libraryItem(id) {
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await page.goto(`${baseUrl}/explore/proposals/${id}/lib`);
+    await page.getByRole("link", { name: "New", exact: true }).click();
+    await page.getByText("It will belong to").waitFor();
+    await page.getByRole("button", { name: "Add a member" }).click();
+    await page.getByLabel("Name of the member").fill("shelf");
+    await page.getByLabel("Value", { exact: true }).fill("B");
+    await requireAccessible(page, "a new library item");
+    await page.screenshot({ path: `${folder}/story-library.png`, fullPage: true });
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.waitForURL(/explore\/lib\/[0-9a-f-]{36}$/);
+    const made = await (await fetch(`${baseUrl}/lib/${page.url().split("/").pop()}`)).json();
+    assert.match(made._links.proposal.href, new RegExp(`${id}$`));
+}
+
 /** Values that no control of a browser holds are kept when they are not touched; members that somebody else adds stay. */
 async function oddValues(page) {
     const odd = '{"":"x","cr":"a\\rb","list":[1,2],"lines":["a\\nb"],"null":null,"filename":"odd"}';
@@ -259,6 +276,7 @@ try {
     await withoutScript(proposal.id);
     await story(proposal.id);
     await openItem();
+    await libraryItem(proposal.id);
     await lateScript(file.id);
     await liveChanges();
     await playground();

@@ -214,6 +214,22 @@ fn forms_lead_to_the_query_that_they_stand_for() {
 }
 
 #[test]
+fn a_new_library_item_is_made_where_its_proposal_is_known() {
+    let service = Service::start(Store::Sqlite);
+    let title = json!({"proposal_type": "a", "project_title": "Rice & corn"}).to_string();
+    let proposal = service.create("/v1/proposals", &title).id;
+    let library = format!("/explore/proposals/{proposal}/lib");
+    assert!(page(&service, &library).text().contains(&format!("href=\"{library}/new\"")));
+    let form = page(&service, &format!("{library}/new"));
+    let own = format!("href=\"/explore/proposals/{proposal}\">Rice &#38; corn</a>");
+    for part in [&own, &format!("data-api=\"/v1/proposals/{proposal}/lib\"")] {
+        assert!(form.text().contains(part.as_str()), "no {part} in {form}");
+    }
+    let unknown = format!("/explore/proposals/{UNKNOWN_ID}/lib/new");
+    service.get(&unknown).accept("text/html").send_unchecked().expect(404);
+}
+
+#[test]
 fn errors_are_pages() {
     let service = Service::start(Store::Sqlite);
     for (status, path, part) in [

@@ -36,8 +36,8 @@ struct CollectionPage<'a> {
     as_of: Option<String>,
     /// How many of the selected items have each value of a member, if the query names one.
     counts: Option<Chart>,
-    /// The form for a new item; a nested group has none.
-    new: Option<String>,
+    /// The form for a new item.
+    new: String,
     /// The page to import items on; a nested group has none.
     import: Option<String>,
     /// The names and addresses of the files that the selection is exported as.
@@ -132,7 +132,7 @@ impl Explorer {
             operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
             counts: Query { raw, path: path.clone() }.counts(&listing),
-            new: (!group.is_nested()).then(|| format!("{path}/new")),
+            new: format!("{path}/new"),
             import: (!group.is_nested()).then(|| format!("{path}/import")),
             downloads: if group.is_nested() {
                 Vec::new()

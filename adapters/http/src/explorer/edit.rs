@@ -28,6 +28,8 @@ struct FormPage<'a> {
     method: &'static str,
     /// The entity tag of the item that is changed.
     tag: String,
+    /// The item that a new one will belong to, as its title and its page.
+    parent: Option<(String, String)>,
     /// The pages of the group, to which the way leads afterwards.
     pages: String,
     fields: Vec<FormField>,
@@ -78,22 +80,33 @@ impl Control {
 }
 
 impl Explorer {
-    pub(super) fn show_form_for_new(
+    /// The form for a new item; in a nested group, of one that belongs to the item in the path.
+    pub(super) async fn show_form_for_new(
         &self,
         group: Group,
         request: &Request,
     ) -> Result<String, Problem> {
         refuse_parameters(query_of(request))?;
+        let (mut id, mut parent) = (None, None);
+        if let Some(of) = group.parent() {
+            let (caller, address) = (caller_of(request), target(request)?);
+            let (shown, _) = self.service(of)?.get(caller, address, &View::default()).await?;
+            let href = self.links.item(of.collection, address.id);
+            id = Some(address.id);
+            parent = Some((cells::title(&shown.item, of.columns), href));
+        }
+        let path = group.collection_path(id);
         let mut layout = self.layout(format!("New {}", group.noun()), group.collection.name());
         layout.command = Some(format!(
             "{} -H 'Content-Type: application/json' -d '{{…}}'",
-            self.command(group.path, "")
+            self.command(&path, "")
         ));
         render(&FormPage {
             layout,
-            api: self.links.to(group.path),
+            api: self.links.to(&path),
             method: "POST",
             tag: String::new(),
+            parent,
             pages: self.links.collection(group.collection),
             fields: fields(group, Value::from_encoded("{}")),
             is_open: group.collection.is_open(),
@@ -121,6 +134,7 @@ impl Explorer {
             api: self.links.to(&path),
             method: "PUT",
             tag: self.tag(&shown),
+            parent: None,
             pages: self.links.collection(group.collection),
             fields: fields(group, Value::from_encoded(&item.members)),
             is_open: group.collection.is_open(),

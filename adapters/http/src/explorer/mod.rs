@@ -136,7 +136,10 @@ impl Explorer {
         for nested in GROUPS.iter().filter(|group| group.is_nested()) {
             let parent = nested.parent().map_or("", |parent| parent.collection.name());
             let path = format!("{ROOT}/{parent}/:{ITEM_PARAMETER}/{}", nested.collection.name());
-            pages.push((path, Page::Collection(nested)));
+            pages.extend([
+                (format!("{path}/new"), Page::New(nested)),
+                (path, Page::Collection(nested)),
+            ]);
         }
         let page = |(path, page)| {
             let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
@@ -165,7 +168,7 @@ impl Explorer {
             Page::Rule => self.show_rule(request).await,
             Page::Playground => self.show_playground(request).await,
             Page::Collection(group) => self.show_collection(group, request).await,
-            Page::New(group) => self.show_form_for_new(group, request),
+            Page::New(group) => self.show_form_for_new(group, request).await,
             Page::Import(group) => self.show_import(group),
             Page::Item(group) => self.show_item(group, request).await,
             Page::Edit(group) => self.show_form_for_edit(group, request).await,
