@@ -3,14 +3,18 @@
 /// How alike two names must be (0 to 1, Jaro–Winkler) for one to be worth suggesting for the other.
 const ALIKE: f64 = 0.8;
 
-/// The candidate most like `name`, if one is alike enough to be meant.
+/// The candidate most like `name`, if one is alike enough to be meant, or else the first that has it
+/// for a word: `title` stands for `project_title`.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<_> = candidates.into_iter().collect();
     let start: String =
         name.chars().take(64).collect::<String>().to_lowercase().replace(['-', ' '], "_");
-    candidates
-        .into_iter()
+    let alike = candidates
+        .iter()
         .map(|candidate| (strsim::jaro_winkler(&start, candidate), candidate))
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| *candidate);
+    let has_word = |candidate: &&str| candidate.split('_').any(|word| word == start);
+    alike.or_else(|| candidates.into_iter().find(has_word))
 }

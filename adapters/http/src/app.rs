@@ -34,6 +34,7 @@ use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
+use crate::middleware::known_paths::KnownPaths;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::{Observers, RequestContext};
@@ -122,11 +123,14 @@ pub fn service(
     let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
     let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
     let sites = Sites::new(&base_url, allowed_hosts, cors.clone());
+    let mut known_paths = Vec::new();
     for (path, router) in paths(ports, options, &base_url, sites) {
         let of_path = metrics.route(&path);
+        known_paths.push(path.clone());
         routes = routes.at(path, router.measured(of_path));
     }
     RequestContext::new(routes, base_url, Arc::clone(&ports.ids), cors, observers)
+        .with_known_paths(KnownPaths::new(known_paths))
 }
 
 /// Every path there is, with what it asks of callers.

@@ -54,6 +54,29 @@ fn a_problem_names_its_kind_and_a_page_that_explains_it() {
 }
 
 #[test]
+fn an_unknown_path_or_field_is_answered_with_the_nearest_name() {
+    let service = Service::start(Store::Sqlite);
+    for (status, path, meant) in [
+        (404, "/v1/proposal".to_owned(), "`/v1/proposals`".to_owned()),
+        (404, "/proposals".to_owned(), "`/v1/proposals`".to_owned()),
+        (404, "/v1/lib".to_owned(), "`/lib`".to_owned()),
+        (404, "/v1/proposals/".to_owned(), "`/v1/proposals`".to_owned()),
+        (404, format!("/v1/proposal/{UNKNOWN_ID}"), format!("`/v1/proposals/{UNKNOWN_ID}`")),
+        (404, "/exports/proposals.cvs".to_owned(), "`/exports/proposals.csv`".to_owned()),
+        (404, "/explore/proposal".to_owned(), "`/explore/proposals`".to_owned()),
+        (400, "/v1/proposals?sort=-start_dat".to_owned(), "`start_date`".to_owned()),
+        (400, "/v1/proposals?sort=title".to_owned(), "`project_title`".to_owned()),
+        (400, "/v1/changes?group=proposal".to_owned(), "`proposals`".to_owned()),
+    ] {
+        let answer = service.get(&path).send_unchecked().expect(status);
+        let detail = answer.value()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(&format!("did you mean {meant}?")), "{path}: {detail}");
+    }
+    let nothing = service.get("/v1/zzz").send_unchecked().expect(404);
+    assert!(nothing.text().contains("`/` links all it has"), "{nothing}");
+}
+
+#[test]
 fn a_problem_comes_in_the_type_that_was_asked_for() {
     let service = Service::start(Store::Sqlite);
     for accept in ["application/json", "application/hal+json", "application/vnd.proposals.v1+json"]

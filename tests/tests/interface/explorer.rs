@@ -230,6 +230,49 @@ fn a_new_library_item_is_made_where_its_proposal_is_known() {
 }
 
 #[test]
+fn a_filter_that_cannot_be_read_is_told_beside_it_and_the_list_stays() {
+    on_each_store(|service| {
+        let title = json!({"proposal_type": "a", "project_title": "Rice"}).to_string();
+        service.create("/v1/proposals", &title);
+        let form = "q=rice&where=start_date&operator=gte&value=2016";
+        let sent = service.get(&format!("/explore/proposals?{form}")).send().expect(303);
+        let path = sent.needed_header("location");
+        let shown = service.get(path).accept("text/html").send_unchecked().expect(400);
+        for part in [
+            ">Rice<",
+            "takes a day",
+            "value=\"start_date\"",
+            "<option value=\"gte\" selected>",
+            "value=\"2016\" aria-invalid=\"true\"",
+            "href=\"/exports/proposals.csv?q=rice\"",
+        ] {
+            assert!(shown.text().contains(part), "no {part} in {shown}");
+        }
+        assert_eq!(shown.header("etag"), None, "it is no state to keep");
+        let corrected =
+            page(service, "/explore/proposals?q=rice&filter[start_date][lt]=2016-01-01");
+        assert!(!corrected.text().contains("aria-invalid"), "{corrected}");
+    });
+}
+
+#[test]
+fn the_page_of_changes_is_of_all_groups_until_one_is_chosen() {
+    let service = Service::start(Store::Sqlite);
+    let chosen = |path: &str| {
+        let shown = page(&service, path);
+        let options = shown.text().split("<select id=\"group\"").nth(1).unwrap().to_owned();
+        let end = options.find("</select>").unwrap();
+        let select = options[..end].to_owned();
+        assert!(select.contains("<option value=\"\">All groups</option>"), "{select}");
+        select.split("<option selected>").nth(1).map(|rest| rest[..3].to_owned())
+    };
+    assert_eq!(chosen("/explore/changes"), None);
+    assert_eq!(chosen("/explore/changes?group=lib").as_deref(), Some("lib"));
+    let all = service.get("/explore/changes?group=").send().expect(303);
+    assert_eq!(all.needed_header("location"), "/explore/changes");
+}
+
+#[test]
 fn errors_are_pages() {
     let service = Service::start(Store::Sqlite);
     for (status, path, part) in [

@@ -8,9 +8,11 @@ use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
 use askama::Template;
 use domain::Value;
 use poem::Request;
+use poem::http::StatusCode;
 
 use super::cells::{self, Cell, capitalized};
 use super::charts::{Chart, Count};
+use super::filters::{RefusedFilter, without_refused};
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Explorer, query_of, target};
@@ -33,6 +35,8 @@ struct CollectionPage<'a> {
     /// The names of all known members: which are shown, and what they are.
     members: Vec<Member>,
     operators: Vec<(&'static str, &'static str)>,
+    /// The filters that cannot be read, of which the form shows the first.
+    refused: Vec<RefusedFilter>,
     as_of: Option<String>,
     /// How many of the selected items have each value of a member, if the query names one.
     counts: Option<Chart>,
@@ -87,12 +91,16 @@ struct Chip {
 }
 
 impl Explorer {
+    /// The table of a group. It is shown without filters that cannot be read, with the status of an
+    /// error.
     pub(super) async fn show_collection(
         &self,
         group: Group,
         request: &Request,
-    ) -> Result<String, Problem> {
-        let raw = query_of(request);
+    ) -> Result<(StatusCode, String), Problem> {
+        let (raw, refused) = without_refused(group, query_of(request));
+        let raw = &*raw;
+        let status = if refused.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
         // A group that is nested in another shows what belongs to the item in the path.
         let parent = group.parent().map(|of| target(request).map(|item| (of, item.id)));
         let parent = parent.transpose()?;
@@ -121,7 +129,7 @@ impl Explorer {
             description,
             is_shown: is_shown(name),
         });
-        render(&CollectionPage {
+        let page = render(&CollectionPage {
             layout,
             group,
             total: total(&listing, group),
@@ -134,13 +142,11 @@ impl Explorer {
             counts: Query { raw, path: path.clone() }.counts(&listing),
             new: format!("{path}/new"),
             import: (!group.is_nested()).then(|| format!("{path}/import")),
-            downloads: if group.is_nested() {
-                Vec::new()
-            } else {
-                self.downloads(group, &exported(raw))
-            },
+            downloads: self.downloads(group, raw),
+            refused,
             query: Query { raw, path },
-        })
+        })?;
+        Ok((status, page))
     }
 
     fn rows(
@@ -166,7 +172,7 @@ impl Explorer {
 }
 
 /// The part of a query that exports take.
-fn exported(raw: &str) -> String {
+pub(super) fn exported(raw: &str) -> String {
     let is_taken = |piece: &&str| match Parameter::read(piece) {
         Ok(Parameter::Filter(_)) => true,
         Ok(Parameter::Plain { name, .. }) => EXPORT_PARAMETERS.contains(&name.as_str()),

@@ -14,7 +14,7 @@ const COLUMN: &str = "column";
 const AT: &str = "at";
 
 /// Parameters that mean nothing when they are empty.
-const MAY_BE_EMPTY: [&str; 2] = ["q", "as_of"];
+const MAY_BE_EMPTY: [&str; 3] = ["q", "as_of", "group"];
 
 /// Parameters of a page that another selection does not have.
 const OF_A_PAGE: [&str; 2] = ["page", "cursor"];
@@ -106,6 +106,8 @@ mod tests {
             ("where=a&operator=eq&value=", Some("")),
             ("at=2026-11-20T10:00&as_of=old", Some("as_of=2026-11-20T10%3A00:00Z")),
             ("at=", Some("")),
+            ("group=", Some("")),
+            ("group=lib", None),
         ] {
             assert_eq!(redirection(form).as_deref(), expected, "{form}");
         }

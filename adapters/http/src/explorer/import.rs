@@ -5,6 +5,7 @@ use askama::Template;
 
 use super::Explorer;
 use super::cells::capitalized;
+use super::collection::exported;
 use super::page::{Layout, render};
 use crate::groups::Group;
 use crate::links::{EXPORTS, IMPORTS};
@@ -46,7 +47,10 @@ impl Explorer {
 
     /// The names and addresses of the files that a selection is exported as.
     pub(super) fn downloads(&self, group: Group, query: &str) -> Vec<(String, String)> {
-        let name = group.collection.name();
+        if group.is_nested() {
+            return Vec::new();
+        }
+        let (name, query) = (group.collection.name(), exported(query));
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
         let exported = FORMATS.iter().filter(|format| format.is_exported);
         let address =

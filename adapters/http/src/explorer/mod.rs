@@ -10,6 +10,7 @@ mod collection;
 mod difference;
 mod edit;
 mod explained;
+mod filters;
 mod forms;
 mod guide;
 mod history;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
 use domain::ItemId;
-use poem::http::Method;
+use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use tokio::sync::Semaphore;
 
@@ -160,21 +161,22 @@ impl Explorer {
         MethodRouter::unnegotiated(&self.context.gate, media, [(Method::GET, asks, endpoint)])
     }
 
-    async fn show(&self, page: Page, request: &Request) -> Result<String, Problem> {
-        match page {
+    async fn show(&self, page: Page, request: &Request) -> Result<(StatusCode, String), Problem> {
+        let shown = match page {
             Page::Overview => self.show_overview(request).await,
             Page::Changes => self.show_changes(request).await,
             Page::Rules => self.show_rules(request),
             Page::Rule => self.show_rule(request).await,
             Page::Playground => self.show_playground(request).await,
-            Page::Collection(group) => self.show_collection(group, request).await,
+            Page::Collection(group) => return self.show_collection(group, request).await,
             Page::New(group) => self.show_form_for_new(group, request).await,
             Page::Import(group) => self.show_import(group),
             Page::Item(group) => self.show_item(group, request).await,
             Page::Edit(group) => self.show_form_for_edit(group, request).await,
             Page::History(group) => self.show_history(group, request).await,
             Page::Difference(group) => self.show_difference(group, request).await,
-        }
+        };
+        shown.map(|page| (StatusCode::OK, page))
     }
 
     /// The use cases of a group.
@@ -209,9 +211,9 @@ impl Endpoint for PageEndpoint {
         }
         let context = &explorer.context;
         let made = context.with_memory(|| async {
-            let page = explorer.show(self.page, &request).await?;
+            let (status, page) = explorer.show(self.page, &request).await?;
             let body = context.body(page.len(), || page).await?;
-            page::answer(&request, body)
+            page::answer(&request, status, body)
         });
         let answer = tokio::time::timeout(context.time_limit, made).await;
         let answer =

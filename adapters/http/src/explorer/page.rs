@@ -178,10 +178,14 @@ impl Explorer {
     }
 }
 
-/// Answers with a page, or with 304 where the client has it already.
-pub fn answer(request: &Request, body: Bytes) -> Result<Response, Problem> {
-    let tag = EntityTag::of_content(&body);
-    content::answer_tagged(request, MediaType::HTML.header(), &tag, body)
+/// Answers with a page; with 304 where the client has it already and nothing was wrong.
+pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Response, Problem> {
+    if status == StatusCode::OK {
+        let tag = EntityTag::of_content(&body);
+        return content::answer_tagged(request, MediaType::HTML.header(), &tag, body);
+    }
+    let response = Response::builder().status(status);
+    Ok(response.header(CONTENT_TYPE, MediaType::HTML.header()).body(body))
 }
 
 /// The page as a string.

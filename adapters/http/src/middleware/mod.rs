@@ -5,6 +5,7 @@ pub mod audit_log;
 pub mod compression;
 pub mod cors;
 pub mod gate;
+pub mod known_paths;
 pub mod method_router;
 pub mod rate_limit;
 pub mod request_context;

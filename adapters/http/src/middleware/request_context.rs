@@ -29,6 +29,7 @@ use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
 use crate::middleware::access_log::{AccessLog, LoggedRequest};
 use crate::middleware::compression;
 use crate::middleware::cors::Cors;
+use crate::middleware::known_paths::KnownPaths;
 use crate::middleware::trace::{RequestTracer, TracedRequest};
 use crate::problem::{Problem, kinds};
 use crate::request::details::{RequestDetails, Routed};
@@ -51,6 +52,7 @@ pub struct RequestContext<E> {
     ids: Arc<dyn IdGenerator>,
     cors: Cors,
     observers: Observers,
+    known_paths: KnownPaths,
 }
 
 impl<E: Endpoint<Output = Response>> RequestContext<E> {
@@ -61,7 +63,13 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         cors: Cors,
         observers: Observers,
     ) -> Self {
-        Self { inner, base_url, ids, cors, observers }
+        let known_paths = KnownPaths::new(Vec::new());
+        Self { inner, base_url, ids, cors, observers, known_paths }
+    }
+
+    /// The same with the paths that are suggested for unknown ones.
+    pub fn with_known_paths(self, known_paths: KnownPaths) -> Self {
+        Self { known_paths, ..self }
     }
 
     /// The caller's own id for the request, if it is one that can safely be repeated in headers and
@@ -87,7 +95,10 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         }
         let uri = request.uri().clone();
         self.inner.call(request).await.unwrap_or_else(|_| {
-            let detail = "This service has no such path; `/` links all it has.";
+            let detail = self.known_paths.nearest(uri.path()).map_or_else(
+                || "This service has no such path; `/` links all it has.".to_owned(),
+                |meant| format!("This service has no such path; did you mean `{meant}`?"),
+            );
             self.refuse(Problem::new(&kinds::NO_ROUTE, detail), media, &uri)
         })
     }

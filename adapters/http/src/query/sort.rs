@@ -67,6 +67,7 @@ mod tests {
             ("sort=id,id", Err("twice")),
             ("sort=startdate", Err("did you mean `start_date`?")),
             ("sort=create_at", Err("did you mean `created_at`?")),
+            ("sort=-title", Err("did you mean `project_title`?")),
             ("sort=score", Err("no such field")),
             ("sort=a,b,c,d,e,f,g,h,i", Err("at most 8")),
         ] {

@@ -1,0 +1,71 @@
+//! Filters that cannot be read: a table is shown without them, and they stand in its form with what is
+//! wrong.
+
+use std::borrow::Cow;
+
+use crate::groups::Group;
+use crate::query::{CollectionQuery, OPERATORS, Parameter, is_named, pieces};
+
+/// A filter as it was sent, and what is wrong with it.
+pub struct RefusedFilter {
+    pub member: String,
+    pub operator: String,
+    pub value: String,
+    pub detail: String,
+}
+
+impl RefusedFilter {
+    pub fn has(&self, operator: &str) -> bool {
+        self.operator == operator
+    }
+}
+
+/// Takes the filters that cannot be read out of a query. Its page and its cursor are of another
+/// selection then.
+pub fn without_refused(group: Group, query: &str) -> (Cow<'_, str>, Vec<RefusedFilter>) {
+    let mut refused = Vec::new();
+    let mut is_understood = |piece: &&str| {
+        let Ok(Parameter::Filter(filter)) = Parameter::read(piece) else { return true };
+        let Err(problem) = CollectionQuery::read(group, piece, None) else { return true };
+        refused.push(RefusedFilter {
+            member: filter.member,
+            operator: filter.operator.unwrap_or_else(|| OPERATORS[0].0.to_owned()),
+            value: filter.value,
+            detail: problem.detail().to_owned(),
+        });
+        false
+    };
+    let mut kept: Vec<_> = pieces(query).filter(|piece| is_understood(piece)).collect();
+    if refused.is_empty() {
+        return (query.into(), refused);
+    }
+    kept.retain(|piece| !["page", "cursor"].iter().any(|own| is_named(piece, own)));
+    (kept.join("&").into(), refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_refused;
+    use crate::groups::named;
+
+    #[test]
+    fn what_can_be_read_stays() {
+        for (query, kept, refused) in [
+            (
+                "q=a&filter[start_date]=2026-01-01&page=2",
+                "q=a&filter[start_date]=2026-01-01&page=2",
+                vec![],
+            ),
+            (
+                "filter[start_date][gte]=2026&q=a&page=2&filter[colour]=red&sort=nothing",
+                "q=a&sort=nothing",
+                vec![("start_date", "gte", "2026"), ("colour", "eq", "red")],
+            ),
+            ("filter[start_date=1", "filter[start_date=1", vec![]),
+        ] {
+            let (found, filters) = without_refused(named("proposals"), query);
+            let filters = filters.iter().map(|it| (&*it.member, &*it.operator, &*it.value));
+            assert_eq!((&*found, filters.collect::<Vec<_>>()), (kept, refused), "{query}");
+        }
+    }
+}
