@@ -52,9 +52,11 @@ pub async fn serve(
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
+    let (engine, reload_failed) = (store.engine_name(), watches.failed());
+    let deployment = Deployment { version: &VERSION, engine, reload_failed };
     let http_options = http_options(
         &options,
-        (base_url.clone(), store.engine_name()),
+        (base_url.clone(), deployment),
         limits.connections,
         audit_log,
         &monitoring,
@@ -123,7 +125,7 @@ fn limits(options: &ServeOptions) -> ServerLimits {
 
 fn http_options(
     options: &ServeOptions,
-    (base_url, engine): (BaseUrl, &'static str),
+    (base_url, deployment): (BaseUrl, Deployment),
     connections: u32,
     audit_log: Option<AuditLog>,
     monitoring: &Monitoring,
@@ -153,6 +155,6 @@ fn http_options(
         cors_origins: options.cors_origins.clone(),
         allowed_hosts: options.allowed_hosts.clone(),
         rule_schema: rules_adapter::schema(),
-        deployment: Deployment { version: &VERSION, engine },
+        deployment,
     }
 }

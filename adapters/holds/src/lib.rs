@@ -80,6 +80,7 @@ impl LegalHolds for ReloadableHolds {
 
 impl Reload for ReloadableHolds {
     const NAME: &'static str = "legal holds";
+    const KIND: &'static str = "legal_holds";
 
     fn changed(&self) -> Option<Fingerprint> {
         self.files.as_ref()?.changed()
@@ -106,7 +107,7 @@ impl Instrumented for ReloadableHolds {
     fn collect(&self, collector: &mut dyn Collector) {
         if let Some(files) = &self.files {
             let Reloads { taken, refused, is_refused } = files.reloads();
-            collect_reloads("legal_holds", (taken, refused, is_refused), collector);
+            collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
         }
     }
 }

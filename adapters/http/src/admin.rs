@@ -1,6 +1,7 @@
 //! The admin listener: what monitoring asks of an instance, on an address of its own that no client of the service
 //! needs to reach.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -69,7 +70,10 @@ impl Admin {
 
     /// Tells it that the service serves, from this store, until it is leaving.
     pub fn started(&self, store: Arc<dyn Readiness>, is_leaving: watch::Receiver<bool>) {
-        self.0.ready.get_or_init(|| Ready { store, is_leaving, is_open_to_all: false });
+        // It answers in plain text, without what else a monitor is told.
+        let (_, reload_failed) = watch::channel(BTreeSet::new());
+        let ready = Ready { store, is_leaving, is_open_to_all: false, reload_failed };
+        self.0.ready.get_or_init(|| ready);
     }
 
     async fn serve(self, listener: TcpListener) {

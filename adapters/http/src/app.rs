@@ -162,6 +162,7 @@ fn paths(
         store: Arc::clone(&ports.readiness),
         is_leaving: options.is_leaving.clone(),
         is_open_to_all: options.is_open_to_all,
+        reload_failed: options.deployment.reload_failed.clone(),
     };
     let stream = change_stream(&context, &options);
     let bodies = BodyReader::new(options.max_import, options.body_timeout);

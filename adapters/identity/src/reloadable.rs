@@ -80,6 +80,7 @@ impl ReloadableIdentity {
 
 impl Reload for ReloadableIdentity {
     const NAME: &'static str = "identity settings";
+    const KIND: &'static str = "identity";
 
     fn changed(&self) -> Option<Fingerprint> {
         self.files.changed()
@@ -141,6 +142,6 @@ impl Instrumented for ReloadableIdentity {
     fn collect(&self, collector: &mut dyn Collector) {
         self.verifier.metrics.collect(&self.current(), collector);
         let Reloads { taken, refused, is_refused } = self.files.reloads();
-        collect_reloads("identity", (taken, refused, is_refused), collector);
+        collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
     }
 }

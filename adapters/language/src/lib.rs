@@ -26,4 +26,4 @@ pub mod yaml;
 
 pub use schema::schema;
 pub use tracked_files::{Reloads, TrackedFiles};
-pub use watch::{Readings, Reload, Watches};
+pub use watch::{FailedReloads, Readings, Reload, Watches};

@@ -1,11 +1,12 @@
 //! Files in force: read at the start, and again at SIGHUP or when they have changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as channel;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
 use crate::error::FileErrors;
@@ -19,10 +20,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// they were read.
 pub type Readings = (u64, Vec<u64>);
 
+/// The kinds of files that were refused when they were last read, so that older content is in force.
+pub type FailedReloads = BTreeSet<&'static str>;
+
 /// Things that were read from files and are in force, such as rules, and can be read again.
 pub trait Reload: Send + Sync + 'static {
     /// Their name in messages: "rules".
     const NAME: &'static str;
+
+    /// The kind of files in metrics and for programs: "rules".
+    const KIND: &'static str;
 
     /// Returns the fingerprint of the files if they have changed since they were last read. A
     /// reload that was refused counts as a read.
@@ -47,6 +54,7 @@ pub struct Watches {
     /// The tasks; they end when it is dropped.
     pub tasks: JoinSet<()>,
     readings: channel::Sender<Readings>,
+    failed: channel::Sender<FailedReloads>,
 }
 
 impl Watches {
@@ -55,12 +63,19 @@ impl Watches {
     #[must_use]
     pub fn new() -> (Self, channel::Receiver<Readings>) {
         let (readings, seen) = channel::channel(Readings::default());
+        let (failed, _) = channel::channel(FailedReloads::default());
         let mut tasks = JoinSet::new();
         match signal(SignalKind::hangup()) {
             Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, readings.clone()))),
             Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
         }
-        (Self { tasks, readings }, seen)
+        (Self { tasks, readings, failed }, seen)
+    }
+
+    /// The kinds of files whose reload failed, now and later.
+    #[must_use]
+    pub fn failed(&self) -> channel::Receiver<FailedReloads> {
+        self.failed.subscribe()
     }
 
     /// Keeps what was read from files up to date.
@@ -71,7 +86,7 @@ impl Watches {
             done.push(0);
         });
         files.warn_if_empty();
-        self.tasks.spawn(watch(files, index, self.readings.clone()));
+        self.tasks.spawn(watch(files, index, self.readings.clone(), self.failed.clone()));
     }
 }
 
@@ -84,7 +99,12 @@ async fn count(mut hang_ups: Signal, readings: channel::Sender<Readings>) {
 
 /// Keeps what was read from files up to date, for ever. After each signal it notes at its index that
 /// they were read again.
-async fn watch<T: Reload>(files: Arc<T>, index: usize, readings: channel::Sender<Readings>) {
+async fn watch<T: Reload>(
+    files: Arc<T>,
+    index: usize,
+    readings: channel::Sender<Readings>,
+    failed: channel::Sender<FailedReloads>,
+) {
     let (mut seen, mut last, mut signals) = (None, 0, readings.subscribe());
     loop {
         let asked_for = tokio::select! {
@@ -108,21 +128,35 @@ async fn watch<T: Reload>(files: Arc<T>, index: usize, readings: channel::Sender
             seen = changed;
             read
         });
-        let name = T::NAME;
-        match done {
-            Ok(Ok(Some(true))) => {
-                files.log_change();
-                files.warn_if_empty();
-            }
-            Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
-            Ok(Ok(None)) => {}
-            Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
-            Err(error) => tracing::error!(%error, "the {name} could not be read again"),
-        }
+        let has_failed = match &done {
+            Ok(Ok(read)) => read.map(|_| false),
+            _ => Some(true),
+        };
+        log(&*files, done);
+        failed.send_if_modified(|kinds| match has_failed {
+            Some(true) => kinds.insert(T::KIND),
+            Some(false) => kinds.remove(T::KIND),
+            None => false,
+        });
         if let Some(asked_for) = asked_for {
             last = asked_for;
             readings.send_modify(|(_, all)| all[index] = last);
         }
+    }
+}
+
+/// Logs what became of the files: whether other content is in force, if they were read.
+fn log<T: Reload>(files: &T, done: Result<Result<Option<bool>, FileErrors>, JoinError>) {
+    let name = T::NAME;
+    match done {
+        Ok(Ok(Some(true))) => {
+            files.log_change();
+            files.warn_if_empty();
+        }
+        Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
+        Ok(Ok(None)) => {}
+        Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
+        Err(error) => tracing::error!(%error, "the {name} could not be read again"),
     }
 }
 
@@ -141,6 +175,7 @@ mod tests {
 
     impl Reload for Slow {
         const NAME: &'static str = "slow files";
+        const KIND: &'static str = "slow";
 
         fn changed(&self) -> Option<Fingerprint> {
             None

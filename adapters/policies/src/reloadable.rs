@@ -57,6 +57,7 @@ impl ReloadablePolicies {
 
 impl Reload for ReloadablePolicies {
     const NAME: &'static str = "policies";
+    const KIND: &'static str = "policies";
 
     fn changed(&self) -> Option<Fingerprint> {
         self.files.changed()
@@ -110,6 +111,6 @@ impl Policies for ReloadablePolicies {
 impl Instrumented for ReloadablePolicies {
     fn collect(&self, collector: &mut dyn Collector) {
         let Reloads { taken, refused, is_refused } = self.files.reloads();
-        collect_reloads("policies", (taken, refused, is_refused), collector);
+        collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
     }
 }

@@ -63,6 +63,7 @@ impl ReloadableRules {
 
 impl Reload for ReloadableRules {
     const NAME: &'static str = "rules";
+    const KIND: &'static str = "rules";
 
     fn changed(&self) -> Option<Fingerprint> {
         self.source.as_ref()?.files.changed()
@@ -113,7 +114,7 @@ impl Instrumented for ReloadableRules {
         collector.take(&metrics::RULES_EMPTY, &[], is_empty);
         if let Some(source) = &self.source {
             let Reloads { taken, refused, is_refused } = source.files.reloads();
-            collect_reloads("rules", (taken, refused, is_refused), collector);
+            collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
         }
     }
 }

@@ -12,6 +12,7 @@ mod pages;
 mod paths;
 mod rates;
 mod record;
+mod refused_files;
 mod revisions;
 mod sign_in;
 mod sites;

@@ -63,7 +63,11 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         cors_origins: Vec::new(),
         allowed_hosts: Vec::new(),
         rule_schema: String::new(),
-        deployment: Deployment { version: "1", engine: "none" },
+        deployment: Deployment {
+            version: "1",
+            engine: "none",
+            reload_failed: tokio::sync::watch::channel(BTreeSet::new()).1,
+        },
     };
     (ports, options)
 }

@@ -1,10 +1,12 @@
 //! `/healthz` (the process lives) and `/readyz` (it can do its work).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::Readiness;
 use poem::{Endpoint, Request, Response, Result};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -20,7 +22,7 @@ impl Endpoint for Health {
     type Output = Response;
 
     async fn call(&self, _request: Request) -> Result<Response> {
-        Ok(status("ok"))
+        Ok(answer(&json!({ "status": "ok" })))
     }
 }
 
@@ -31,6 +33,8 @@ pub struct Ready {
     pub is_leaving: watch::Receiver<bool>,
     /// True if nobody is asked who they are, as the operator wants it.
     pub is_open_to_all: bool,
+    /// The kinds of files that were refused when they were last read.
+    pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
 }
 
 impl Endpoint for Ready {
@@ -41,21 +45,29 @@ impl Endpoint for Ready {
             return Err(Problem::unavailable("The service is about to stop.").into());
         }
         match timeout(PATIENCE, self.store.check()).await {
-            Ok(Ok(())) if self.is_open_to_all => {
-                Ok(json(r#"{"status":"ready","identity":"none"}"#.to_owned()))
-            }
-            Ok(Ok(())) => Ok(status("ready")),
+            Ok(Ok(())) => Ok(answer(&self.state())),
             _ => Err(Problem::unavailable("The store cannot be reached.").into()),
         }
     }
 }
 
-fn status(word: &str) -> Response {
-    json(format!("{{\"status\":\"{word}\"}}"))
+impl Ready {
+    /// What a monitor is told of a service that is ready.
+    fn state(&self) -> Value {
+        let mut state = json!({ "status": "ready" });
+        if self.is_open_to_all {
+            state["identity"] = "none".into();
+        }
+        let failed = self.reload_failed.borrow();
+        if !failed.is_empty() {
+            state["reload_failed"] = failed.iter().copied().collect();
+        }
+        state
+    }
 }
 
-fn json(body: String) -> Response {
-    Response::builder().content_type("application/json").body(body)
+fn answer(state: &Value) -> Response {
+    Response::builder().content_type("application/json").body(state.to_string())
 }
 
 #[cfg(test)]
@@ -83,7 +95,8 @@ mod tests {
     async fn is_ready(hangs: bool, is_leaving: bool) -> bool {
         let (_, is_leaving) = watch::channel(is_leaving);
         let store = Arc::new(Store { hangs });
-        let ready = Ready { store, is_leaving, is_open_to_all: false };
+        let (_, reload_failed) = watch::channel(BTreeSet::new());
+        let ready = Ready { store, is_leaving, is_open_to_all: false, reload_failed };
         ready.call(Request::default()).await.is_ok()
     }
 

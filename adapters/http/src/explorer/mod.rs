@@ -23,13 +23,14 @@ mod playground;
 mod reference;
 mod rules;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
 use domain::ItemId;
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
 use crate::endpoints::resources::HttpContext;
@@ -56,12 +57,22 @@ pub struct ExploredGroup {
 }
 
 /// The program that runs and what it stores in, for the people who look after it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Deployment {
     /// The version of the program, its commit, and the version of its schema.
     pub version: &'static str,
     /// The name of the database's engine.
     pub engine: &'static str,
+    /// The kinds of files, such as `rules`, that were refused when they were last read, so that older
+    /// content is in force.
+    pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
+}
+
+impl Deployment {
+    /// These kinds as people call them.
+    fn failed_files(&self) -> Vec<String> {
+        self.reload_failed.borrow().iter().map(|kind| kind.replace('_', " ")).collect()
+    }
 }
 
 /// Makes the pages.

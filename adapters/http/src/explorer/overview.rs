@@ -61,7 +61,8 @@ struct OverviewPage<'a> {
     counted_at: Option<String>,
     changes: Vec<ChangeRow>,
     stream: String,
-    deployment: Deployment,
+    deployment: &'a Deployment,
+    failed_files: Vec<String>,
     rules: usize,
     is_ready: bool,
 }
@@ -90,7 +91,8 @@ impl Explorer {
             counted_at,
             changes: self.latest_changes(caller, None, CHANGES).await?,
             stream: self.links.to(CHANGE_STREAM),
-            deployment: self.deployment,
+            deployment: &self.deployment,
+            failed_files: self.deployment.failed_files(),
             rules: self.catalog.list(caller).len(),
             is_ready: matches!(check, Ok(Ok(()))),
         })

@@ -25,6 +25,7 @@ const SHOWN: usize = 20;
 #[template(path = "explorer/rules.html")]
 struct RulesPage<'a> {
     layout: Layout<'a>,
+    failed_files: Vec<String>,
     groups: Vec<RulesOfGroup>,
 }
 
@@ -88,7 +89,8 @@ impl Explorer {
         let groups = groups.filter(|group| !group.rules.is_empty()).collect();
         let mut layout = self.layout("Business rules", "rules");
         layout.command = Some(self.command(RULES, ""));
-        render(&RulesPage { layout, groups })
+        let failed_files = self.deployment.failed_files();
+        render(&RulesPage { layout, failed_files, groups })
     }
 
     pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {

@@ -191,4 +191,7 @@ pub struct Health {
     status: String,
     /// `none` where the operators let everybody in without asking who they are.
     identity: Option<String>,
+    /// The kinds of files that have errors since they were changed, such as `rules`, so that the content from
+    /// before is in force.
+    reload_failed: Option<Vec<String>>,
 }
