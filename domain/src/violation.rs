@@ -18,6 +18,10 @@ pub struct Violation {
     pub detail: String,
     /// The business rule that found it; what no rule found has none.
     pub rule: Option<Box<str>>,
+    /// Why a rule could not be decided, for the operator alone: it may quote items that the caller may
+    /// not read.
+    #[serde(skip)]
+    pub undecided: Option<Box<str>>,
 }
 
 impl Violation {
@@ -33,6 +37,7 @@ impl Violation {
             code: code.into(),
             detail: detail.into(),
             rule: None,
+            undecided: None,
         }
     }
 

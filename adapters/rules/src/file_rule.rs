@@ -236,15 +236,10 @@ impl FileRule {
                 self.id
             );
         }
-        if let Some(reason) = undecided {
-            tracing::warn!(
-                rule = &*self.id,
-                reason,
-                "a rule could not be decided, which counts as not passed"
-            );
-        }
         let pointer = self.field.as_ref().map_or_else(Pointer::root, |field| field.pointer.clone());
-        Violation::new(pointer, self.id.to_string(), shortened(&detail, LONGEST_MESSAGE))
+        let detail = shortened(&detail, LONGEST_MESSAGE);
+        let violation = Violation::new(pointer, self.id.to_string(), detail);
+        Violation { undecided: undecided.map(Into::into), ..violation }
     }
 
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {

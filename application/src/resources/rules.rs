@@ -81,6 +81,7 @@ impl<R: Resource> ResourceService<R> {
         for rule in book.iter() {
             self.ask_book(rule.as_ref(), &of_members, &mut verdict, decision).await?;
         }
+        log_undecided(&verdict);
         Ok((after, verdict))
     }
 
@@ -182,6 +183,16 @@ impl<R: Resource> ResourceService<R> {
             found.push(decision.look_up(self.repository.as_ref(), lookup, severity).await?);
         }
         Ok(found)
+    }
+}
+
+/// Logs which rules could not be decided, and why.
+fn log_undecided(verdict: &Verdict) {
+    for violation in verdict.errors.iter().chain(verdict.warnings.iter()) {
+        if let Some(reason) = &violation.undecided {
+            let rule = &*violation.code;
+            tracing::warn!(rule, reason, "a rule could not be decided, which counts as not passed");
+        }
     }
 }
 

@@ -224,14 +224,14 @@ fn audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) {
     assert_eq!(
         entries,
         json!([
-            {"group": "files", "id": stored[1], "rule": "good", "severity": "error", "operation": "replace", "pointer": "", "message": "No file is bad."},
-            {"group": "files", "id": stored[2], "rule": "titled", "severity": "warning", "operation": "replace", "pointer": "/title", "message": "A file, of any kind, has a title."},
+            {"group": "files", "id": stored[1], "rule": "good", "severity": "error", "operation": "replace", "pointer": "", "message": "No file is bad.", "items": 1},
+            {"group": "files", "id": stored[2], "rule": "titled", "severity": "warning", "operation": "replace", "pointer": "/title", "message": "A file, of any kind, has a title.", "items": 1},
         ])
     );
     assert_eq!(
         told(&["--format", "csv"]),
         format!(
-            "group,id,rule,severity,operation,pointer,message\nfiles,{},good,error,replace,,No file is bad.\nfiles,{},titled,warning,replace,/title,\"A file, of any kind, has a title.\"\n",
+            "group,id,rule,severity,operation,pointer,message,items\nfiles,{},good,error,replace,,No file is bad.,1\nfiles,{},titled,warning,replace,/title,\"A file, of any kind, has a title.\",1\n",
             stored[1], stored[2]
         )
     );
@@ -239,13 +239,13 @@ fn audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) {
     assert_eq!(
         rules,
         json!([
-            {"rule": "good", "group": "files", "severity": "error", "operation": "replace", "examined": 3, "applied": 2, "refused": 1, "warned": 0},
-            {"rule": "titled", "group": "files", "severity": "warning", "operation": "replace", "examined": 3, "applied": 3, "refused": 0, "warned": 1},
+            {"rule": "good", "group": "files", "severity": "error", "operation": "replace", "examined": 3, "applied": 2, "refused": 1, "warned": 0, "undecided": 0},
+            {"rule": "titled", "group": "files", "severity": "warning", "operation": "replace", "examined": 3, "applied": 3, "refused": 0, "warned": 1, "undecided": 0},
         ])
     );
     assert_eq!(
         told(&["--format", "csv", "--summary"]),
-        "rule,group,severity,operation,examined,applied,refused,warned\ngood,files,error,replace,3,2,1,0\ntitled,files,warning,replace,3,3,0,1\n"
+        "rule,group,severity,operation,examined,applied,refused,warned,undecided\ngood,files,error,replace,3,2,1,0,0\ntitled,files,warning,replace,3,3,0,1,0\n"
     );
     assert_eq!(told(&["--summary"]).lines().count(), 3, "a line, and one for each rule");
 }
@@ -254,6 +254,36 @@ fn audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) {
 fn an_audit_tells_which_stored_items_would_be_refused() {
     audited(&rules(RULES), "sqlite://items.db?mode=rwc");
     audited(&rules(RULES), TestDatabase::postgres().url());
+}
+
+#[test]
+fn items_that_a_rule_cannot_be_evaluated_for_are_one_finding_with_their_number() {
+    let rule = "rules: [{id: sized, group: files, check: self.size_bytes > 1, message: m}]\n";
+    for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
+        let folder = rules(rule);
+        let running = Running::start(&folder, &["--database-url", database.url()]);
+        let create = |body: &str| running.ask("POST", "/v1/files", body)["id"].clone();
+        let [first, _, small] = ["{}", "{}", r#"{"size_bytes":0}"#].map(create);
+        let [first, small] = [&first, &small].map(|id| id.as_str().unwrap());
+        let audit = ["rules", "audit", "rules.yaml", "--database-url", database.url()];
+        let output = run(&folder, &audit);
+        assert!(!text(&output.stderr).contains("WARN"), "{}", text(&output.stderr));
+        let lines: Vec<_> = printed(&output).lines().collect();
+        let [refused, undecided, _, summary] = lines[..] else { panic!("{lines:?}") };
+        assert_eq!(refused, format!("files/{small}: error sized at \"\": m"));
+        let start = format!(
+            "files: error sized: 2 items could not be decided, so they count as not passed; the first is {first}: "
+        );
+        assert!(undecided.starts_with(&start) && undecided.contains("size_bytes"), "{undecided}");
+        let counts = "  sized applies to 3 of 3, would refuse 3, of which 2 could not be decided";
+        assert_eq!(summary, counts);
+        let output = run(&folder, &[&audit[..], &["--format", "json"]].concat());
+        let entries: Value = serde_json::from_str(printed(&output)).unwrap();
+        assert_eq!(entries[0]["items"], 1);
+        assert_eq!((&entries[1]["items"], &entries[1]["id"]), (&json!(2), &json!(first)));
+        let output = run(&folder, &[&audit[..], &["--format", "csv", "--summary"]].concat());
+        assert!(printed(&output).ends_with("\nsized,files,error,replace,3,3,3,0,2\n"));
+    }
 }
 
 #[test]

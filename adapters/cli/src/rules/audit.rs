@@ -23,10 +23,20 @@ const BAR: &str =
     "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
 
 /// The columns of an entry about an item that a rule would refuse or warn of.
-const ITEM: &[&str] = &["group", "id", "rule", "severity", "operation", "pointer", "message"];
+const ITEM: &[&str] =
+    &["group", "id", "rule", "severity", "operation", "pointer", "message", "items"];
 /// The columns of an entry about a rule.
-const RULE: &[&str] =
-    &["rule", "group", "severity", "operation", "examined", "applied", "refused", "warned"];
+const RULE: &[&str] = &[
+    "rule",
+    "group",
+    "severity",
+    "operation",
+    "examined",
+    "applied",
+    "refused",
+    "warned",
+    "undecided",
+];
 
 /// Looks at every item that the rules in a file are about, and says to how many each rule applies,
 /// and which it would refuse or warn of.
@@ -70,12 +80,18 @@ struct Count {
     examined: u64,
     applied: u64,
     remarked: u64,
+    /// Those of the remarked that it could not be evaluated for.
+    undecided: u64,
+    /// The first of these, and why.
+    first_undecided: Option<(ItemId, Box<str>)>,
 }
 
 impl Count {
     fn of(rule: PublishedRule) -> Self {
         let operation = audited_operation(&rule.operations).unwrap_or(WriteOperation::Replace);
-        Self { rule, operation, examined: 0, applied: 0, remarked: 0 }
+        let (examined, applied, remarked, undecided) = <_>::default();
+        let first_undecided = None;
+        Self { rule, operation, examined, applied, remarked, undecided, first_undecided }
     }
 
     /// The audited operation, where that is not a replacement.
@@ -135,7 +151,7 @@ impl Audit {
                 after = next;
             }
         }
-        Ok(())
+        self.tell_undecided()
     }
 
     fn tell(
@@ -145,9 +161,15 @@ impl Audit {
         verdict: &Verdict,
     ) -> Result<(), CommandError> {
         let Verdict { errors, warnings } = verdict;
-        for Violation { code, pointer, detail, .. } in errors.iter().chain(warnings.iter()) {
+        for violation in errors.iter().chain(warnings.iter()) {
+            let Violation { code, pointer, detail, undecided, .. } = violation;
             let Some(count) = self.counts.get_mut(code.as_ref()) else { continue };
             count.remarked += 1;
+            if let Some(reason) = undecided {
+                count.undecided += 1;
+                count.first_undecided.get_or_insert_with(|| (id, reason.clone()));
+                continue;
+            }
             if self.is_summary {
                 continue;
             }
@@ -157,7 +179,30 @@ impl Audit {
             let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
             let operation = count.operation.name();
             let values = [group, &id, code, severity, operation, &pointer, detail];
-            self.entries.write(&line, values.map(Value::from).into())?;
+            let values = values.map(Value::from).into_iter().chain([1.into()]);
+            self.entries.write(&line, values.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Writes one entry for all items that a rule could not be evaluated for: a mistake in a rule may
+    /// concern every item.
+    fn tell_undecided(&mut self) -> Result<(), CommandError> {
+        for (code, count) in self.counts.iter().filter(|_| !self.is_summary) {
+            let Some((id, reason)) = &count.first_undecided else { continue };
+            let Count { rule, operation, undecided, .. } = count;
+            let (group, severity) = (rule.collection.name(), rule.severity.name());
+            let (id, items) = (id.to_string(), if *undecided == 1 { "item" } else { "items" });
+            let said =
+                format!("{undecided} {items} could not be decided, so they count as not passed");
+            let line = format!(
+                "{group}: {severity} {code}{}: {said}; the first is {id}: {reason}",
+                count.looked_at_as()
+            );
+            let message = format!("{said}; the reason for this one: {reason}");
+            let values = [group, &id, code, severity, operation.name(), "", &message];
+            let values = values.map(Value::from).into_iter().chain([(*undecided).into()]);
+            self.entries.write(&line, values.collect())?;
         }
         Ok(())
     }
@@ -171,17 +216,21 @@ impl Audit {
             entries.write(&line, Vec::new())?;
         }
         for (id, count) in &self.counts {
-            let Count { rule, operation, examined, applied, remarked } = count;
+            let Count { rule, operation, examined, applied, remarked, undecided, .. } = count;
             let (refused, warned, does) = match rule.severity {
                 Severity::Error => (*remarked, 0, "refuse"),
                 Severity::Warning => (0, *remarked, "warn of"),
             };
+            let of_these = match undecided {
+                0 => String::new(),
+                undecided => format!(", of which {undecided} could not be decided"),
+            };
             let line = format!(
-                "  {id} applies to {applied} of {examined}, would {does} {remarked}{}",
+                "  {id} applies to {applied} of {examined}, would {does} {remarked}{of_these}{}",
                 count.looked_at_as()
             );
             let words = [id, rule.collection.name(), rule.severity.name(), operation.name()];
-            let numbers = [*examined, *applied, refused, warned].map(Value::from);
+            let numbers = [*examined, *applied, refused, warned, *undecided].map(Value::from);
             entries.write(&line, words.map(Value::from).into_iter().chain(numbers).collect())?;
         }
         entries.end()
