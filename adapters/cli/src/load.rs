@@ -56,7 +56,15 @@ pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
                 )));
             }
             Ok(_) => tracing::warn!("the service is busy; trying again"),
-            Err(error) => tracing::warn!(%error, "the connection broke; trying again"),
+            Err(error) => {
+                // A service that was reached before may be starting again.
+                if attempt == 1
+                    && let Some(reason) = never_reached(&error)
+                {
+                    return Err(CommandError::Failed(format!("{}: {reason}", options.url)));
+                }
+                tracing::warn!(%error, "the connection broke; trying again");
+            }
         }
         sleep(PAUSE * attempt);
         attempt += 1;
@@ -90,6 +98,20 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
         .append_pair("upsert", if options.upsert { "true" } else { "false" })
         .append_pair("dry_run", if options.dry_run { "true" } else { "false" });
     Ok(target)
+}
+
+/// Why the service was not reached, where another attempt would not reach it either.
+fn never_reached(error: &ureq::Error) -> Option<String> {
+    match error {
+        ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+            Some("nothing listens there; start the service, or give its address with --url".into())
+        }
+        // The standard library has no kind for it.
+        ureq::Error::Io(cause) if cause.to_string().starts_with("failed to lookup address") => {
+            Some("there is no host of this name; give the service's address with --url".into())
+        }
+        _ => None,
+    }
 }
 
 /// Sends the file once; the status and the body of the response.

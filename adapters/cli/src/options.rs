@@ -12,9 +12,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use domain::Collection;
 use tracing_subscriber::filter::Targets;
 use url::{Host, Url};
 
@@ -220,8 +222,8 @@ pub struct LoadOptions {
     /// A file whose name ends in .csv, .xlsx, .ndjson or .json
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The group of the items, such as `proposals`
-    #[arg(long, value_name = "GROUP")]
+    /// The group of the items
+    #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
     pub group: String,
     /// Where the service is reached
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]

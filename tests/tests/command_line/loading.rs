@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tests::{Service, Store};
+use tests::{Service, Store, free_address};
 
 use crate::{command, folder};
 
@@ -74,4 +75,25 @@ fn what_cannot_be_loaded_is_told() {
     let (code, _, error) = said(&load(&folder, nowhere, "missing.csv", &[]));
     assert_eq!(code, Some(1));
     assert!(error.contains("cannot read missing.csv"), "{error}");
+}
+
+#[test]
+fn a_load_fails_at_once_where_nothing_listens() {
+    let folder = folder();
+    fs::write(folder.path().join("a.csv"), "project_title,proposal_type\nA,B\n").unwrap();
+    let nowhere = format!("http://{}", free_address());
+    for (url, reason) in [
+        (
+            nowhere.as_str(),
+            "nothing listens there; start the service, or give its address with --url",
+        ),
+        ("http://no-such-host.invalid", "there is no host of this name"),
+    ] {
+        let began = Instant::now();
+        let (code, out, error) = said(&load(&folder, url, "a.csv", &[]));
+        assert_eq!((code, &*out), (Some(1), ""));
+        let line = format!("proposal-service: {url}/: {reason}");
+        assert!(error.starts_with(&line) && error.lines().count() == 1, "{error}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 }

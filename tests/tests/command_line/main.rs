@@ -255,6 +255,7 @@ fn a_wrong_option_is_refused_in_one_line_that_says_what_is_right() {
         (&["rules", "test"], "<FILE>"),
         (&["policies", "test"], "<FILE>"),
         (&["access", "check", "--group", "filez"], "files"),
+        (&["load", "a.csv", "--group", "proposal"], "'proposals'"),
         (&["postgres://me:secret@db/a"], "--help"),
     ] {
         let line = refused(&run(arguments), 2);
