@@ -1,20 +1,23 @@
 //! `load`: sends a file of items to a running service, and says what became of its rows.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use application::table::FORMATS;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, SendBody};
 use url::Url;
 use uuid::Uuid;
 
 use crate::error::CommandError;
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, read_bounded};
 use crate::print;
 
 /// How often a file is sent again when the connection breaks or the service is busy. It is known by
@@ -33,18 +36,24 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Most rows that are reported with their errors.
 const MOST_REPORTED: usize = 50;
 
+/// The variable that holds the token of the caller.
+const TOKEN: &str = "PROPOSAL_SERVICE_TOKEN";
+
 const TEMPLATE: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {msg}";
 
 /// Loads a file.
 pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
     let media_type = media_type(&options.file)?;
     let target = target(options)?;
-    let key = format!("\"{}\"", Uuid::new_v4());
-    let agent = Agent::config_builder().http_status_as_error(false);
-    let agent: Agent = agent.timeout_connect(Some(CONNECT_TIMEOUT)).build().into();
+    let headers = Headers {
+        media_type,
+        key: format!("\"{}\"", Uuid::new_v4()),
+        authorization: token(options.token_file.as_deref())?.map(|token| format!("Bearer {token}")),
+    };
+    let agent = agent(&target);
     let mut attempt = 1;
     let (status, answer) = loop {
-        let sent = send(&agent, &target, media_type, &key, &options.file)?;
+        let sent = send(&agent, &target, &headers, &options.file)?;
         match sent {
             Ok((status, answer)) if !BUSY.contains(&status) || attempt == ATTEMPTS => {
                 break (status, answer);
@@ -100,6 +109,51 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
     Ok(target)
 }
 
+/// The headers of every attempt.
+struct Headers {
+    media_type: &'static str,
+    key: String,
+    authorization: Option<String>,
+}
+
+/// The access token or key that the request is sent with, from a file or from the environment.
+fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
+    let (source, text) = match file {
+        Some(file) => {
+            let source = format!("{} (--token-file)", file.display());
+            let text = read_bounded(file);
+            let text = text.map_err(|error| {
+                CommandError::Usage(format!("cannot read the token from {source}: {error}"))
+            })?;
+            (source, text)
+        }
+        None => match env::var_os(TOKEN).filter(|text| !text.is_empty()) {
+            // What is not UTF-8 is no token either.
+            Some(text) => (TOKEN.to_owned(), text.into_string().unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(CommandError::Usage(format!(
+            "{source} holds no token; give an access token, or a key that `keys new` printed, and nothing else"
+        )));
+    }
+    Ok(Some(token.to_owned()))
+}
+
+/// A client that trusts the certificates of the system.
+fn agent(target: &Url) -> Agent {
+    let mut roots = Vec::new();
+    if target.scheme() == "https" {
+        let system = rustls_native_certs::load_native_certs().certs;
+        roots.extend(system.iter().map(|it| Certificate::from_der(it).to_owned()));
+    }
+    let tls = TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(roots))).build();
+    let agent = Agent::config_builder().http_status_as_error(false).tls_config(tls);
+    agent.timeout_connect(Some(CONNECT_TIMEOUT)).build().into()
+}
+
 /// Why the service was not reached, where another attempt would not reach it either.
 fn never_reached(error: &ureq::Error) -> Option<String> {
     match error {
@@ -110,6 +164,11 @@ fn never_reached(error: &ureq::Error) -> Option<String> {
         ureq::Error::Io(cause) if cause.to_string().starts_with("failed to lookup address") => {
             Some("there is no host of this name; give the service's address with --url".into())
         }
+        // An error of TLS, such as a certificate that no authority of the system vouches for.
+        ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::InvalidData => {
+            Some(format!("there is no secure connection: {cause}"))
+        }
+        ureq::Error::Rustls(cause) => Some(format!("there is no secure connection: {cause}")),
         _ => None,
     }
 }
@@ -118,8 +177,7 @@ fn never_reached(error: &ureq::Error) -> Option<String> {
 fn send(
     agent: &Agent,
     target: &Url,
-    media_type: &str,
-    key: &str,
+    headers: &Headers,
     path: &Path,
 ) -> Result<Result<(u16, String), ureq::Error>, CommandError> {
     let unreadable = |error| CommandError::Source(path.display().to_string(), error);
@@ -132,10 +190,14 @@ fn send(
     let mut reader = Upload { file: bar.wrap_read(file), bar: bar.clone() };
     let request = agent
         .post(target.as_str())
-        .header("content-type", media_type)
+        .header("content-type", headers.media_type)
         .header("content-length", length.to_string())
         .header("accept", "application/json")
-        .header("idempotency-key", key);
+        .header("idempotency-key", &headers.key);
+    let request = match &headers.authorization {
+        Some(authorization) => request.header("authorization", authorization),
+        None => request,
+    };
     let sent = request.send(SendBody::from_reader(&mut reader));
     let answer = sent.and_then(|response| {
         let status = response.status().as_u16();

@@ -27,7 +27,7 @@ use crate::usage;
 pub use access::{
     AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
 };
-pub use database::DatabaseOptions;
+pub use database::{DatabaseOptions, read_bounded};
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use migrate::{MigrateOptions, MigratePhase};
 pub use monitoring::{AccessLogFormat, MonitoringOptions, otlp_error};
@@ -225,9 +225,13 @@ pub struct LoadOptions {
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
     pub group: String,
-    /// Where the service is reached
+    /// Where the service is reached; with https the certificates of the system are trusted
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub url: Url,
+    /// A file with the access token or key that is sent; without it, the token in the variable
+    /// PROPOSAL_SERVICE_TOKEN
+    #[arg(long, value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
     /// Change the items of rows that have an `id`
     #[arg(long)]
     pub upsert: bool,

@@ -74,6 +74,7 @@ fn command(folder: &TempDir, arguments: &[&str]) -> Command {
     for variable in VARIABLES {
         command.env_remove(variable);
     }
+    command.env_remove("PROPOSAL_SERVICE_TOKEN");
     command
 }
 

@@ -118,7 +118,8 @@ fn read(file: &Path) -> Result<Vec<String>, String> {
     Ok(urls)
 }
 
-fn read_bounded(file: &Path) -> io::Result<String> {
+/// Reads a file that holds a secret or so; one that is longer holds none.
+pub fn read_bounded(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let length = File::open(file)?.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
     let is_short = u64::try_from(length).is_ok_and(|length| length <= LONGEST_FILE);
