@@ -1,5 +1,6 @@
 //! The binary's description of itself: its version, its manual pages, and completions for shells.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -107,4 +108,83 @@ fn every_command_has_a_manual_page() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     let output = command(&folder, &["man", "file"]).output().unwrap();
     assert!(refused(&output, 1).contains("cannot write to file"));
+}
+
+/// What is said of an option: its environment variable and its default, where there are any.
+type Described = (Option<String>, Option<String>);
+
+/// The options of `serve`, as `--help` describes them.
+fn options_of_help() -> BTreeMap<String, Described> {
+    let output = run(&["serve", "--help"]);
+    let mut options = BTreeMap::new();
+    let mut current: Option<&mut Described> = None;
+    for line in text(&output.stdout).lines() {
+        let within =
+            |start: &str| Some(line.trim().strip_prefix(start)?.strip_suffix(']')?.to_owned());
+        if let Some(option) = line.strip_prefix("      --") {
+            let name = option.split([' ', '=']).next().unwrap();
+            current = Some(options.entry(format!("--{name}")).or_default());
+        } else if line.starts_with("  -") {
+            // An option with a short form: `--help` alone.
+            current = None;
+        } else if let Some((variable, default)) = &mut current {
+            // Other lines of a default are a part of the sentence.
+            if let Some(found) = within("[env: ") {
+                *variable = Some(found.trim_end_matches('=').to_owned());
+            } else if let Some(found) = within("[default: ") {
+                *default = Some(found);
+            }
+        }
+    }
+    options
+}
+
+/// The options of the table of the page, likewise; a default that is not one value is kept as words.
+fn options_of_page() -> BTreeMap<String, Described> {
+    let page = include_str!("../../../docs/operations.md");
+    let (_, rest) = page.split_once("\n## Configuration\n").unwrap();
+    let section = rest.split("\n## ").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `--"));
+    let described = rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let [_, option, variable, default, ..] = cells[..] else { panic!("{row}") };
+        let code = |cell: &str| {
+            let code = cell.strip_prefix('`')?.strip_suffix('`')?;
+            (!code.contains('`')).then(|| code.to_owned())
+        };
+        (code(option).expect(row), (code(variable), code(default)))
+    });
+    let described: Vec<_> = described.collect();
+    let options: BTreeMap<_, _> = described.iter().cloned().collect();
+    assert_eq!(options.len(), described.len(), "an option has two rows");
+    options
+}
+
+#[test]
+fn the_page_on_operations_has_every_option_of_help_and_no_other() {
+    let (help, page) = (options_of_help(), options_of_page());
+    assert!(help.len() > 30, "the help is read: {help:?}");
+    let mut wrong = Vec::new();
+    for (option, (variable, default)) in &help {
+        let row = |cell: &Option<String>, none: &str| {
+            cell.as_ref().map_or_else(|| none.to_owned(), |text| format!("`{text}`"))
+        };
+        let row = format!("| `{option}` | {} | {} | … |", row(variable, ""), row(default, "none"));
+        match page.get(option) {
+            None => wrong.push(format!("add a row for {option}: {row}")),
+            Some(found) if *found != (variable.clone(), default.clone()) => {
+                wrong.push(format!("correct the row of {option}: {row}"));
+            }
+            Some(_) => {}
+        }
+    }
+    let unknown = page.keys().filter(|option| !help.contains_key(*option));
+    wrong.extend(
+        unknown.map(|option| format!("remove the row of {option}: `serve --help` has none")),
+    );
+    assert!(
+        wrong.is_empty(),
+        "the table under \"Configuration\" of docs/operations.md and `proposal-service serve --help` differ:\n{}",
+        wrong.join("\n")
+    );
 }
