@@ -110,9 +110,7 @@ pub fn service(
     mut options: HttpOptions,
 ) -> impl Endpoint<Output = Response> + 'static {
     let base_url = Arc::new(options.base_url.clone());
-    // An origin that was accepted is a URL, which every header can hold.
-    let cors = options.cors_origins.drain(..).filter_map(|origin| origin.parse().ok()).collect();
-    let cors = Cors::new(cors);
+    let cors = cors(&options);
     let mut routes = Route::new();
     let metrics = Arc::clone(&options.metrics);
     let tracer = options.tracer.take().map(|tracer| RequestTracer::new(tracer, &base_url));
@@ -121,10 +119,8 @@ pub fn service(
         metrics.add(Arc::<AccessLog>::clone(access_log));
     }
     let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
-    let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
-    let sites = Sites::new(&base_url, allowed_hosts, cors.clone());
     let mut known_paths = Vec::new();
-    for (path, router) in paths(ports, options, &base_url, sites) {
+    for (path, router) in paths(ports, options, &base_url) {
         let of_path = metrics.route(&path);
         known_paths.push(path.clone());
         routes = routes.at(path, router.measured(of_path));
@@ -133,16 +129,22 @@ pub fn service(
         .with_known_paths(KnownPaths::new(known_paths))
 }
 
+fn cors(options: &HttpOptions) -> Cors {
+    // An origin that was accepted is a URL, which every header can hold.
+    Cors::new(options.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect())
+}
+
 /// Every path there is, with what it asks of callers.
 fn paths(
     ports: &Ports,
     mut options: HttpOptions,
     base_url: &Arc<BaseUrl>,
-    sites: Sites,
 ) -> Vec<(String, MethodRouter)> {
     let proxies = std::mem::take(&mut options.trusted_proxies);
     let rates = RateLimits::new(options.caller_rate, options.address_rate, proxies);
     let audit_log = options.audit_log.take();
+    let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
+    let sites = Sites::new(base_url, allowed_hosts, cors(&options));
     let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, sites, audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let context = Arc::new(HttpContext {
