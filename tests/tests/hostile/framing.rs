@@ -51,8 +51,18 @@ fn no_request_is_smuggled_in_a_body() {
                 "POST {FILES} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{hidden}"
             );
             let text = answer_to(&service, &request);
+            // RFC 9112 section 6.1: a coding that is not known is 501.
+            let expected = if framing.starts_with("Transfer-Encoding: ")
+                && !framing.starts_with("Transfer-Encoding: chunked\r\nContent-Length")
+                || framing.ends_with("gzip, chunked\r\n\r\n0\r\n")
+            {
+                501..=501
+            } else {
+                400..=499
+            };
+            let found = statuses(&text);
             assert!(
-                matches!(statuses(&text)[..], [400..=499]),
+                matches!(found[..], [status] if expected.contains(&status)),
                 "one refusal, and the end of {framing:?}: {text}"
             );
             let _ = service.get(&victim.path).send().expect(200);

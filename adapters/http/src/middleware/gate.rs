@@ -24,7 +24,7 @@ use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
 use crate::middleware::sites::Sites;
 use crate::problem::{Problem, kinds};
-use crate::request::caller::{NOBODY, PresentedToken, bearer_token};
+use crate::request::caller::{NOBODY, PresentedToken, UnreadableCredentials, bearer_token};
 
 /// The protection space of the service (RFC 9110 section 11.5).
 const REALM: &str = "research proposals";
@@ -122,7 +122,9 @@ impl Gate {
         let Some(identity) = &self.identity else {
             return self.require(asks, &NOBODY);
         };
-        let Some(token) = bearer_token(request.headers()).map_err(|()| self.malformed())? else {
+        let Some(token) =
+            bearer_token(request.headers()).map_err(|error| self.unreadable(&error))?
+        else {
             return self.require(asks, &NOBODY);
         };
         let recognized = identity.recognize(token).await;
@@ -206,9 +208,8 @@ impl Gate {
         }
     }
 
-    fn malformed(&self) -> Problem {
-        let detail = "Send one Authorization header: `Bearer`, a space and the token.";
-        let problem = Problem::new(&kinds::MALFORMED_CREDENTIALS, detail);
+    fn unreadable(&self, error: &UnreadableCredentials) -> Problem {
+        let problem = Problem::new(&kinds::MALFORMED_CREDENTIALS, error.to_string());
         self.challenged(problem, "error=\"invalid_request\"")
     }
 

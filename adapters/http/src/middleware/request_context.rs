@@ -37,6 +37,9 @@ use crate::request::details::{RequestDetails, Routed};
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
 
+/// The methods that some path serves.
+const ALL_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
 /// The observers of all requests.
 pub struct Observers {
     pub metrics: Arc<HttpMetrics>,
@@ -94,7 +97,16 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
             return self.refuse(Problem::new(&kinds::MALFORMED_HOST, detail), media, request.uri());
         }
         let uri = request.uri().clone();
+        // A request about the server as a whole (RFC 9110 section 9.3.7).
+        let is_about_server = request.method() == Method::OPTIONS && uri.path() == "*";
         self.inner.call(request).await.unwrap_or_else(|_| {
+            if is_about_server {
+                return Response::builder()
+                    .status(StatusCode::NO_CONTENT)
+                    .header(ALLOW, ALL_METHODS)
+                    .header(CONTENT_TYPE, media.header())
+                    .finish();
+            }
             let detail = self.known_paths.nearest(uri.path()).map_or_else(
                 || "This service has no such path; `/` links all it has.".to_owned(),
                 |meant| format!("This service has no such path; did you mean `{meant}`?"),

@@ -7,6 +7,7 @@ use application::Caller;
 use poem::Request;
 use poem::http::HeaderMap;
 use poem::http::header::AUTHORIZATION;
+use thiserror::Error;
 
 use crate::headers::sole::{Repeated, sole};
 
@@ -42,17 +43,34 @@ pub fn caller_of(request: &Request) -> &Caller {
     request.data::<Caller>().unwrap_or(&NOBODY)
 }
 
+/// Credentials that are not looked at; the text says how to send them.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum UnreadableCredentials {
+    #[error("Send one Authorization header: `Bearer`, a space and the token.")]
+    Malformed,
+    #[error(
+        "The token has {0} bytes; tokens of at most {LONGEST_TOKEN} bytes are taken. Ask the issuer for a token with fewer claims."
+    )]
+    TooLong(usize),
+}
+
 /// Returns the token of a request, if it has one (RFC 6750 section 2.1).
-pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, ()> {
-    let line = sole(headers, AUTHORIZATION).map_err(|Repeated| ())?;
+pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, UnreadableCredentials> {
+    use UnreadableCredentials::{Malformed, TooLong};
+    let line = sole(headers, AUTHORIZATION).map_err(|Repeated| Malformed)?;
     let Some(line) = line else { return Ok(None) };
     let line = line.as_bytes();
-    let space = line.iter().position(|byte| *byte == b' ').ok_or(())?;
+    let space = line.iter().position(|byte| *byte == b' ').ok_or(Malformed)?;
     let (scheme, rest) = line.split_at(space);
     let token = &rest[rest.iter().take_while(|byte| **byte == b' ').count()..];
-    let is_sound =
-        scheme.eq_ignore_ascii_case(b"Bearer") && token.len() <= LONGEST_TOKEN && is_token68(token);
-    if is_sound { std::str::from_utf8(token).map(Some).map_err(|_| ()) } else { Err(()) }
+    if !scheme.eq_ignore_ascii_case(b"Bearer") {
+        return Err(Malformed);
+    }
+    if token.len() > LONGEST_TOKEN {
+        return Err(TooLong(token.len()));
+    }
+    let sound = std::str::from_utf8(token).ok().filter(|token| is_token68(token.as_bytes()));
+    sound.map(Some).ok_or(Malformed)
 }
 
 /// Returns `true` for the letters that a token may have (RFC 9110 section 11.2).
@@ -72,6 +90,7 @@ mod tests {
     use poem::http::header::AUTHORIZATION;
     use poem::http::{HeaderMap, HeaderValue};
 
+    use super::UnreadableCredentials::{Malformed, TooLong};
     use super::{LONGEST_TOKEN, bearer_token};
 
     #[test]
@@ -82,22 +101,22 @@ mod tests {
             (&["Bearer a.b-c_d~e+f/g=="], Ok(Some("a.b-c_d~e+f/g=="))),
             (&["bEARER a"], Ok(Some("a"))),
             (&["Bearer   a"], Ok(Some("a"))),
-            (&["Bearer a", "Bearer a"], Err(())),
-            (&["Bearer"], Err(())),
-            (&["Bearer "], Err(())),
-            (&["Bearer ="], Err(())),
-            (&["Bearer a b"], Err(())),
-            (&["Bearer a, b"], Err(())),
-            (&["Bearer a=b"], Err(())),
-            (&["Bearer\ta"], Err(())),
-            (&["Bearer \ta"], Err(())),
-            (&["Bearer a "], Err(())),
+            (&["Bearer a", "Bearer a"], Err(Malformed)),
+            (&["Bearer"], Err(Malformed)),
+            (&["Bearer "], Err(Malformed)),
+            (&["Bearer ="], Err(Malformed)),
+            (&["Bearer a b"], Err(Malformed)),
+            (&["Bearer a, b"], Err(Malformed)),
+            (&["Bearer a=b"], Err(Malformed)),
+            (&["Bearer\ta"], Err(Malformed)),
+            (&["Bearer \ta"], Err(Malformed)),
+            (&["Bearer a "], Err(Malformed)),
             (&["Bearer a=="], Ok(Some("a=="))),
-            (&["Bearer a\u{e9}"], Err(())),
-            (&["Basic YTpi"], Err(())),
-            (&["a"], Err(())),
-            (&[""], Err(())),
-            (&[long.as_str()], Err(())),
+            (&["Bearer a\u{e9}"], Err(Malformed)),
+            (&["Basic YTpi"], Err(Malformed)),
+            (&["a"], Err(Malformed)),
+            (&[""], Err(Malformed)),
+            (&[long.as_str()], Err(TooLong(LONGEST_TOKEN + 1))),
         ] {
             let mut headers = HeaderMap::new();
             for line in lines {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::poll_fn;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{DATE, HeaderValue};
+use hyper::header::{DATE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Scheme;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -23,9 +23,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::event_stream::{EventStream, TakenOver};
+use super::event_stream::EventStream;
 use super::progress::Progress;
-use super::refusal;
+use super::refusal::{self, Unanswered};
 use super::timed_stream::TimedStream;
 use super::{MAX_HEAD, ServerLimits, Stage, Stages};
 use crate::time::now;
@@ -127,17 +127,25 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             let (taken, method, version) =
                 (Arc::clone(taken), request.method().clone(), request.version());
             let has_body = !request.body().is_end_stream();
-            progress.request_begins(has_body);
+            let is_coded = has_body && has_unknown_coding(request.headers());
+            if is_coded {
+                progress.head_begins();
+            } else {
+                progress.request_begins(has_body);
+            }
             let mut request = Request::from((request, local, remote, Scheme::HTTP));
             if has_body {
                 watch_body(&mut request, Arc::clone(&progress));
             }
             async move {
+                if is_coded {
+                    return Err(Unanswered::UnknownCoding);
+                }
                 let mut response = endpoint.get_response(request).await;
                 if EventStream::is_one(&method, &response) {
                     let events = EventStream::of(version, response);
                     *taken.lock() = Some(events);
-                    return Err(TakenOver);
+                    return Err(Unanswered::TakenOver);
                 }
                 // Left to itself, hyper panics while the clock is before 1970.
                 if now() < Timestamp::UNIX_EPOCH {
@@ -145,7 +153,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                     response.headers_mut().insert(DATE, epoch);
                 }
                 progress.request_is_answered();
-                Ok::<hyper::Response<_>, TakenOver>(response.into())
+                Ok::<hyper::Response<_>, Unanswered>(response.into())
             }
         });
         let mut connection = pin!(protocol(self.is_kept_alive).serve_connection(io, service));
@@ -160,6 +168,14 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             () = self.stages.reached(Stage::Over) => None,
         }
     }
+}
+
+/// Returns true if the chunks of a body are coded in a way that is not decoded here (RFC 9112 section
+/// 6.1). hyper looks at the last coding alone.
+fn has_unknown_coding(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_unknown = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_some_and(is_unknown) || codings.next().is_some()
 }
 
 /// Makes the body report to `progress` when it was read to its end.

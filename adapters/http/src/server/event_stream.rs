@@ -33,11 +33,6 @@ pub(super) struct EventStream {
     events: Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>,
 }
 
-/// The reason why hyper is told to stop: the response is not its own any more.
-#[derive(Debug, thiserror::Error)]
-#[error("the response is an event stream")]
-pub(super) struct TakenOver;
-
 impl EventStream {
     /// Returns true if the response to a request of this method is an event stream.
     pub(super) fn is_one(method: &Method, response: &Response) -> bool {

@@ -1,7 +1,10 @@
 //! Answers to what never became a request: hyper could not read its head, or there is no room for
 //! its connection, so no endpoint saw it.
 
+use std::error::Error as _;
+
 use hyper::StatusCode;
+use thiserror::Error;
 
 use super::MAX_HEAD;
 use crate::time::{http_date, now};
@@ -19,8 +22,25 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {number} {title}\r\nallow:\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncache-control: no-cache\r\ncontent-length: {length}\r\ndate: {date}"
     );
-    let again = if status.is_server_error() { "\r\nretry-after: 2" } else { "" };
+    let again = if status == StatusCode::SERVICE_UNAVAILABLE { "\r\nretry-after: 2" } else { "" };
     format!("{head}{again}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+}
+
+/// The reason why hyper is to end a connection without an answer.
+#[derive(Debug, Error)]
+pub(super) enum Unanswered {
+    #[error("the response is an event stream")]
+    TakenOver,
+    #[error("the body has an unknown transfer coding")]
+    UnknownCoding,
+}
+
+/// Returns true if a connection ended because of a transfer coding. hyper's error has no other sign
+/// of it than its text.
+pub(super) fn is_of_unknown_coding(error: &hyper::Error) -> bool {
+    let own = error.source().and_then(|cause| cause.downcast_ref());
+    matches!(own, Some(Unanswered::UnknownCoding))
+        || error.is_parse() && error.to_string() == "invalid transfer-encoding parsed"
 }
 
 /// The stable code for programs, and the explanation for people.
@@ -37,6 +57,9 @@ fn explain(status: StatusCode) -> (&'static str, String) {
         }
         StatusCode::HTTP_VERSION_NOT_SUPPORTED => {
             ("version-not-supported", "the server speaks HTTP/1.1 only; do not start with HTTP/2".into())
+        }
+        StatusCode::NOT_IMPLEMENTED => {
+            ("transfer-coding-not-supported", "the body has a transfer coding other than chunked; send it with Content-Length or in chunks, and without another coding".into())
         }
         StatusCode::SERVICE_UNAVAILABLE => {
             ("unavailable", "the limit of connections is reached; try again after the seconds in Retry-After".into())

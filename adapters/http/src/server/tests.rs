@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Burst, Drained, ServerLimits, serve_measured};
+use super::{Burst, Drained, MAX_HEAD, ServerLimits, serve_measured};
 use crate::metrics::HttpMetrics;
 
 mod connections;
@@ -311,7 +311,7 @@ async fn what_cannot_be_read_is_answered_with_a_problem_and_closed() {
     let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(101));
     let large_header = format!("GET / HTTP/1.1\r\na: {}\r\n\r\n", "b".repeat(5_000_000));
     let long_uri = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(5_000_000));
-    let cases: [(&str, &[u8], u16); 14] = [
+    let cases: [(&str, &[u8], u16); 16] = [
         ("no HTTP", b"hello\r\n\r\n", 400),
         ("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
         ("another version", b"GET / HTTP/3.7\r\n\r\n", 400),
@@ -326,7 +326,17 @@ async fn what_cannot_be_read_is_answered_with_a_problem_and_closed() {
             400,
         ),
         ("a length that is no number", b"POST / HTTP/1.1\r\ncontent-length: +1\r\n\r\na", 400),
-        ("an unknown transfer coding", b"POST / HTTP/1.1\r\ntransfer-encoding: zip\r\n\r\na", 400),
+        ("an unknown transfer coding", b"POST / HTTP/1.1\r\ntransfer-encoding: zip\r\n\r\na", 501),
+        (
+            "another transfer coding below chunks",
+            b"POST / HTTP/1.1\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            501,
+        ),
+        (
+            "two lines of transfer codings",
+            b"POST / HTTP/1.1\r\ntransfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            501,
+        ),
         ("too many headers", many_headers.as_bytes(), 431),
         ("a header too large", large_header.as_bytes(), 431),
         ("a URI too long", long_uri.as_bytes(), 414),
@@ -352,6 +362,30 @@ async fn what_cannot_be_read_is_answered_with_a_problem_and_closed() {
         assert_eq!(problem["status"], status, "{what}");
         sending.await.unwrap().unwrap_or_else(|error| panic!("{what}: {error}"));
     }
+}
+
+#[tokio::test]
+async fn a_head_of_64_kib_is_read_and_one_byte_more_is_431() {
+    let server = Server::start(generous()).await;
+    let head = |bytes: usize| {
+        let (start, end) = ("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\na: ", "\r\n\r\n");
+        format!("{start}{}{end}", "b".repeat(bytes - start.len() - end.len()))
+    };
+    for (bytes, status) in [(MAX_HEAD, 200), (MAX_HEAD + 1, 431), (MAX_HEAD * 3 / 2, 431)] {
+        let text = rest(&mut server.send(head(bytes).as_bytes()).await).await;
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{bytes}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_transfer_coding_of_a_pipelined_request_is_501() {
+    let server = Server::start(generous()).await;
+    let coded =
+        b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n";
+    let mut client = server.send(&[GET, coded].concat()).await;
+    client.shutdown().await.unwrap();
+    let text = rest(&mut client).await;
+    assert!(text.starts_with("HTTP/1.1 200") && text.contains("HTTP/1.1 501"), "{text}");
 }
 
 #[tokio::test]

@@ -16,8 +16,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::ServerLimits;
 use super::progress::{Phase, Progress};
+use super::refusal::is_of_unknown_coding;
+use super::{MAX_HEAD, ServerLimits};
 
 /// The waits, each with a timeout of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub(super) struct TimedStream {
     timed_out: Option<Wait>,
     /// The client closed its half.
     ended: bool,
+    /// Bytes of the head that is being read.
+    head_bytes: usize,
     /// The first line of the head that is being read is complete.
     request_line_read: bool,
     /// A part of a response waits to be written.
@@ -90,6 +93,7 @@ impl TimedStream {
             hanging_up: Deadline::default(),
             timed_out: None,
             ended: false,
+            head_bytes: 0,
             request_line_read: false,
             write_blocked: false,
             refused: None,
@@ -106,6 +110,7 @@ impl TimedStream {
             return None;
         }
         match (self.refused, outcome) {
+            (_, Err(error)) if is_of_unknown_coding(error) => Some(StatusCode::NOT_IMPLEMENTED),
             // hyper has one limit for the whole head.
             (Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE), _) if !self.request_line_read => {
                 Some(StatusCode::URI_TOO_LONG)
@@ -132,14 +137,45 @@ impl TimedStream {
             _ if bytes.is_empty() => self.ended = true,
             // The time for a head is not prolonged by its parts: a client could send it byte by
             // byte.
-            Phase::Head => self.request_line_read |= bytes.contains(&b'\n'),
+            Phase::Head => {
+                self.head_bytes += bytes.len();
+                self.request_line_read |= bytes.contains(&b'\n');
+            }
             Phase::Quiet => {
                 self.reading.stop();
                 self.progress.head_begins();
+                self.head_bytes = bytes.len();
                 self.request_line_read = bytes.contains(&b'\n');
             }
             Phase::Body | Phase::Exchange | Phase::Unread => self.reading.stop(),
         }
+    }
+
+    /// The most to read at once. hyper compares its limit only with a head that is incomplete, so it
+    /// must not get more than the limit before the head ends.
+    fn most(&self) -> usize {
+        match self.progress.phase() {
+            Phase::Quiet => MAX_HEAD,
+            // With nothing left hyper refuses the head and reads no more.
+            Phase::Head if self.head_bytes < MAX_HEAD => MAX_HEAD - self.head_bytes,
+            _ => usize::MAX,
+        }
+    }
+
+    fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let most = self.most();
+        if buffer.remaining() <= most {
+            return Pin::new(&mut self.stream).poll_read(cx, buffer);
+        }
+        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
+        let polled = Pin::new(&mut self.stream).poll_read(cx, &mut part);
+        let filled = part.filled().len();
+        buffer.advance(filled);
+        polled
     }
 
     fn wait_to_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -218,7 +254,7 @@ impl AsyncRead for TimedStream {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        match Pin::new(&mut this.stream).poll_read(cx, buffer) {
+        match this.poll_fill(cx, buffer) {
             Poll::Pending => this.wait_to_read(cx),
             Poll::Ready(Ok(())) => {
                 this.note_read(&buffer.filled()[before..]);
