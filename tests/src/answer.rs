@@ -6,7 +6,7 @@ use hyper::HeaderMap;
 use hyper::body::Bytes;
 use serde_json::Value;
 
-use crate::ExactJson;
+use crate::{ExactJson, documented};
 
 /// The members of an item that are the service's, not the client's.
 const OF_THE_SERVICE: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
@@ -268,6 +268,14 @@ impl Answer {
             "pointers of {answer}"
         );
         answer
+    }
+
+    /// Asserts that the `OpenAPI` document lists the status for the operation.
+    #[track_caller]
+    pub(crate) fn must_be_documented(&self) {
+        if let Some(statuses) = documented::statuses(&self.method, &self.target) {
+            assert!(statuses.contains(&self.status), "a status that is not documented: {self}");
+        }
     }
 
     /// Asserts the promises that every answer keeps.

@@ -134,7 +134,9 @@ impl Request {
         let answer = runtime()
             .block_on(exchange)
             .unwrap_or_else(|_| panic!("no answer within {PATIENCE:?} to {sentence}"));
-        answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"))
+        let answer = answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"));
+        answer.must_be_documented();
+        answer
     }
 
     /// Sends the request to a server that may go away meanwhile; a whole answer, if one came.

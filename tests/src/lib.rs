@@ -14,6 +14,7 @@ mod answer;
 pub mod binary;
 pub mod callers;
 mod client;
+mod documented;
 pub mod event_stream;
 mod exact_json;
 mod gate;

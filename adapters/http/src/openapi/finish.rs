@@ -1,5 +1,7 @@
 //! Finishes the document with what poem-openapi's model cannot say; each step has its reason.
 
+use std::collections::BTreeMap;
+
 use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +13,23 @@ use crate::links as urls;
 
 /// The path of the groups that most readers look for.
 const FIRST: &str = "/v1/proposals";
+
+/// The statuses that every operation can have beside its own, and whether an endpoint answers with
+/// them: others are answered before it is known what a request asks for.
+const COMMON: [(u16, bool); 12] = [
+    (400, true),
+    (401, true),
+    (403, true),
+    (408, true),
+    (414, false),
+    (421, true),
+    (429, true),
+    (431, false),
+    (500, true),
+    (501, false),
+    (503, true),
+    (505, false),
+];
 
 /// Finishes the document that poem-openapi wrote.
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
@@ -32,7 +51,9 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut components = Components { written: document["components"].take(), base_url };
     for (_, operation) in members(Some(&mut paths)).flat_map(|(_, path)| members(Some(path))) {
         components.share_headers(operation);
+        add_common(&mut operation["responses"]);
     }
+    components.add_common();
     for group in GROUPS {
         for operation in group.operations() {
             components.finish(group, operation, described(&mut paths, group, operation));
@@ -83,6 +104,20 @@ struct Components<'a> {
 }
 
 impl Components<'_> {
+    /// Adds the responses that all operations share.
+    fn add_common(&mut self) {
+        for (status, is_of_endpoint) in COMMON {
+            let mut response = json!({ "description": operations::meaning(status) });
+            if is_of_endpoint {
+                let problem = json!({ "$ref": "#/components/schemas/Problem" });
+                response["content"] = json!({ "application/json": { "schema": problem } });
+                let example = examples::problem(status, self.base_url);
+                self.add_example(&mut response, &format!("Problem{status}"), example);
+            }
+            self.written["responses"][common(status)] = response;
+        }
+    }
+
     /// Moves a value to the components, and leaves a reference.
     fn share(&mut self, kind: &str, name: &str, value: &mut Value) {
         let reference = json!({ "$ref": format!("#/components/{kind}/{name}") });
@@ -130,6 +165,21 @@ impl Components<'_> {
             media["examples"] = json!({ name: example });
         }
     }
+}
+
+fn common(status: u16) -> String {
+    format!("Common{status}")
+}
+
+/// Adds to the responses of an operation those that all have, in the order of their statuses.
+fn add_common(responses: &mut Value) {
+    let mut all: BTreeMap<_, _> =
+        members(Some(responses)).map(|(status, own)| (status.clone(), own.take())).collect();
+    for (status, _) in COMMON {
+        let reference = || json!({ "$ref": format!("#/components/responses/{}", common(status)) });
+        all.entry(status.to_string()).or_insert_with(reference);
+    }
+    *responses = Value::Object(all.into_iter().collect());
 }
 
 /// From a new item to what can be done with it.

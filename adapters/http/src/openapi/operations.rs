@@ -178,7 +178,7 @@ pub fn content(types: &[MediaType], schema: &MetaSchemaRef) -> Vec<MetaMediaType
     types.iter().map(entry).collect()
 }
 
-const fn meaning(status: u16) -> &'static str {
+pub const fn meaning(status: u16) -> &'static str {
     match status {
         200 => "Done.",
         201 => "Created; `Location` names the new item.",
@@ -187,6 +187,12 @@ const fn meaning(status: u16) -> &'static str {
             "Not modified since the entity tag in `If-None-Match`, or the date in `If-Modified-Since`."
         }
         400 => "Client error: the body, a condition or a query parameter cannot be read.",
+        401 => {
+            "Unauthorized: the operation needs credentials, or those sent are not accepted; `WWW-Authenticate` says how to get some. Only where callers are asked who they are."
+        }
+        403 => {
+            "Forbidden: the policies do not permit this to the caller, the token's scope does not grant it, or the page of another web site sent it."
+        }
         404 => "Not found: no such item, no such version, or no such proposal.",
         406 => "Not acceptable: the Accept header admits none of the path's media types.",
         408 => "Request timeout: the body did not arrive in time.",
@@ -202,10 +208,22 @@ const fn meaning(status: u16) -> &'static str {
         413 => "Payload too large.",
         414 => "URI too long: the request is refused before it is known what it asks for.",
         415 => "Unsupported media type of the request's body.",
+        421 => {
+            "Misdirected request: a request without credentials to a host that is not one of the service, while anonymous callers may read or write."
+        }
         422 => {
             "Unprocessable entity: `errors` lists every error, and links the business rule that found it."
         }
         428 => "Precondition required: this service is run so that a change needs `If-Match`.",
+        429 => {
+            "Too many requests: those of the caller or of the address come too fast, where the operators limit them."
+        }
+        431 => {
+            "Request header fields too large: the request is refused before it is known what it asks for."
+        }
+        500 => "Internal error: tell the operators the `X-Request-Id`.",
+        501 => "Not implemented: the body has a transfer coding other than `chunked`.",
+        505 => "HTTP version not supported: the request is not HTTP/1.1.",
         507 => "Insufficient storage: the store has no room for the write.",
         _ => "Service unavailable: try again after the seconds in `Retry-After`.",
     }

@@ -10,22 +10,6 @@ use crate::groups::{GROUPS, Group, Operation};
 /// The scheme of a bearer token that is pasted.
 const TOKEN: &str = "token";
 
-/// The refusals of an operation that callers are asked for, and their meanings.
-const REFUSALS: [(&str, &str); 3] = [
-    (
-        "401",
-        "Unauthorized: the operation needs credentials, or those sent are not accepted; `WWW-Authenticate` says how to get some.",
-    ),
-    (
-        "403",
-        "Forbidden: the policies do not permit this to the caller, or the token's scope does not grant it.",
-    ),
-    (
-        "429",
-        "Too many requests: those of the caller or of the address come too fast, where the operators limit them.",
-    ),
-];
-
 /// Adds the security schemes, what each operation of a group requires, and the policies it may meet
 /// (`x-policies`).
 pub fn add_security(
@@ -43,12 +27,6 @@ pub fn add_security(
             let method = operation.method().as_str().to_lowercase();
             let described = &mut document["paths"][path][method];
             described["security"] = security(group, operation, identity, &open_id, policies);
-            for (status, meaning) in REFUSALS {
-                let problem = described["responses"]["404"]["content"].clone();
-                let problem = if problem.is_null() { json!({}) } else { problem };
-                described["responses"][status] =
-                    json!({ "description": meaning, "content": problem });
-            }
             let met = policies.iter().filter(|policy| is_met(policy, group, operation));
             let met: Vec<_> = met.map(|policy| &policy.id).collect();
             if !met.is_empty() {
