@@ -44,3 +44,29 @@ fn addresses_have_a_rate_each_also_behind_a_trusted_proxy() {
     get("198.51.100.2").expect(200);
     expect_limit(&get("198.51.100.3"), "\"address\";q=2;w=7200");
 }
+
+#[test]
+fn proxies_add_ports_to_addresses_and_may_not_know_their_clients() {
+    let arguments = ["--address-rate", "1/h,burst=2", "--trusted-proxies", "127.0.0.0/8"];
+    let service = Service::start_with(Store::Sqlite, &arguments);
+    let get = |address: &str| service.get("/v1/files").header("x-forwarded-for", address).send();
+    for (address, other_port, other) in [
+        ("198.51.100.1:5678", "198.51.100.1:5679", "198.51.100.2:5678"),
+        ("[2001:db8::1]:5678", "[2001:db8::1]:5679", "[2001:db8:1::1]:5678"),
+    ] {
+        get(address).expect(200);
+        get(other_port).expect(200);
+        expect_limit(&get(address), "\"address\";q=2;w=7200");
+        get(other).expect(200);
+    }
+    // All clients that the proxy does not name share a limit, which is 16 times as high.
+    let unknown = ["unknown", "", "198.51.100.1, unknown", "198.51.100.1,"];
+    for name in unknown.into_iter().cycle().take(32) {
+        get(name).expect(200);
+    }
+    expect_limit(&get("unknown"), "\"address\";q=32;w=7200");
+    get("198.51.100.3").expect(200);
+    let log = service.log();
+    let lines = log.lines().filter(|line| line.contains("does not name its client"));
+    assert_eq!(lines.count(), 1, "once a minute: {log}");
+}

@@ -5,12 +5,13 @@
 
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use poem::Request;
 use poem::http::HeaderMap;
 use poem::web::RemoteAddr;
@@ -19,6 +20,13 @@ use tokio::time::Instant;
 
 /// Parties that are remembered at a time.
 const REMEMBERED: usize = 65_536;
+
+/// How many times faster requests may come through a proxy that does not name their clients, all
+/// together.
+const UNNAMED: u32 = 16;
+
+/// The time between two lines of the log about a proxy that does not name clients.
+const QUIET: Duration = Duration::from_mins(1);
 
 /// The header in which proxies name the addresses that a request came through.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -39,6 +47,9 @@ pub struct RateLimits {
     callers: Option<RateLimiter<Box<str>>>,
     /// On each address.
     addresses: Option<RateLimiter<IpAddr>>,
+    /// On each proxy, for the requests whose clients it does not name.
+    proxies: Option<RateLimiter<IpAddr>>,
+    warned: Mutex<Option<Instant>>,
     /// Proxies that are believed when they name the address of a client.
     trusted: Vec<IpNet>,
 }
@@ -64,21 +75,51 @@ impl RateLimits {
         Self {
             callers: callers.map(rate).map(RateLimiter::new),
             addresses: addresses.map(rate).map(RateLimiter::new),
+            proxies: addresses.map(rate).map(Rate::of_unnamed).map(RateLimiter::new),
+            warned: Mutex::default(),
             trusted,
         }
     }
 
     /// Counts a request of the address that it comes from.
     pub fn count_address(&self, request: &Request) -> Result<(), TooFast> {
-        let Some(limiter) = &self.addresses else { return Ok(()) };
+        let (Some(addresses), Some(proxies)) = (&self.addresses, &self.proxies) else {
+            return Ok(());
+        };
         // A peer without an address is on this machine.
-        let Some(address) = address_of(request, &self.trusted) else { return Ok(()) };
-        limiter.count_as("address", &address)
+        let Some(peer) = peer_of(request) else { return Ok(()) };
+        match behind(peer, request.headers(), &self.trusted) {
+            Ok(client) => addresses.count_as("address", &counted(client)),
+            Err(unnamed) => {
+                self.warn(&unnamed);
+                proxies.count_as("address", &counted(unnamed.proxy))
+            }
+        }
+    }
+
+    fn warn(&self, unnamed: &Unnamed<'_>) {
+        let mut warned = self.warned.lock();
+        if warned.is_some_and(|last| last.elapsed() < QUIET) {
+            return;
+        }
+        *warned = Some(Instant::now());
+        let name: String = unnamed.name.chars().take(64).collect();
+        tracing::warn!(
+            proxy = %unnamed.proxy,
+            ?name,
+            "a trusted proxy does not name its client by an address in X-Forwarded-For; such requests share a limit, {UNNAMED} times that of an address"
+        );
     }
 
     /// Counts a request of a known caller.
     pub fn count_caller(&self, id: &str) -> Result<(), TooFast> {
         self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", &id.into()))
+    }
+}
+
+impl Rate {
+    fn of_unnamed(self) -> Self {
+        Self { interval: self.interval / UNNAMED, burst: self.burst.saturating_mul(UNNAMED) }
     }
 }
 
@@ -137,39 +178,58 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Returns the address that a request comes from: that of the peer, or where proxies that are trusted
-/// stand in between, the nearest one that is none of them. All addresses of an IPv6 network of 64 bits
-/// count as one, because one machine has as many.
-pub fn address_of(request: &Request, trusted: &[IpNet]) -> Option<IpAddr> {
-    client_address(request, trusted).map(counted)
+/// A name in `X-Forwarded-For` that is no address, and the trusted proxy that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unnamed<'a> {
+    proxy: IpAddr,
+    name: &'a str,
 }
 
-/// Returns the address of the client of a request, as proxies that are trusted name it.
+/// Returns the address of the client of a request: that of the peer, or where proxies that are trusted
+/// stand in between, the nearest one that is none of them, as far as they name it.
 pub fn client_address(request: &Request, trusted: &[IpNet]) -> Option<IpAddr> {
-    let RemoteAddr(peer) = request.remote_addr();
-    let peer = peer.as_socket_addr()?.ip().to_canonical();
-    Some(behind(peer, request.headers(), trusted))
+    let behind = behind(peer_of(request)?, request.headers(), trusted);
+    Some(behind.unwrap_or_else(|unnamed| unnamed.proxy))
 }
 
-fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+fn peer_of(request: &Request) -> Option<IpAddr> {
+    let RemoteAddr(peer) = request.remote_addr();
+    Some(peer.as_socket_addr()?.ip().to_canonical())
+}
+
+fn behind<'a>(
+    peer: IpAddr,
+    headers: &'a HeaderMap,
+    trusted: &[IpNet],
+) -> Result<IpAddr, Unnamed<'a>> {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     if !is_trusted(peer) {
-        return peer;
+        return Ok(peer);
     }
-    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
+    let lines = headers.get_all(FORWARDED_FOR).iter();
+    let lines = lines.map(|line| line.to_str().unwrap_or_default());
     let named: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
     let mut nearest = peer;
     for name in named.iter().rev() {
-        // What a proxy did not write as an address says nothing of what is behind it.
-        let Ok(address) = name.trim().parse::<IpAddr>() else { return nearest };
+        // An entry before one that is no address may be the client's invention.
+        let Some(address) = named_address(name.trim()) else {
+            return Err(Unnamed { proxy: nearest, name: name.trim() });
+        };
         nearest = address.to_canonical();
         if !is_trusted(nearest) {
-            return nearest;
+            break;
         }
     }
-    nearest
+    Ok(nearest)
 }
 
+/// Reads an address; some proxies add the port.
+fn named_address(name: &str) -> Option<IpAddr> {
+    let alone = name.parse().ok();
+    alone.or_else(|| name.parse::<SocketAddr>().ok().map(|address| address.ip()))
+}
+
+/// All addresses of an IPv6 network of 64 bits count as one, because one machine has as many.
 const fn counted(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -185,7 +245,7 @@ mod tests {
     use poem::http::{HeaderMap, HeaderValue};
     use tokio::time::advance;
 
-    use super::{Rate, RateLimiter, behind, counted};
+    use super::{Rate, RateLimiter, Unnamed, behind, counted};
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -216,6 +276,26 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_may_fail_to_name_its_client() {
+        let trusted = ["10.0.0.0/8".parse().unwrap()];
+        for (forwarded, proxy, name) in [
+            ("unknown", "10.0.0.1", "unknown"),
+            ("", "10.0.0.1", ""),
+            ("203.0.113.9, unknown", "10.0.0.1", "unknown"),
+            ("203.0.113.9,", "10.0.0.1", ""),
+            ("203.0.113.9, unknown, 10.1.1.1:80", "10.1.1.1", "unknown"),
+            ("203.0.113.9:99999", "10.0.0.1", "203.0.113.9:99999"),
+            ("_hidden", "10.0.0.1", "_hidden"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(super::FORWARDED_FOR, HeaderValue::from_str(forwarded).unwrap());
+            let unnamed = Unnamed { proxy: address(proxy), name };
+            let found = behind(address("10.0.0.1"), &headers, &trusted);
+            assert_eq!(found, Err(unnamed), "{forwarded}");
+        }
+    }
+
+    #[test]
     fn the_nearest_address_that_is_no_trusted_proxy_counts() {
         let trusted = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().unwrap());
         for (peer, forwarded, expected) in [
@@ -224,7 +304,11 @@ mod tests {
             ("10.0.0.1", &["198.51.100.7, 203.0.113.9"], "203.0.113.9"),
             ("10.0.0.1", &["198.51.100.7, 203.0.113.9, 10.1.1.1"], "203.0.113.9"),
             ("10.0.0.1", &["198.51.100.7", "203.0.113.9,10.1.1.1"], "203.0.113.9"),
-            ("10.0.0.1", &["203.0.113.9, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.9:5678"], "203.0.113.9"),
+            ("10.0.0.1", &["203.0.113.9:5678, 10.1.1.1:80"], "203.0.113.9"),
+            ("10.0.0.1", &["[2001:db8::1]:5678"], "2001:db8::1"),
+            ("10.0.0.1", &["::ffff:203.0.113.9"], "203.0.113.9"),
+            ("192.0.2.1", &["unknown"], "192.0.2.1"),
             ("10.0.0.1", &[], "10.0.0.1"),
             ("10.0.0.1", &["10.0.0.2"], "10.0.0.2"),
             ("fd00::1", &["2001:db8::1"], "2001:db8::1"),
@@ -235,7 +319,7 @@ mod tests {
             }
             assert_eq!(
                 behind(address(peer), &headers, &trusted),
-                address(expected),
+                Ok(address(expected)),
                 "{forwarded:?}"
             );
         }
