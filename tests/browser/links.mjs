@@ -16,6 +16,33 @@ function template(url) {
     return `${path}?${[...new Set(searchParams.keys())].sort().join("&")}`;
 }
 
+/** Sends JSON to the interface for programs. */
+async function api(method, path, body, type = "application/json") {
+    const response = await fetch(`${baseUrl}${path}`, { method, headers: { "Content-Type": type }, body });
+    assert(response.ok, `${method} ${path}: ${response.status}`);
+    return response.status === 204 ? null : response.json();
+}
+
+/** Proposals of many years on several pages, one with a history, one that continues another, one that was removed. */
+async function seed() {
+    const proposal = (number) => JSON.stringify({
+        proposal_type: number % 3 ? "Applied" : "Basic", project_title: `Rice ${number}`, research_type: `type ${number % 20}`,
+        start_date: `${2010 + (number % 17)}-02-28`, researcher_id: `R-${number}`,
+    });
+    await api("POST", "/imports/proposals", Array.from({ length: 60 }, (_, number) => proposal(number)).join("\n"), "application/x-ndjson");
+    const made = await api("POST", "/v1/proposals", proposal(60));
+    await api("PATCH", `/v1/proposals/${made.id}`, '{"methodology":"One."}');
+    await api("POST", `/v1/proposals/${made.id}`, proposal(61));
+    await api("POST", `/v1/proposals/${made.id}/lib`, '{"title":"On rice"}');
+    await api("POST", "/v1/files", JSON.stringify({ filename: "plan.pdf", proposal_id: made.id }));
+    await api("POST", "/v1/cashprogram", '{"year":2026,"expense_object":"Travel","jan_amount":"1.50"}');
+    const removed = await api("POST", "/v1/proposals", proposal(62));
+    await api("DELETE", `/v1/proposals/${removed.id}`);
+    // A search waits until everything is indexed and counted.
+    await api("GET", "/v1/proposals?q=rice");
+}
+
+await seed();
 const browser = await launch();
 try {
     const page = await (await browser.newContext()).newPage();

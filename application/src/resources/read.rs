@@ -92,8 +92,8 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
     ) -> Result<Listing> {
         let reach = self.reach(caller, parent)?;
         let unseen = self.access.unseen(caller, self.collection, &request.view);
-        let related = self.related(&request.view, &unseen);
-        let query = PageQuery { related, ..request.query(self.collection) };
+        let mut query = request.query(self.collection);
+        query.related.retain(|collection| !unseen.contains(collection));
         let content = self.repository.page(&reach, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);

@@ -273,6 +273,27 @@ fn the_page_of_changes_is_of_all_groups_until_one_is_chosen() {
 }
 
 #[test]
+fn the_library_of_a_removed_proposal_is_shown_as_it_was() {
+    on_each_store(|service| {
+        let title = json!({"proposal_type": "a", "project_title": "Rice"}).to_string();
+        let proposal = service.create("/v1/proposals", &title);
+        let library = format!("{}/lib", proposal.path);
+        let made = service.post(&library).json(r#"{"shelf":"B"}"#).send().expect(201);
+        let time = made.value()["_meta"]["created_at"].as_str().unwrap().replace(':', "%3A");
+        service.delete(&proposal.path).send().expect(204);
+        let own = format!("/explore/proposals/{}", proposal.id);
+        let past = page(service, &format!("{own}?as_of={time}"));
+        let then = format!("{own}/lib?as_of={time}");
+        assert!(past.text().contains(&format!("href=\"{then}\"")), "{past}");
+        let listed = page(service, &then);
+        assert!(listed.text().contains(&made.id()), "{listed}");
+        // The library is gone with the proposal, whose history is left.
+        let now = format!("<a href=\"{own}\">Show what there is now</a>");
+        assert!(listed.text().contains(&now), "{listed}");
+    });
+}
+
+#[test]
 fn errors_are_pages() {
     let service = Service::start(Store::Sqlite);
     for (status, path, part) in [

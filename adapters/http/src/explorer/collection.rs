@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use application::query::Total;
-use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
+use application::{
+    AdjacentPage, ApplicationError, Caller, ItemAddress, ListedItem, Listing, MemberCounts,
+    ValueCount, View,
+};
 use askama::Template;
-use domain::Value;
+use domain::{ItemId, Value};
 use poem::Request;
 use poem::http::StatusCode;
 
@@ -38,6 +41,8 @@ struct CollectionPage<'a> {
     /// The filters that cannot be read, of which the form shows the first.
     refused: Vec<RefusedFilter>,
     as_of: Option<String>,
+    /// The page of what there is now.
+    now: String,
     /// How many of the selected items have each value of a member, if the query names one.
     counts: Option<Chart>,
     /// The form for a new item.
@@ -139,6 +144,7 @@ impl Explorer {
             members: members.collect(),
             operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
+            now: self.present(caller_of(request), parent, &path).await?,
             counts: Query { raw, path: path.clone() }.counts(&listing),
             new: format!("{path}/new"),
             import: (!group.is_nested()).then(|| format!("{path}/import")),
@@ -147,6 +153,22 @@ impl Explorer {
             query: Query { raw, path },
         })?;
         Ok((status, page))
+    }
+
+    /// The page of what there is now: the history of the parent where that was removed.
+    async fn present(
+        &self,
+        caller: &Caller,
+        parent: Option<(Group, ItemId)>,
+        path: &str,
+    ) -> Result<String, Problem> {
+        let Some((of, id)) = parent else { return Ok(path.to_owned()) };
+        let address = ItemAddress { parent: None, id };
+        match self.service(of)?.get(caller, address, &View::default()).await {
+            Ok(_) => Ok(path.to_owned()),
+            Err(ApplicationError::ItemNotFound) => Ok(self.links.item(of.collection, id)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn rows(

@@ -3,9 +3,11 @@
 use application::{ApplicationError, Links, ShownItem, View};
 use askama::Template;
 use domain::{ItemId, Value, Verdict, Violation};
+use jiff::Timestamp;
 use poem::Request;
 
 use super::cells::{self, Cell};
+use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Explorer, query_of, target};
 use crate::groups::{Group, GroupSpec};
@@ -92,7 +94,7 @@ impl Explorer {
             own: self.links.item(group.collection, item.id),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
-            links: self.links_of(group, &shown),
+            links: self.links_of(group, &shown, as_of),
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
             tag: self.tag(&shown),
@@ -129,7 +131,7 @@ impl Explorer {
         shown.links.reference(index).map(|id| self.links.item(to, id))
     }
 
-    fn links_of(&self, group: Group, shown: &ShownItem) -> Vec<Link> {
+    fn links_of(&self, group: Group, shown: &ShownItem, as_of: Option<Timestamp>) -> Vec<Link> {
         let (collection, item) = (group.collection, &shown.item);
         let to = |relation: &str, text: String, href: String| Link {
             relation: relation.to_owned(),
@@ -149,8 +151,11 @@ impl Explorer {
         links.extend(shown.links.continues.map(|id| item_link("continues", collection, id)));
         let continued_by = shown.links.continued_by.iter();
         links.extend(continued_by.map(|id| item_link("continued by", collection, *id)));
+        // What belonged to an item that was removed is there at that time alone.
+        let at = as_of.map(|time| TIME.timestamp_to_string(&time));
+        let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
         for child in collection.children() {
-            let href = self.links.children(collection, item.id, child);
+            let href = format!("{}{at}", self.links.children(collection, item.id, child));
             links.push(to(child.name(), GroupSpec::of(child).items_name.to_owned(), href));
         }
         for other in collection.referrers() {
