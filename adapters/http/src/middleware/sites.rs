@@ -88,13 +88,11 @@ fn host_of(request: &Request) -> Option<&str> {
 /// dot of an absolute name.
 fn name_of(host: &str) -> &str {
     let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
-    match host.strip_prefix('[') {
-        Some(address) => &address[..until(address, &['%', ']'])],
-        None => {
-            let name = &host[..until(host, &[':'])];
-            name.strip_suffix('.').unwrap_or(name)
-        }
+    if let Some(address) = host.strip_prefix('[') {
+        return &address[..until(address, &['%', ']'])];
     }
+    let name = &host[..until(host, &[':'])];
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 /// DNS cannot give the names of this machine and addresses to anybody else.
