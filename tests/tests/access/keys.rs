@@ -65,6 +65,20 @@ fn a_stream_ends_with_its_key() {
 }
 
 #[test]
+fn a_token_above_8_kib_gets_a_message_that_says_so() {
+    let callers = Callers::new(&[("ana", "")]);
+    let service = callers.serve(Store::Sqlite, &[]);
+    let get = |bytes: usize| {
+        let token = format!("Bearer {}", "a".repeat(bytes));
+        service.get("/v1/files").header("authorization", token).send()
+    };
+    get(8192).expect(401);
+    let answer = get(8193).expect(400);
+    let detail = answer.value()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.starts_with("The token has 8193 bytes"), "{answer}");
+}
+
+#[test]
 fn nothing_of_a_token_is_logged_or_told() {
     let callers = Callers::new(&[("ana", "")]);
     let service = callers.serve(Store::Sqlite, &["--log", "trace"]);

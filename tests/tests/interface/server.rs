@@ -223,7 +223,6 @@ fn bytes_that_are_no_request_do_no_harm() {
         b"GET /a b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         b"GET http://evil.example/v1/files HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
         b"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\nConnection: close\r\n\r\n",
-        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
         b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\n{}   ",
         b"POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n",
@@ -277,6 +276,20 @@ fn what_is_wrong_with_the_message_itself_is_told() {
             answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(code),
             "{request} → {answer}"
         );
+    }
+}
+
+#[test]
+fn the_service_as_a_whole_has_options() {
+    let service = Service::start(Store::Sqlite);
+    for (method, status) in [("OPTIONS", 204), ("GET", 404)] {
+        let request =
+            format!("{method} * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let answer = send_bytes(service.address(), request.as_bytes());
+        let answer = String::from_utf8_lossy(&answer).to_lowercase();
+        assert!(answer.starts_with(&format!("http/1.1 {status} ")), "{answer}");
+        let methods = "allow: get, head, post, put, patch, delete, options\r\n";
+        assert_eq!(answer.contains(methods), status == 204, "{answer}");
     }
 }
 
