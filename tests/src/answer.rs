@@ -325,3 +325,37 @@ impl std::fmt::Display for Answer {
         write!(formatter, "{}\n→ {} {:#?}\n{body}", self.sentence, self.status, self.headers)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+
+    use super::Answer;
+
+    fn answer(method: &str, target: &str, status: u16) -> Answer {
+        let (sentence, origin) = (format!("{method} {target}"), String::new());
+        let (method, target) = (method.to_owned(), target.to_owned());
+        let (headers, body) = (HeaderMap::new(), "".into());
+        Answer { sentence, origin, method, target, status, headers, body }
+    }
+
+    #[test]
+    fn documented_statuses_and_pages_pass() {
+        for (method, target, status) in [
+            ("GET", "/v1/files?page=1", 200),
+            ("HEAD", "/v1/files/x", 404),
+            ("GET", "/v1/changes/stream", 200),
+            ("GET", "/exports/files.csv", 429),
+            ("DELETE", "/healthz", 405),
+            ("GET", "/explore/files", 599),
+        ] {
+            answer(method, target, status).must_be_documented();
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a status that is not documented")]
+    fn a_status_that_is_not_documented_fails_at_once() {
+        answer("DELETE", "/v1/files/x", 410).must_be_documented();
+    }
+}

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a document that lacks what is asked of it fails the test")]
 
 use serde_json::Value;
-use tests::{Service, Store};
+use tests::{Service, Store, send_bytes};
 
 /// An operation of the document.
 struct Operation {
@@ -124,6 +124,34 @@ fn an_operation_says_what_it_is() {
         assert_eq!(documented, path.matches('{').count(), "path parameters of {method} {path}");
     }
     assert_eq!(document["security"], serde_json::json!([]));
+}
+
+#[test]
+fn every_operation_documents_what_the_wire_answers() {
+    let service = Service::start_with(Store::Sqlite, &["--address-rate", "1/h,burst=1"]);
+    let document = document(&service);
+    service.get("/v1/files").send().expect(200);
+    let get = "GET /v1/files HTTP/1.1\r\nConnection: close\r\n";
+    let post = "POST /v1/files HTTP/1.1\r\nConnection: close\r\nHost: localhost\r\n";
+    let long = "a".repeat(70_000);
+    for (status, request) in [
+        (400, format!("{get}\r\n")),
+        (403, format!("{post}Origin: null\r\nContent-Length: 0\r\n\r\n")),
+        (414, format!("GET /{long} HTTP/1.1\r\n\r\n")),
+        (421, format!("{get}Host: evil.example\r\n\r\n")),
+        (429, format!("{get}Host: localhost\r\n\r\n")),
+        (431, format!("{get}Host: localhost\r\nA: {long}\r\n\r\n")),
+        (501, format!("{post}Transfer-Encoding: gzip\r\n\r\n")),
+        (505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned()),
+    ] {
+        let answer = send_bytes(service.address(), request.as_bytes());
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{status}: {answer}");
+        for Operation { method, path, description } in operations(&document) {
+            let documented = &description["responses"][status.to_string()];
+            assert!(documented.is_object(), "{status} of {method} {path}");
+        }
+    }
 }
 
 #[test]
