@@ -7,7 +7,8 @@ use std::sync::Arc;
 use domain::{Collection, ItemId, Operation, Relation, RelationKind};
 
 use crate::ports::{
-    Access, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem, Warrant,
+    Access, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem, UndeletableItems,
+    Warrant,
 };
 use crate::query::View;
 use crate::{ApplicationError, Caller, Result, WriteOptions};
@@ -26,6 +27,24 @@ pub async fn ownership_of(
     let everything = Reach::of_the_service(Scope::of(collection));
     let creator = ports.items.creator(&everything, id).await?;
     Ok(creator.map(|creator| creator.ownership(caller)))
+}
+
+/// Returns the first of these kinds of items of which one belongs to an item, for an explanation to the
+/// operator.
+///
+/// # Errors
+/// `Store`.
+pub async fn undeletable_below<'a>(
+    ports: &Ports,
+    id: ItemId,
+    undeletable: &'a [UndeletableItems],
+) -> Result<Option<&'a UndeletableItems>> {
+    for kind in undeletable.chunks(1) {
+        if ports.items.has_undeletable(id, kind).await? {
+            return Ok(kind.first());
+        }
+    }
+    Ok(None)
 }
 
 /// Asks the policies, and refuses what they do not permit.
@@ -60,6 +79,26 @@ impl AccessControl {
         self.policies.deciding(caller, collection, operation, &Ownership::ALL)
     }
 
+    /// Returns the collection whose policies decide on an operation: a deletion also deletes the items
+    /// that belong to the deleted one, so the collection decides in which the caller may delete least.
+    #[must_use]
+    pub fn decisive(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        operation: Operation,
+    ) -> Collection {
+        if operation != Operation::Delete {
+            return collection;
+        }
+        let extent = |collection: &Collection| {
+            let access = self.access(caller, *collection);
+            u8::from(access.has_some(operation)) + u8::from(access.has_all(operation))
+        };
+        let concerned = iter::once(collection).chain(collection.children());
+        concerned.min_by_key(extent).unwrap_or(collection)
+    }
+
     /// Returns the policies in force.
     #[must_use]
     pub fn published(&self) -> Vec<PublishedPolicy> {
@@ -84,10 +123,11 @@ impl AccessControl {
         Collection::all().any(|collection| self.access(caller, collection) != Access::NONE)
     }
 
-    /// Refuses a caller who may not perform all of these operations on some items of a collection.
+    /// Refuses a caller who may not perform all of these operations on some items of a collection. To
+    /// delete items, callers need that right in the collections of those that are deleted with them, too.
     ///
     /// # Errors
-    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`.
+    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `NotPermittedBelow`.
     pub fn require(
         &self,
         caller: &Caller,
@@ -95,10 +135,26 @@ impl AccessControl {
         operations: &[Operation],
     ) -> Result<Access> {
         let access = self.access(caller, collection);
-        match operations.iter().find(|operation| !access.has_some(**operation)) {
-            None => Ok(access),
-            Some(operation) => Err(self.refusal(caller, collection, *operation, &Ownership::ALL)),
+        if let Some(operation) = operations.iter().find(|operation| !access.has_some(**operation)) {
+            return Err(self.refusal(caller, collection, *operation, &Ownership::ALL));
         }
+        if operations.contains(&Operation::Delete) {
+            for child in collection.children() {
+                if !self.access(caller, child).has_some(Operation::Delete) {
+                    return Err(self.refusal_below(caller, child, &Ownership::ALL));
+                }
+            }
+        }
+        Ok(access)
+    }
+
+    /// Returns the items that a caller may not delete with an item of a collection.
+    pub(crate) fn undeletable(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+    ) -> Vec<UndeletableItems> {
+        UndeletableItems::below(collection, caller, |child| self.access(caller, child))
     }
 
     /// Refuses a caller who may not perform all of these operations on some items of a collection, or
@@ -150,7 +206,9 @@ impl AccessControl {
         operations: &[Operation],
     ) -> Result<()> {
         let access = self.require(caller, collection, operations)?;
-        let is_whole = operations.iter().all(|operation| access.has_all(*operation));
+        let is_whole = operations.iter().all(|operation| access.has_all(*operation))
+            && (!operations.contains(&Operation::Delete)
+                || self.undeletable(caller, collection).is_empty());
         if is_whole { Ok(()) } else { Err(ApplicationError::WholeCollectionNeeded) }
     }
 
@@ -184,8 +242,14 @@ impl AccessControl {
         collection: Collection,
         operations: &[Operation],
     ) -> Result<Warrant> {
-        self.require(&options.caller, collection, operations)?;
-        Ok(Warrant::of_the_service(&options.caller, options.request_id.as_deref()))
+        let caller = &options.caller;
+        self.require(caller, collection, operations)?;
+        let warrant = Warrant::of_the_service(caller, options.request_id.as_deref());
+        Ok(if operations.contains(&Operation::Delete) {
+            warrant.without(self.undeletable(caller, collection))
+        } else {
+            warrant
+        })
     }
 
     /// Returns the error of a caller who may not perform an operation on items of these ownerships.
@@ -206,6 +270,22 @@ impl AccessControl {
         // None of them allows it, so what decides denies it.
         let policies = self.policies.deciding(caller, collection, operation, ownerships);
         ApplicationError::NotPermitted { operation, collection, policies }
+    }
+
+    /// Returns the error of a caller who may not delete items of these ownerships, which would be deleted
+    /// with the item they belong to.
+    pub(crate) fn refusal_below(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        ownerships: &[Ownership],
+    ) -> ApplicationError {
+        match self.refusal(caller, collection, Operation::Delete, ownerships) {
+            ApplicationError::NotPermitted { collection, policies, .. } => {
+                ApplicationError::NotPermittedBelow { collection, policies }
+            }
+            refusal => refusal,
+        }
     }
 
     /// Decides which relations of items a caller sees: those to items that the caller may read.

@@ -88,6 +88,14 @@ pub enum ApplicationError {
         /// The policies that deny it, if any do.
         policies: Vec<Box<str>>,
     },
+    /// The policies do not permit to delete all items that would be deleted with the item.
+    #[error("the policies do not permit to delete items of `{}` with it", collection.name())]
+    NotPermittedBelow {
+        /// The collection of those items.
+        collection: Collection,
+        /// The policies that deny it, if any do.
+        policies: Vec<Box<str>>,
+    },
     /// The write is of the whole collection, of which the caller may write only some items.
     #[error("the caller may not write all items of the collection")]
     WholeCollectionNeeded,

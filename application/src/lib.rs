@@ -27,7 +27,7 @@ mod rule_trial;
 pub mod table;
 pub mod traces;
 
-pub use access_control::{AccessControl, ownership_of};
+pub use access_control::{AccessControl, ownership_of, undeletable_below};
 pub use audit_level::AuditLevel;
 pub use caller::Caller;
 pub use changes::ChangeService;
@@ -46,8 +46,8 @@ pub use ports::{
     ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
     RuleTrials, Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage,
     SupersededVersion, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
-    TrialSubject, TrialValue, TrialVerdict, Unrecognized, ValueCount, ValueCounts, VersionBodies,
-    Warrant, WriteMetadata, WrittenCase, WrittenRule,
+    TrialSubject, TrialValue, TrialVerdict, UndeletableItems, Unrecognized, ValueCount,
+    ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

@@ -7,7 +7,7 @@ use application::query::{MemberNames, PageQuery};
 use application::{
     Answered, CollectionContent, CollectionWrite, Creator, ItemChange, ItemRepository, ListedPage,
     NewItem, Reach, Readiness, Replacement, RepositoryError, Scope, Sequence, ShownItem, Totals,
-    ValueCounts, WriteMetadata,
+    UndeletableItems, ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
@@ -48,6 +48,14 @@ impl ItemRepository for SqlItemRepository {
 
     async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
         self.reads.creator(reach.scope(), id).await
+    }
+
+    async fn has_undeletable(
+        &self,
+        parent: ItemId,
+        undeletable: &[UndeletableItems],
+    ) -> Result<bool, RepositoryError> {
+        self.reads.has_undeletable(parent, undeletable).await
     }
 
     async fn find_many(

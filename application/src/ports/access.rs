@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::Principal;
 
-use super::Scope;
+use super::{Scope, UndeletableItems};
 use crate::Caller;
 
 /// The part of the store that a reader reaches.
@@ -66,19 +66,36 @@ impl Reach {
 ///
 /// ```compile_fail,E0451
 /// # use application::Warrant;
-/// let warrant = Warrant { caller: None, request_id: None };
+/// let warrant = Warrant { caller: None, request_id: None, undeletable: Vec::new() };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warrant {
     caller: Option<Arc<Principal>>,
     request_id: Option<Box<str>>,
+    undeletable: Vec<UndeletableItems>,
 }
 
 impl Warrant {
     /// The permission of the whole service, which it uses for a caller's request.
     #[must_use]
     pub fn of_the_service(caller: &Caller, request_id: Option<&str>) -> Self {
-        Self { caller: caller.principal().cloned(), request_id: request_id.map(Into::into) }
+        Self {
+            caller: caller.principal().cloned(),
+            request_id: request_id.map(Into::into),
+            undeletable: Vec::new(),
+        }
+    }
+
+    /// The same, without the permission to delete these items with the item they belong to.
+    #[must_use]
+    pub fn without(self, undeletable: Vec<UndeletableItems>) -> Self {
+        Self { undeletable, ..self }
+    }
+
+    /// The items that must not be deleted with the item they belong to.
+    #[must_use]
+    pub fn undeletable(&self) -> &[UndeletableItems] {
+        &self.undeletable
     }
 
     /// The id of the caller who writes; `None` for an anonymous one.

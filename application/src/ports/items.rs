@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, RelationKind, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::{Ownership, Reach, Result, Sequence, Warrant};
+use super::{Ownership, Reach, Result, Sequence, UndeletableItems, Warrant};
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
 use crate::{Caller, IdempotencyKey};
 
@@ -367,6 +367,14 @@ pub trait ItemRepository: Send + Sync {
     /// was removed and restored. MUST be one read, and MUST NOT read the members.
     async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>>;
 
+    /// Returns `true` if one of these items belongs to `parent`, whatever a caller reaches. MUST be one
+    /// read, however many items belong to it, and MUST NOT read the members.
+    async fn has_undeletable(
+        &self,
+        parent: ItemId,
+        undeletable: &[UndeletableItems],
+    ) -> Result<bool>;
+
     /// The items of `ids` that the scope holds, in any order.
     async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
 
@@ -460,7 +468,9 @@ pub trait ItemRepository: Send + Sync {
     ) -> Result<ShownItem>;
 
     /// Removes an item and all items that belong to it. MUST return `ItemNotFound` when the scope
-    /// does not hold it and `VersionConflict` when it is not at the expected version.
+    /// does not hold it, and `VersionConflict` when it is not at the expected version or when one of
+    /// the items that the warrant [excludes](Warrant::undeletable) belongs to it at the time of the
+    /// write.
     async fn delete(
         &self,
         scope: Scope,

@@ -43,6 +43,39 @@ impl Ownership {
     pub const ALL: [Self; 2] = [Self::Own, Self::Others];
 }
 
+/// Items that a caller may not delete, among those that are deleted with the item they belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndeletableItems {
+    /// Their collection.
+    pub collection: Collection,
+    /// The relation of the caller to them.
+    pub ownership: Ownership,
+    /// The id of the caller; `None` for an anonymous one.
+    pub caller: Option<Box<str>>,
+}
+
+impl UndeletableItems {
+    /// Those below items of a collection, according to the access to each collection.
+    #[must_use]
+    pub fn below(
+        collection: Collection,
+        caller: &Caller,
+        access: impl Fn(Collection) -> Access,
+    ) -> Vec<Self> {
+        let mut undeletable = Vec::new();
+        for collection in collection.children() {
+            let access = access(collection);
+            for ownership in Ownership::ALL {
+                if !access.on(ownership).contains(Operation::Delete) {
+                    let caller = caller.id().map(Into::into);
+                    undeletable.push(Self { collection, ownership, caller });
+                }
+            }
+        }
+        undeletable
+    }
+}
+
 /// The operations that a caller may perform on the items of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {

@@ -265,7 +265,8 @@ impl<R: Resource> ResourceService<R> {
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
-    /// Stores an item again that was removed; `None` when it must be decided on anew.
+    /// Stores an item again that was removed, which needs the rights of a creation; `None` when it must
+    /// be decided on anew.
     async fn bring_back(
         &self,
         write: &ItemWrite<'_>,
@@ -273,10 +274,12 @@ impl<R: Resource> ResourceService<R> {
         body: &Members,
     ) -> Result<Option<Written>> {
         let ItemWrite { options, precondition, .. } = *write;
+        let parents = self.scope(past.parent).parents();
+        let creates = &[Operation::Create];
+        self.access.require_below(&options.caller, parents, self.collection, creates)?;
         if precondition.is.is_some() {
             return Err(ApplicationError::ItemDeleted);
         }
-        self.access.require(&options.caller, self.collection, &[Operation::Create])?;
         self.require_parent(past.parent).await?;
         let draft = Draft::<R>::of(body, Some(past.id));
         let own = ItemAddress::of(past);

@@ -479,4 +479,5 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     }
 }
 
+mod rights;
 mod rules;

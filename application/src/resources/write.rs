@@ -64,7 +64,7 @@ pub trait WriteUseCases: Send + Sync {
     /// As for [`replace`](Self::replace); `MemoryNeeded`.
     async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
 
-    /// Removes an item and what belongs to it.
+    /// Removes an item and what belongs to it, all of which the caller must be permitted to delete.
     ///
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
@@ -226,7 +226,8 @@ impl<R: Resource> ResourceService<R> {
         self.access.require(&options.caller, self.collection, &[Operation::Read, operation])
     }
 
-    /// Refuses a caller who may perform an operation on some items, and not on this one.
+    /// Refuses a caller who may perform an operation on some items, and not on this one or on those that
+    /// are deleted with it.
     pub(super) async fn require_on(
         &self,
         access: Access,
@@ -234,9 +235,23 @@ impl<R: Resource> ResourceService<R> {
         operation: Operation,
         item: ItemAddress,
     ) -> Result<()> {
-        if access.has_all(operation) {
-            return Ok(());
+        if !access.has_all(operation) {
+            self.require_by_creator(access, caller, operation, item).await?;
         }
+        if operation == Operation::Delete {
+            self.require_below(caller, item.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a caller who may not perform an operation on an item, because of who created it.
+    async fn require_by_creator(
+        &self,
+        access: Access,
+        caller: &Caller,
+        operation: Operation,
+        item: ItemAddress,
+    ) -> Result<()> {
         let creator = self.repository.creator(&self.reach(caller, item.parent)?, item.id).await?;
         let creator = creator.ok_or(ApplicationError::ItemNotFound)?;
         let ownership = creator.ownership(caller);
@@ -244,6 +259,17 @@ impl<R: Resource> ResourceService<R> {
             return Ok(());
         }
         Err(self.access.refusal(caller, self.collection, operation, &[ownership]))
+    }
+
+    /// Refuses a caller who may not delete an item that belongs to this one. Callers who may delete all
+    /// of them cost no read.
+    async fn require_below(&self, caller: &Caller, item: ItemId) -> Result<()> {
+        let undeletable = self.access.undeletable(caller, self.collection);
+        let Some(first) = undeletable.first() else { return Ok(()) };
+        if self.repository.has_undeletable(item, &undeletable).await? {
+            return Err(self.access.refusal_below(caller, first.collection, &[first.ownership]));
+        }
+        Ok(())
     }
 
     /// The read-modify-write that replace and patch share.

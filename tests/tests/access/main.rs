@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod audit;
+mod deleting;
 mod empty_lists;
 mod keys;
 mod links;

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::{IdempotencyKey, NewItem, ReadDependency, Sequence, WriteMetadata};
+use application::{
+    IdempotencyKey, NewItem, Ownership, ReadDependency, Sequence, UndeletableItems, WriteMetadata,
+};
 use domain::{Collection, ItemId, Lookup, LookupKey, WriteOperation};
 use jiff::SignedDuration;
 use tests::callers::warrant_of;
@@ -246,7 +248,13 @@ async fn write_everything(store: &TestStore) -> Writes {
         store.delete(all(STATUS), &decided).await.unwrap();
         let again = NewItem { id: decided.item.id, ..new_item("{}") };
         items.restore(all(STATUS), again, with_key()).await.unwrap();
-        store.delete(all(PROPOSALS), &proposal).await.unwrap();
+        let (collection, ownership) = (Collection::known("lib"), Ownership::Own);
+        let undeletable = UndeletableItems { collection, ownership, caller: Some("ana".into()) };
+        let mut metadata = self::metadata();
+        metadata.warrant = metadata.warrant.without(vec![undeletable]);
+        let (id, version) = (proposal.item.id, proposal.item.version);
+        assert!(!items.has_undeletable(id, metadata.warrant.undeletable()).await.unwrap());
+        items.delete(all(PROPOSALS), id, version, metadata).await.unwrap();
         inserted += 9;
     }
     let cash = Collection::known("cashprogram");

@@ -52,9 +52,10 @@ impl Endpoint for OwnAccess {
 impl OwnAccess {
     fn of_group(&self, caller: &Caller, group: Group) -> (String, serde_json::Value) {
         let collection = group.collection;
-        let access = self.access.access(caller, collection);
         let operations = Operation::ALL.map(|operation| {
-            let policies = self.access.deciding(caller, collection, operation);
+            let decisive = self.access.decisive(caller, collection, operation);
+            let access = self.access.access(caller, decisive);
+            let policies = self.access.deciding(caller, decisive, operation);
             let extent = json!({ "extent": extent(access, operation), "policies": policies });
             (operation.name().to_owned(), extent)
         });
@@ -118,10 +119,10 @@ impl Evaluation {
         let caller = caller_of(request);
         let question = Question::read(&body, caller)?;
         refuse_parameters(request.uri().query().unwrap_or_default())?;
-        let Question { collection, operation, .. } = question;
+        let decisive = self.access.decisive(caller, question.collection, question.operation);
         let (decision, reason) = self.decide(caller, &question).await?;
         let policies = if question.is_own {
-            self.access.deciding(caller, collection, operation)
+            self.access.deciding(caller, decisive, question.operation)
         } else {
             Vec::new()
         };
@@ -144,8 +145,11 @@ impl Evaluation {
             return Ok((false, "another-subject"));
         }
         let Some(id) = item.filter(|_| operation != Operation::Create) else {
-            let access = self.access.require(caller, collection, &[operation]);
-            return access.map(|access| (true, extent(access, operation))).or_else(denied);
+            if let Err(refusal) = self.access.require(caller, collection, &[operation]) {
+                return denied(refusal);
+            }
+            let decisive = self.access.decisive(caller, collection, operation);
+            return Ok((true, extent(self.access.access(caller, decisive), operation)));
         };
         let known = self.services.iter().find(|(known, _)| *known == collection);
         let (_, service) = known.ok_or_else(Problem::item_not_found)?;

@@ -145,7 +145,7 @@ const ROWS: [Row; 14] = [
         path: links::ACCESS,
         id: "getAccess",
         summary: "Who the caller is, and what the caller may do",
-        description: "For every group and operation the extent, `all`, `some` or `none`, and the policies that decide: those that deny it, or else those that allow it. `some` are the items that the caller created, or all others.",
+        description: "For every group and operation the extent, `all`, `some` or `none`, and the policies that decide: those that deny it, or else those that allow it. `some` are the items that the caller created, or all others. The items that are deleted with one count for `delete`, too.",
         types: HAL,
         statuses: &[200, 400, 406, 414],
         ..PLAIN

@@ -63,6 +63,7 @@ impl From<ApplicationError> for Problem {
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             error @ (Error::NotPermitted { .. }
+            | Error::NotPermittedBelow { .. }
             | Error::CredentialsRequired
             | Error::InsufficientScope { .. }
             | Error::WholeCollectionNeeded) => return Self::of_access(error),
@@ -124,6 +125,13 @@ impl Problem {
                 let (operation, collection) = (operation.name(), collection.name());
                 let detail = format!(
                     "The policies do not permit you the operation `{operation}` on `{collection}`, or not on this item."
+                );
+                Self::not_permitted(detail, policies)
+            }
+            ApplicationError::NotPermittedBelow { collection, policies } => {
+                let collection = collection.name();
+                let detail = format!(
+                    "The items of `{collection}` that belong to it would be deleted, too, and you are not allowed to delete all of them."
                 );
                 Self::not_permitted(detail, policies)
             }

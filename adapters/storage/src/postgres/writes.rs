@@ -22,7 +22,9 @@ use crate::postgres::row_writes::PostgresRowWrites;
 use crate::postgres::session::{Limits, Session};
 use crate::spans;
 use crate::sql::dialect::POSTGRES;
+use crate::sql::lookup::has_undeletable;
 use crate::sql::row_mapping;
+use crate::sql::sql_text::SqlText;
 use crate::sql::statements::{REVISION, listed, parent};
 use crate::write::author;
 use crate::write::batch::together;
@@ -52,6 +54,9 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 /// index, so twice the rows take four times as long.
 const ROWS_AT_A_TIME: usize = 250;
 
+/// Whether the read set of a deletion holds.
+const READS_HOLD: &str = "$9::boolean";
+
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
 /// The texts of the writes, made once. Both deletions take who deletes as `$1` to `$4`
@@ -67,7 +72,8 @@ pub(crate) struct PostgresWrites {
 
 impl PostgresWrites {
     pub fn new() -> Self {
-        Self { rows: PostgresRowWrites::new(), delete: delete(), delete_all: delete_all() }
+        let delete = delete(READS_HOLD);
+        Self { rows: PostgresRowWrites::new(), delete, delete_all: delete_all() }
     }
 
     /// Does writes of single rows together; does them again when the database rolled them back for
@@ -232,7 +238,18 @@ impl PostgresWrites {
             expected.number().into(),
             current_reads.holds(metadata).into(),
         ];
-        let rows = run(connection, &self.delete, author(metadata).chain(values)).await?;
+        let values = author(metadata).chain(values);
+        let undeletable = metadata.warrant.undeletable();
+        let rows = if undeletable.is_empty() {
+            run(connection, &self.delete, values).await?
+        } else {
+            let mut text = SqlText::new(&POSTGRES);
+            values.for_each(|value| drop(text.bind(value)));
+            // Of one that is added meanwhile the foreign key tells, and then this is done again.
+            let kept = has_undeletable(&mut text, id, undeletable);
+            let statement = text.finish(&delete(&format!("{READS_HOLD} AND NOT {kept}")));
+            connection.query_all_raw(statement).await?
+        };
         let refusal = rows.first().map(|row| row_mapping::get(row, "refusal")).transpose()?;
         let refusal = refusal.flatten().map(|refusal| condition::UPDATE_OR_DELETE.error(refusal));
         Ok(refusal.map_or(Ok(Written::Nothing), Err))
@@ -390,11 +407,11 @@ async fn run(
     connection.query_all_raw(POSTGRES.statement(text, values)).await
 }
 
-fn delete() -> String {
+fn delete(reads_hold: &str) -> String {
     format!(
         "WITH {fence}, found AS (SELECT i.id, i.collection, i.parent, i.version FROM items i WHERE i.id = $5 FOR UPDATE OF i), \
          judged AS (SELECT g.id, {refusal} AS refusal \
-         FROM (SELECT $5 AS id, $6 AS collection, $7::uuid AS parent, $8::bigint AS expected, $9::boolean AS reads_hold) g \
+         FROM (SELECT $5 AS id, $6 AS collection, $7::uuid AS parent, $8::bigint AS expected, {reads_hold} AS reads_hold) g \
          LEFT JOIN found i ON i.id = g.id), \
          target AS (SELECT id FROM judged WHERE refusal IS NULL), {removed} SELECT refusal FROM judged",
         fence = fence::shared(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
     Answered, Creator, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
-    ValueCounts,
+    UndeletableItems, ValueCounts,
 };
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::{join_all, try_join};
@@ -137,6 +137,16 @@ impl Reads {
     ) -> Result<Option<Creator>, RepositoryError> {
         let statement = self.statements.creator(scope, id);
         self.read("creator", statement, row_mapping::creator).await
+    }
+
+    /// Many items may belong to the parent, so it may take long.
+    pub async fn has_undeletable(
+        &self,
+        parent: ItemId,
+        undeletable: &[UndeletableItems],
+    ) -> Result<bool, RepositoryError> {
+        let statement = lookup::undeletable_statement(self.engine.dialect(), parent, undeletable);
+        self.read_slowly("undeletable", statement, |rows| Ok(!rows.is_empty())).await
     }
 
     /// A collection may have many values, so it may take long.

@@ -3,9 +3,9 @@
 //! The same lookups are repeated where a write is decided (`write/read_set.rs`), so both use the
 //! same condition on the row `w`.
 
-use application::ShownItem;
+use application::{Ownership, ShownItem, UndeletableItems};
 use domain::json::encode_string;
-use domain::{Collection, Fields, Found, Lookup, LookupKey};
+use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
@@ -142,6 +142,39 @@ fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> Stri
         }
         _ => format!("= ANY ({}::text[])", text.bind(texts(wanted))),
     }
+}
+
+/// The condition that one of these items belongs to `parent`.
+pub(crate) fn has_undeletable(
+    text: &mut SqlText,
+    parent: ItemId,
+    undeletable: &[UndeletableItems],
+) -> String {
+    let key = LookupKey::Parent(parent);
+    let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
+        let below = LookupCondition::new(text, *collection, Shape::Parent, &[&key]).condition;
+        let is_own = match ownership {
+            Ownership::Own => "IS TRUE",
+            Ownership::Others => "IS NOT TRUE",
+        };
+        let caller = text.bind(caller.as_deref().map(str::to_owned));
+        format!(
+            "EXISTS (SELECT 1 FROM items w WHERE {below} AND (w.created_by = {caller}) {is_own})"
+        )
+    });
+    let kinds: Vec<_> = kinds.collect();
+    format!("({})", kinds.join(" OR "))
+}
+
+/// Has a row if one of these items belongs to `parent`.
+pub(crate) fn undeletable_statement(
+    dialect: &'static Dialect,
+    parent: ItemId,
+    undeletable: &[UndeletableItems],
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let condition = has_undeletable(&mut text, parent, undeletable);
+    text.finish(&format!("SELECT 1 AS found WHERE {condition}"))
 }
 
 /// Finds the items of a lookup, or tells that they are too many or too large: then it reads the

@@ -3,10 +3,11 @@
 use application::WriteMetadata;
 use domain::{ItemId, Version};
 use rusqlite::types::ToSqlOutput;
-use rusqlite::{Row, Transaction};
+use rusqlite::{Row, Statement, Transaction};
 use sea_orm::Value;
 
 use crate::sql::dialect::SQLITE;
+use crate::sql::lookup::undeletable_statement;
 use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
 
 /// Returns whether every lookup of a write finds the same items and versions as before.
@@ -29,21 +30,42 @@ pub(crate) fn hold(
     Ok(current_reads.holds(metadata))
 }
 
+/// Returns whether an item that the warrant of a write excludes belongs to `parent`.
+pub(crate) fn has_undeletable(
+    transaction: &Transaction<'_>,
+    parent: ItemId,
+    metadata: &WriteMetadata,
+) -> rusqlite::Result<bool> {
+    let undeletable = metadata.warrant.undeletable();
+    if undeletable.is_empty() {
+        return Ok(false);
+    }
+    let statement = undeletable_statement(&SQLITE, parent, undeletable);
+    let mut prepared = transaction.prepare_cached(&statement.sql)?;
+    bind(&mut prepared, &statement)?;
+    Ok(prepared.raw_query().next()?.is_some())
+}
+
 fn found(transaction: &Transaction<'_>, look: &Look<'_>) -> rusqlite::Result<Vec<LookedUp>> {
     let statement = look.statement(&SQLITE);
     let mut prepared = transaction.prepare_cached(&statement.sql)?;
-    for (place, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
-        // They are counted as they were bound, not as they first stand in the text.
-        if let Some(index) = prepared.parameter_index(&format!("${}", place + 1))? {
-            prepared.raw_bind_parameter(index, parameter(value)?)?;
-        }
-    }
+    bind(&mut prepared, &statement)?;
     let mut rows = prepared.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(looked_up(row)?);
     }
     Ok(found)
+}
+
+fn bind(prepared: &mut Statement<'_>, statement: &sea_orm::Statement) -> rusqlite::Result<()> {
+    for (place, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
+        // They are counted as they were bound, not as they first stand in the text.
+        if let Some(index) = prepared.parameter_index(&format!("${}", place + 1))? {
+            prepared.raw_bind_parameter(index, parameter(value)?)?;
+        }
+    }
+    Ok(())
 }
 
 fn looked_up(row: &Row<'_>) -> rusqlite::Result<LookedUp> {
@@ -56,10 +78,11 @@ fn looked_up(row: &Row<'_>) -> rusqlite::Result<LookedUp> {
     })
 }
 
-/// The values of a look are texts and a number.
+/// The values of a look are texts and a number; an anonymous caller has no id.
 fn parameter(value: &Value) -> rusqlite::Result<ToSqlOutput<'_>> {
     match value {
         Value::String(Some(text)) => Ok(ToSqlOutput::from(text.as_str())),
+        Value::String(None) => Ok(ToSqlOutput::from(rusqlite::types::Null)),
         Value::BigInt(Some(number)) => Ok(ToSqlOutput::from(*number)),
         other => Err(rusqlite::Error::ToSqlConversionFailure(
             format!("a look has no values such as {other:?}").into(),

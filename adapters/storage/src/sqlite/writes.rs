@@ -354,6 +354,9 @@ impl Performing<'_> {
         Deletion { scope, id, expected }: Deletion,
         metadata: &WriteMetadata,
     ) -> Outcome<Answer> {
+        if read_set::has_undeletable(self.transaction, id, metadata)? {
+            return Ok(Err(RepositoryError::VersionConflict));
+        }
         let expected = Some(expected);
         let given = Given { scope, id, continues: None, expected, claims_key: false, metadata };
         if let Err(refusal) = self.texts.deleting.judge(self.transaction, &given, |_| Ok(()))? {
