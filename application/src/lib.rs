@@ -41,9 +41,9 @@ pub use ports::{
     ChangeLog, ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease,
     CompactionProgress, Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind,
     ItemContent, ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition,
-    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PastPageQuery, PastVersion,
-    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
-    ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
+    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PageRevision, PastPageQuery,
+    PastVersion, Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy,
+    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
     RuleTrials, Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage,
     SupersededVersion, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
     TrialSubject, TrialValue, TrialVerdict, UndeletableItems, Unrecognized, ValueCount,
@@ -54,9 +54,9 @@ pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
     AdjacentPage, AuditUseCases, Audited, Embedded, ExportUseCases, HistoryUseCases, Import,
     ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, Listing, MOST_EMBEDDED,
-    PageRevision, ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService,
-    ResourceUseCases, Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases,
-    Written, audited_operation, resource_use_cases,
+    ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases,
+    Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases, Written,
+    audited_operation, resource_use_cases,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

@@ -98,6 +98,16 @@ impl ShownItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Revision(pub i64);
 
+/// The revision of what a caller sees of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRevision {
+    /// Counts the writes to the collection, and to the related ones whose items the caller may read.
+    pub revision: Revision,
+    /// The collections that would be shown or linked if the caller might read their items, by name.
+    /// The same number is another state to a caller with other rights.
+    pub unseen: Vec<Collection>,
+}
+
 /// The totals of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {

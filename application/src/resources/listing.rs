@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::{Collection, Item, ItemId, Members, Relation, RelationKind};
 
-use crate::ports::{ItemRepository, ListedItem, ListedPage, Reach, Revision, ShownItem};
+use crate::ports::{ItemRepository, ListedItem, ListedPage, PageRevision, Reach, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
 
@@ -52,16 +52,6 @@ impl Embedded {
         self.0.push((relation, by_id));
         self
     }
-}
-
-/// The revision of what a caller sees of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageRevision {
-    /// Counts the writes to the collection, and to the related ones whose items the caller may read.
-    pub revision: Revision,
-    /// The collections that would be shown or linked if the caller might read their items, by name.
-    /// The same number is another state to a caller with other rights.
-    pub unseen: Vec<Collection>,
 }
 
 /// A page of a collection with what a reader needs to walk the others.

@@ -43,7 +43,7 @@ pub use import::{
     Import, ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, RowContent, RowMembers,
     RowOutcome,
 };
-pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED, PageRevision};
+pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
 pub use read::ReadUseCases;
 pub use replace_all::ReplacementBody;
 pub use result::{Replaced, Written};

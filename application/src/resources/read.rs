@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use domain::{Collection, ItemId, Operation, Resource, Verdict, WriteOperation};
 
 use super::ResourceService;
-use super::listing::{Embedded, Listing, PageRevision, related, require_within};
+use super::listing::{Embedded, Listing, related, require_within};
 use super::validate::{Draft, stored_members};
 use crate::access_control::cut_links;
-use crate::ports::{ListedPage, Scope, ShownItem, ValueCounts};
+use crate::ports::{ListedPage, PageRevision, Scope, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 

@@ -10,10 +10,10 @@ use domain::{
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{PageRevision, ReplacementBody, ResourceService};
+use super::{ReplacementBody, ResourceService};
 use crate::ports::{
     Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
-    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials, PageRevision,
 };
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{

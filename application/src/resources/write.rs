@@ -11,13 +11,14 @@ use domain::{
 use tracing::Instrument as _;
 
 use super::ResourceService;
-use super::listing::{Listing, PageRevision};
+use super::listing::Listing;
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::rules::Decision;
 use super::validate::{Draft, refused};
 use crate::ports::{
-    Access, CollectionContent, CollectionWrite, NewItem, RepositoryError, Revision, ShownItem,
+    Access, CollectionContent, CollectionWrite, NewItem, PageRevision, RepositoryError, Revision,
+    ShownItem,
 };
 use crate::query::PageRequest;
 use crate::trace_span;
