@@ -81,6 +81,13 @@ impl Violations {
         self.append(part);
     }
 
+    /// Keeps the first errors; the rest are counted.
+    pub fn keep_first(&mut self, most: usize) {
+        self.omitted += self.kept.len().saturating_sub(most);
+        self.kept.truncate(most);
+        self.kept.shrink_to_fit();
+    }
+
     /// Adds violations of the same body.
     pub fn append(&mut self, others: Self) {
         self.omitted += others.omitted;

@@ -42,6 +42,7 @@ use crate::middleware::sites::Sites;
 use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
+use crate::request::import_memory::ImportMemory;
 use crate::request::memory_budget::MemoryBudget;
 
 /// The memory that all large responses may take until they are sent.
@@ -158,7 +159,6 @@ fn paths(
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    watch_memory(&options.metrics, &context);
     let limits = resource_limits(&options);
     let ready = Ready {
         store: Arc::clone(&ports.readiness),
@@ -170,6 +170,7 @@ fn paths(
     let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
+    watch_memory(&options.metrics, &context, &transfers.imports.memory);
     let (mut groups, mut services, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     let standbys = at_standbys(ports);
     for group in GROUPS {
@@ -216,9 +217,9 @@ fn change_stream(context: &HttpContext, options: &HttpOptions) -> ChangeStream {
 }
 
 /// Adds the metrics of all budgets of memory.
-fn watch_memory(metrics: &HttpMetrics, context: &HttpContext) {
+fn watch_memory(metrics: &HttpMetrics, context: &HttpContext, imports: &ImportMemory) {
     let budgets = [&context.responses, &context.comparisons];
-    for budget in context.bodies.budgets().into_iter().chain(budgets) {
+    for budget in context.bodies.budgets().into_iter().chain(budgets).chain(imports.budgets()) {
         metrics.add(budget.state());
     }
 }
@@ -268,7 +269,8 @@ impl Transfers {
         };
         let context = Arc::clone(context);
         let workbooks = Arc::new(Semaphore::new(1));
-        let imports = ImportResources { context, bodies, workbooks, most_bytes };
+        let memory = ImportMemory::new();
+        let imports = ImportResources { context, bodies, memory, workbooks, most_bytes };
         Self { exports: Arc::new(exports), imports: Arc::new(imports) }
     }
 

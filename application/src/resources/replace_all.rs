@@ -14,7 +14,7 @@ use crate::ports::{CollectionContent, ReadDependency, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
-pub(super) const ELEMENTS_AT_A_TIME: usize = 32;
+const ELEMENTS_AT_A_TIME: usize = 32;
 
 /// The elements of a collection's replacement as sent, each with its place in the body.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The use cases over mocked ports: what comes out, and what must never be called.
 
 mod conditions;
+mod imports;
 
 use std::sync::Arc;
 

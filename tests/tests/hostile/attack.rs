@@ -12,7 +12,7 @@ use tests::{Item, Service};
 pub const GET: &str = "GET /v1/statuses HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// The most memory the service may take at its peak.
-const MOST_MEMORY: u64 = 200 << 20;
+pub const MOST_MEMORY: u64 = 200 << 20;
 
 /// How long others may have to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);

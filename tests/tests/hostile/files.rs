@@ -10,12 +10,12 @@ use zip::write::SimpleFileOptions;
 
 use crate::attack::withstands;
 
-const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+pub const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 const NAMES: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 
 /// A workbook with one sheet, of these rows and shared strings.
-fn workbook(rows: &str, strings: &str) -> Vec<u8> {
+pub fn workbook(rows: &str, strings: &str) -> Vec<u8> {
     workbook_of(rows, NAMES, strings)
 }
 

@@ -8,6 +8,7 @@ mod bodies;
 mod connections;
 mod files;
 mod framing;
+mod imports;
 mod json;
 mod memory;
 mod searches;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::table::{FORMATS, Format, FormatKind};
+use application::traces::{is_traced, scope};
 use application::{
     IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceUseCases, RowOutcome,
     WriteOptions,
@@ -14,6 +15,8 @@ use poem::http::header::CONTENT_TYPE;
 use poem::{Endpoint, Request, Response, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use crate::endpoints::resources::HttpContext;
 use crate::groups::Group;
@@ -24,9 +27,11 @@ use crate::links::IMPORTS;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, kinds};
 use crate::query::ImportQuery;
-use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
+use crate::request::body::{BodyReader, WorkMemory, aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
+use crate::request::import_memory::{ImportMemory, ImportSize};
+use crate::request::memory_budget::MemoryReservation;
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.
@@ -40,6 +45,8 @@ pub struct ImportResources {
     pub context: Arc<HttpContext>,
     /// Bodies larger than others may be.
     pub bodies: BodyReader,
+    /// The memory for rows.
+    pub memory: ImportMemory,
     /// A workbook unpacks to many times the size of its body, so there is one at a time.
     pub workbooks: Arc<Semaphore>,
     /// Most bytes of a body, and of what it unpacks to.
@@ -73,52 +80,126 @@ impl Imports {
             key,
             fingerprint: fingerprint(&body, query),
         });
-        let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
-        let is_workbook = format.kind == FormatKind::Xlsx;
-        let workbook = if is_workbook { Some(self.turn_of_workbook().await?) } else { None };
-        let size = body.len();
-        // What the reading of the file may take is kept until it has ended, also when the client has
-        // gone and nobody waits for it, and then for what was read.
-        let read = move || {
-            let rows = read(format, collection, &body, most_bytes)?;
-            Ok((rows, memory, workbook))
-        };
-        let (rows, _memory, _workbook) = if is_workbook {
-            // The reader of workbooks is not ours: what it stumbles over is an error of the file.
-            let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
-            spawn_blocking(read).await.map_err(stumbled).and_then(|rows| rows)?
-        } else {
-            aside_if_large(size, move || read().map_err(Problem::from)).await?
-        };
+        let file = ReceivedFile { format, body, memory };
+        let (rows, held) = self.rows(file, query.mode).await?;
         let import = Import {
             mode: query.mode,
             is_upsert: query.is_upsert,
             requires_version: self.resources.context.requires_condition,
             rows,
-            most_bytes,
+            most_bytes: self.resources.most_bytes,
         };
         let caller = caller_of(request).clone();
         let request_id = request_id_of(request).map(Into::into);
         let options =
             WriteOptions { caller, is_dry_run: query.is_dry_run, key, request_id, history: None };
-        let work = self.service.import(&options, &import);
-        let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
-        let imported = tokio::time::timeout(limit, work)
-            .await
-            .map_err(|_| Problem::unavailable("The service took too long."))??;
+        let (imported, held) = self.import(options, import, held).await?;
         if !imported.is_done {
             return Err(refused(&imported));
         }
         let media = Negotiated::of(request).header();
-        let body = hal::imported(&imported, &self.resources.context.base_url);
-        Ok(Response::builder().header(CONTENT_TYPE, media).body(body))
+        let base_url = Arc::clone(&self.resources.context.base_url);
+        let body =
+            aside_if_large(held.size, move || Ok(hal::imported(&imported, &base_url))).await?;
+        Ok(Response::builder().header(CONTENT_TYPE, media).body(held.body(body)))
+    }
+
+    /// Does an import. One that is a single write goes on when its client has gone: the write waits in
+    /// a queue all the same, and the memory for its rows is reserved until it is done.
+    async fn import(
+        &self,
+        options: WriteOptions,
+        import: Import,
+        held: Held,
+    ) -> Result<(Imported, Held), Problem> {
+        let service = Arc::clone(&self.service);
+        let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
+        let is_one_write = import.mode == ImportMode::All && !options.is_dry_run;
+        let work = async move {
+            let imported = timeout(limit, service.import(&options, &import)).await;
+            let too_long = |_| Problem::unavailable("The service took too long.");
+            Ok((imported.map_err(too_long)??, held))
+        };
+        if !is_one_write {
+            return work.await;
+        }
+        let work = scope(is_traced(), Box::pin(work.in_current_span()));
+        tokio::spawn(work).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "an import could not be done");
+            Err(Problem::new(&kinds::INTERNAL, "The service could not do its work."))
+        })
+    }
+
+    /// Reads the rows of a file, in memory that is reserved for them before they are there. What the
+    /// reading may take is kept until it has ended, also when the client has gone, and then for what
+    /// was read.
+    async fn rows(
+        &self,
+        file: ReceivedFile,
+        mode: ImportMode,
+    ) -> Result<(Vec<ImportRow>, Held), Problem> {
+        let ReceivedFile { format, body, memory } = file;
+        let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
+        let Some(size) = ImportSize::at_most(format.kind, &body) else {
+            return self.rows_of_workbook(body, memory, mode).await;
+        };
+        let bytes = size.bytes(mode);
+        let rows = self.resources.memory.reserve(bytes).await?;
+        let held = Held { size: bytes.max(body.len()), rows, _file: memory, _workbook: None };
+        aside_if_large(held.size, move || {
+            Ok((read(format.kind, collection, &body, most_bytes)?, held))
+        })
+        .await
+    }
+
+    /// The number of rows in a workbook is known when it is read, so one is read at a time.
+    async fn rows_of_workbook(
+        &self,
+        body: Bytes,
+        memory: WorkMemory,
+        mode: ImportMode,
+    ) -> Result<(Vec<ImportRow>, Held), Problem> {
+        let permit = self.turn_of_workbook().await?;
+        let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
+        let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, memory, permit));
+        // The reader of workbooks is not ours: what it stumbles over is an error of the file.
+        let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
+        let (read, memory, permit) =
+            spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
+        let size = ImportSize::of(&read).bytes(mode);
+        let rows = self.resources.memory.reserve(size).await?;
+        Ok((read, Held { size, rows, _file: memory, _workbook: Some(permit) }))
+    }
+}
+
+/// A file, and the memory to work on it.
+struct ReceivedFile {
+    format: &'static Format,
+    body: Bytes,
+    memory: WorkMemory,
+}
+
+/// The memory that an import holds until it is answered.
+struct Held {
+    /// Bytes that it takes.
+    size: usize,
+    rows: MemoryReservation,
+    _file: WorkMemory,
+    _workbook: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    /// A body that keeps the memory it takes itself.
+    fn body(mut self, text: String) -> Bytes {
+        self.rows.shrink_to(text.len());
+        self.rows.held_by(text)
     }
 }
 
 impl Imports {
     async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let permit = Arc::clone(&self.resources.workbooks).acquire_owned();
-        match tokio::time::timeout(QUEUE_TIMEOUT, permit).await {
+        match timeout(QUEUE_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(Problem::unavailable("Another workbook is being imported.")),
         }
@@ -144,12 +225,12 @@ fn fingerprint(body: &Bytes, query: ImportQuery) -> String {
 }
 
 fn read(
-    format: &Format,
+    kind: FormatKind,
     collection: Collection,
     body: &Bytes,
     most_bytes: usize,
 ) -> Result<Vec<ImportRow>, FileError> {
-    match format.kind {
+    match kind {
         FormatKind::Csv => csv::read(collection, body, most_bytes),
         FormatKind::Xlsx => xlsx::read(collection, body, most_bytes),
         FormatKind::Ndjson => ndjson::read_lines(collection, body),

@@ -15,14 +15,22 @@ pub fn imported(imported: &Imported, base_url: &BaseUrl) -> String {
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
     // Warnings, which may be many, take no place from errors.
     let mut left = Listed { errors: MOST_LISTED, warnings: MOST_LISTED };
-    json!({
-        "created": count("created"),
-        "replaced": count("replaced"),
-        "unchanged": count("unchanged"),
-        "refused": count("refused"),
-        "rows": imported.rows.iter().map(|own| row(own, base_url, &mut left)).collect::<Vec<_>>(),
-    })
-    .to_string()
+    let mut text = format!(
+        r#"{{"created":{},"replaced":{},"unchanged":{},"refused":{},"rows":["#,
+        count("created"),
+        count("replaced"),
+        count("unchanged"),
+        count("refused"),
+    );
+    // Row by row: the values of many rows take many times their text.
+    for (place, own) in imported.rows.iter().enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str(&row(own, base_url, &mut left).to_string());
+    }
+    text.push_str("]}");
+    text
 }
 
 /// The word for what became of a row.
@@ -53,7 +61,7 @@ fn row(row: &ImportedRow, base_url: &BaseUrl, left: &mut Listed) -> Value {
     if let RowOutcome::Refused(errors) = &row.outcome {
         represented["errors"] = entries(errors, base_url, &mut left.errors);
     }
-    if !row.warnings.is_empty() {
+    if !row.warnings.is_empty() || row.warnings.omitted() > 0 {
         represented["warnings"] = entries(&row.warnings, base_url, &mut left.warnings);
     }
     represented

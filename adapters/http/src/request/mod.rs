@@ -3,5 +3,6 @@
 pub mod body;
 pub mod caller;
 pub mod details;
+pub mod import_memory;
 pub mod memory_budget;
 pub mod rule_trial;

@@ -262,13 +262,15 @@ impl PostgresWrites {
         rows: &[RowOfMany],
         write: &Write,
     ) -> Result<Answer, DbErr> {
-        let metadata = write.metadata_of(rows);
-        let writes = rows.iter().zip(&metadata);
-        let writes: Vec<_> =
-            writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
-        for answer in self.perform_steps(transaction, &writes).await? {
-            if let Err(refusal) = answer {
-                return Ok(Err(refusal));
+        for rows in rows.chunks(ROWS_AT_A_TIME) {
+            let metadata = write.metadata_of(rows);
+            let writes = rows.iter().zip(&metadata);
+            let writes: Vec<_> =
+                writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
+            for answer in self.perform_steps(transaction, &writes).await? {
+                if let Err(refusal) = answer {
+                    return Ok(Err(refusal));
+                }
             }
         }
         transaction.commit().await?;

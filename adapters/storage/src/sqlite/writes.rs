@@ -45,6 +45,9 @@ const REMOVE: [&str; 2] = [
     "DELETE FROM items WHERE id = ?1 RETURNING collection, parent",
 ];
 
+/// Rows of a write of many whose metadata is in memory.
+const ROWS_AT_A_TIME: usize = 64;
+
 type Outcome<T> = rusqlite::Result<T>;
 
 /// The texts of the writes, made once.
@@ -119,6 +122,15 @@ fn update(keys: &str) -> String {
     )
 }
 
+/// Rows of a write of many, each with its metadata.
+fn row_writes<'a>(
+    rows: &'a [RowOfMany],
+    metadata: &'a [WriteMetadata],
+) -> impl Iterator<Item = RowWrite<'a>> {
+    let writes = rows.iter().zip(metadata);
+    writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata })
+}
+
 /// When an item was first created, and by whom.
 #[derive(Clone, Copy)]
 struct Created<'a> {
@@ -152,7 +164,7 @@ impl Performing<'_> {
             {
                 Ok(Err(RepositoryError::VersionConflict))
             }
-            Change::Rows(rows) => self.many(rows, &write.metadata_of(rows)),
+            Change::Rows(rows) => self.many(rows, write),
             Change::ReplaceAll(content) => self.replace_all(content, &write.row_metadata()),
         }
     }
@@ -383,25 +395,26 @@ impl Performing<'_> {
     }
 
     /// All are judged before the first is written, because a refused write must have changed nothing.
-    fn many(&mut self, rows: &[RowOfMany], metadata: &[WriteMetadata]) -> Outcome<Answer> {
-        let writes = rows.iter().zip(metadata);
-        let writes: Vec<_> =
-            writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
-        for write in &writes {
-            let judgement = match write.row.kind {
-                RowChangeKind::Insert { .. } => &self.texts.inserting,
-                RowChangeKind::Restore { .. } => &self.texts.restoring,
-                RowChangeKind::Update { .. } => &self.texts.updating,
-            };
-            if let Err(refusal) =
-                judgement.judge(self.transaction, &Given::of_row(write), |_| Ok(()))?
-            {
-                return Ok(Err(refusal));
+    fn many(&mut self, rows: &[RowOfMany], many: &Write) -> Outcome<Answer> {
+        for rows in rows.chunks(ROWS_AT_A_TIME) {
+            for write in row_writes(rows, &many.metadata_of(rows)) {
+                let judgement = match write.row.kind {
+                    RowChangeKind::Insert { .. } => &self.texts.inserting,
+                    RowChangeKind::Restore { .. } => &self.texts.restoring,
+                    RowChangeKind::Update { .. } => &self.texts.updating,
+                };
+                if let Err(refusal) =
+                    judgement.judge(self.transaction, &Given::of_row(&write), |_| Ok(()))?
+                {
+                    return Ok(Err(refusal));
+                }
             }
         }
-        for write in &writes {
-            let shown = self.possible(write)?;
-            self.remember(write, &shown)?;
+        for rows in rows.chunks(ROWS_AT_A_TIME) {
+            for write in row_writes(rows, &many.metadata_of(rows)) {
+                let shown = self.possible(&write)?;
+                self.remember(&write, &shown)?;
+            }
         }
         Ok(Ok(Written::Nothing))
     }

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{Collection, Item, ItemId, Resource, Violation};
-use futures_lite::future::yield_now;
+use jiff::Timestamp;
 
+use super::pace::let_others_run;
 use super::refusal::{
     id_not_allowed, id_stands_twice, not_stored, require_no_version, require_version, unknown_id,
 };
@@ -14,7 +15,6 @@ use super::{Batch, Import};
 use crate::ports::{ItemChange, ItemChangeKind, Reach, ReadDependency, Scope, ShownItem};
 use crate::resources::ResourceService;
 use crate::resources::read_set::DecisionContext;
-use crate::resources::replace_all::ELEMENTS_AT_A_TIME;
 use crate::resources::result::remarks;
 use crate::resources::rules::has_rules;
 use crate::resources::validate::{Draft, ProposedItem, stored_members};
@@ -35,6 +35,32 @@ pub(super) struct JudgedRows {
     pub rows: Vec<ImportedRow>,
     pub changes: Vec<ItemChange>,
     pub read_set: Vec<ReadDependency>,
+}
+
+/// The drafts of rows, made one after the other.
+struct RowDrafts<'a, R> {
+    service: &'a ResourceService<R>,
+    batch: Batch<'a>,
+    stored: &'a Stored,
+    /// The items that rows before named.
+    seen: HashSet<ItemId>,
+}
+
+impl<'a, R: Resource> RowDrafts<'a, R> {
+    fn new(service: &'a ResourceService<R>, batch: Batch<'a>, stored: &'a Stored) -> Self {
+        Self { service, batch, stored, seen: HashSet::new() }
+    }
+
+    /// The draft of the next row, or the error that prevents its item from being identified. A new
+    /// item has this id, if it has one already.
+    fn next(&mut self, row: &ImportRow, id: Option<ItemId>) -> Result<ProposedItem<R>, Violation> {
+        let is_twice = row.id().is_some_and(|named| !self.seen.insert(named));
+        match &row.content {
+            Err(violation) => Err(violation.clone()),
+            Ok(_) if is_twice => Err(id_stands_twice()),
+            Ok(content) => self.service.row_draft(self.batch.import, content, self.stored, id),
+        }
+    }
 }
 
 impl<R: Resource> ResourceService<R> {
@@ -76,25 +102,24 @@ impl<R: Resource> ResourceService<R> {
         Ok(existing)
     }
 
-    /// Returns the draft of each row, or the errors that prevent its item from being identified.
-    pub(super) async fn row_drafts(
+    /// Returns the items that rows would leave, for rules about their neighbours, and the ids of the
+    /// new ones. The drafts are made again when each row is judged: all together would take most of
+    /// the memory of an import.
+    async fn proposed_items(
         &self,
         batch: Batch<'_>,
         stored: &Stored,
-    ) -> Vec<Result<ProposedItem<R>, Violation>> {
-        let (mut seen, mut drafts) = (HashSet::new(), Vec::with_capacity(batch.rows.len()));
+        now: Timestamp,
+    ) -> (Vec<Item>, Vec<Option<ItemId>>) {
+        let (mut items, mut ids) = (Vec::new(), Vec::with_capacity(batch.rows.len()));
+        let mut drafts = RowDrafts::new(self, batch, stored);
         for row in batch.rows {
-            let is_twice = row.id().is_some_and(|id| !seen.insert(id));
-            drafts.push(match &row.content {
-                Err(violation) => Err(violation.clone()),
-                Ok(_) if is_twice => Err(id_stands_twice()),
-                Ok(content) => self.row_draft(batch.import, content, stored),
-            });
-            if drafts.len() % ELEMENTS_AT_A_TIME == 0 {
-                yield_now().await;
-            }
+            let item = drafts.next(row, None).ok().map(|draft| draft.item(now));
+            ids.push(item.as_ref().map(|item| item.id));
+            items.extend(item);
+            let_others_run(ids.len()).await;
         }
-        drafts
+        (items, ids)
     }
 
     fn row_draft(
@@ -102,12 +127,14 @@ impl<R: Resource> ResourceService<R> {
         import: &Import,
         content: &RowContent,
         stored: &Stored,
+        id: Option<ItemId>,
     ) -> Result<ProposedItem<R>, Violation> {
         let Some(named) = &content.id else {
             require_no_version(content)?;
             let parent = self.parent_of(content, stored)?;
             let draft = Draft::of(&content.members.applied_to(None)?, None);
-            let address = ItemAddress { parent, id: self.ids.next_id() };
+            let id = id.unwrap_or_else(|| self.ids.next_id());
+            let address = ItemAddress { parent, id };
             return Ok(ProposedItem { address, before: None, draft });
         };
         if !import.is_upsert {
@@ -157,22 +184,20 @@ impl<R: Resource> ResourceService<R> {
     }
 
     /// Asks the rules about every row that changes something, each beside the others.
-    pub(super) async fn judge_rows(
-        &self,
-        batch: Batch<'_>,
-        drafts: Vec<Result<ProposedItem<R>, Violation>>,
-    ) -> Result<JudgedRows> {
-        let mut decision = self.decision();
+    pub(super) async fn judge_rows(&self, batch: Batch<'_>, stored: &Stored) -> Result<JudgedRows> {
+        let (mut decision, mut ids) = (self.decision(), Vec::new());
         if has_rules::<R>(&decision) && batch.rows.len() > 1 {
-            let now = decision.now;
-            decision =
-                decision.of_batch(drafts.iter().flatten().map(|row| row.item(now)).collect());
+            let items;
+            (items, ids) = self.proposed_items(batch, stored, decision.now).await;
+            decision = decision.of_batch(items);
         }
         let mut rows = Vec::with_capacity(batch.rows.len());
         let mut changes = Vec::with_capacity(batch.rows.len());
-        for (row, draft) in batch.rows.iter().zip(drafts) {
+        let mut drafts = RowDrafts::new(self, batch, stored);
+        let mut ids = ids.into_iter();
+        for row in batch.rows {
             let is_first = batch.claims_key && changes.is_empty();
-            rows.push(match draft {
+            rows.push(match drafts.next(row, ids.next().flatten()) {
                 Err(violation) => batch.refused(row, violation),
                 Ok(draft) if is_unchanged(&draft) => ImportedRow::unchanged(row),
                 Ok(draft) => {
@@ -182,9 +207,7 @@ impl<R: Resource> ResourceService<R> {
                     imported
                 }
             });
-            if rows.len() % ELEMENTS_AT_A_TIME == 0 {
-                yield_now().await;
-            }
+            let_others_run(rows.len()).await;
         }
         Ok(JudgedRows { rows, changes, read_set: decision.into_read_set() })
     }
@@ -198,7 +221,7 @@ impl<R: Resource> ResourceService<R> {
         decision: &mut DecisionContext,
     ) -> Result<(ImportedRow, Option<ItemChange>)> {
         let context = decision.context(&batch.options.caller, draft.operation(), draft.address);
-        let mut imported = ImportedRow::written(row, &draft);
+        let imported = ImportedRow::written(row, &draft);
         let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
         let (after, verdict) = self.judge(&context, before.as_ref(), draft, decision).await?;
         if !verdict.errors.is_empty() {
@@ -207,7 +230,8 @@ impl<R: Resource> ResourceService<R> {
         if let Err(violation) = self.require_size(after.members().encoded().len()) {
             return Ok((batch.refused(row, violation), None));
         }
-        imported.warnings = verdict.warnings;
+        let remarks = remarks(&verdict.warnings);
+        let mut imported = batch.warned(imported, verdict.warnings);
         let addition = self.new_item(id, after, None);
         let kind = match &before {
             Some(shown) => ItemChangeKind::Update(addition.in_place_of(&shown.item)),
@@ -218,7 +242,6 @@ impl<R: Resource> ResourceService<R> {
             (imported.id, imported.version) = (None, None);
         }
         let key = key_of(batch.options, row.number, is_first);
-        let remarks = remarks(&imported.warnings);
         Ok((imported, Some(ItemChange { parent, kind, key, remarks })))
     }
 }

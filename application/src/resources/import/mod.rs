@@ -1,9 +1,11 @@
 //! Imports: rows of a table that become items, all in one transaction or each in its own.
 //!
-//! `row` is what was sent and what became of it, `draft` the items that rows would leave, `replay`
-//! how an import that is sent again finds what it did, and `refusal` the errors of rows.
+//! `row` is what was sent and what became of it, `draft` the items that rows would leave, `pace` how
+//! many rows are worked on at a time, `replay` how an import that is sent again finds what it did,
+//! and `refusal` the errors of rows.
 
 mod draft;
+mod pace;
 mod refusal;
 mod replay;
 mod row;
@@ -14,10 +16,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use domain::{Operation, Resource, Violations};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
 
+use self::pace::{few_at_a_time, let_others_run};
 use self::refusal::{id_stands_twice, not_stored, too_much};
 use self::replay::Replay;
 use super::ResourceService;
@@ -25,11 +27,8 @@ use super::write::MAX_ATTEMPTS;
 use crate::ports::{RepositoryError, WriteMetadata};
 use crate::{ApplicationError, Result, WriteOptions};
 
-/// Rows that are written side by side where each is a write of its own: they share commits.
-const ROWS_AT_A_TIME: usize = 32;
-
-/// Most errors that are kept of all rows.
-const MOST_ERRORS: usize = 1_000;
+/// Most errors that are kept of all rows, and most warnings.
+const MOST_KEPT: usize = 1_000;
 
 /// Rows as they are to be imported.
 #[derive(Clone, Debug)]
@@ -97,10 +96,10 @@ impl<R: Resource> ImportUseCases for ResourceService<R> {
         }
         let _in_flight = self.in_flight.begin(options)?;
         for _ in 0..MAX_ATTEMPTS {
-            let errors_left = AtomicUsize::new(MOST_ERRORS);
-            let (rows, errors_left) = (&*import.rows, &errors_left);
-            let batch = Batch { options, import, rows, claims_key: true, errors_left };
-            let replay = self.replay(options, import).await?;
+            let left = RemainingErrors::default();
+            let batch =
+                Batch { options, import, rows: &import.rows, claims_key: true, left: &left };
+            let replay = self.replay(batch).await?;
             let rows = match import.mode {
                 ImportMode::All if replay.is_empty() => self.import_together(batch).await,
                 ImportMode::All => Ok(replay.all_rows(&import.rows)),
@@ -129,19 +128,39 @@ struct Batch<'a> {
     rows: &'a [ImportRow],
     /// True when the first row that is written claims the key of the whole request.
     claims_key: bool,
-    /// How many errors are still kept.
-    errors_left: &'a AtomicUsize,
+    left: &'a RemainingErrors,
+}
+
+/// How many errors and warnings are still kept of all rows.
+struct RemainingErrors {
+    errors: AtomicUsize,
+    warnings: AtomicUsize,
+}
+
+impl Default for RemainingErrors {
+    fn default() -> Self {
+        Self { errors: AtomicUsize::new(MOST_KEPT), warnings: AtomicUsize::new(MOST_KEPT) }
+    }
+}
+
+/// Keeps of these violations what is still kept of all rows; the rest are counted.
+fn keep(violations: &mut Violations, left: &AtomicUsize) {
+    violations.keep_first(left.load(Ordering::Relaxed));
+    left.fetch_sub(violations.iter().count(), Ordering::Relaxed);
 }
 
 impl Batch<'_> {
     /// A row that was refused. Beyond the first errors of all rows, its own are not kept.
     fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
-        let errors: Violations = errors.into();
-        let left = self.errors_left.load(Ordering::Relaxed);
-        let mut kept = Violations::default();
-        kept.extend(errors.iter().take(left).cloned());
-        self.errors_left.fetch_sub(kept.iter().count(), Ordering::Relaxed);
-        ImportedRow::refused(row.number, kept)
+        let mut errors: Violations = errors.into();
+        keep(&mut errors, &self.left.errors);
+        ImportedRow::refused(row.number, errors)
+    }
+
+    /// A row that was not refused, with its warnings.
+    fn warned(&self, row: ImportedRow, mut warnings: Violations) -> ImportedRow {
+        keep(&mut warnings, &self.left.warnings);
+        ImportedRow { warnings, ..row }
     }
 }
 
@@ -182,13 +201,11 @@ impl<R: Resource> ResourceService<R> {
             let imported = import(row, true).await?;
             claims_key = !imported.is_written();
             rows.push(imported);
+            let_others_run(rows.len()).await;
         }
-        let others: Vec<_> =
-            batch.rows[rows.len()..].iter().map(|row| import(row, false)).collect();
-        let mut others = stream::iter(others).buffered(ROWS_AT_A_TIME);
-        while let Some(imported) = others.try_next().await? {
-            rows.push(imported);
-        }
+        let others = rows.len()..batch.rows.len();
+        let import = |place: usize| import(&batch.rows[place], false);
+        few_at_a_time(others, import, |imported| rows.push(imported)).await?;
         match failure.get() {
             Some(error) if !rows.iter().any(ImportedRow::is_written) => {
                 Err(ApplicationError::Store(*error).into())
@@ -242,8 +259,7 @@ impl<R: Resource> ResourceService<R> {
             let Some(stored) = self.stored(batch).await? else {
                 return Err(ApplicationError::Invalid(too_much(batch.import).into()).into());
             };
-            let drafts = self.row_drafts(batch, &stored).await;
-            let judged = self.judge_rows(batch, drafts).await?;
+            let judged = self.judge_rows(batch, &stored).await?;
             let is_refused = judged.rows.iter().any(ImportedRow::is_refused);
             if judged.changes.is_empty() || batch.options.is_dry_run || is_refused {
                 return Ok(judged.rows);

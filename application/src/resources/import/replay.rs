@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 
 use domain::{Item, Resource, Violations, WriteOperation};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
+use super::Batch;
+use super::pace::few_at_a_time;
 use super::row::{ImportRow, ImportedRow, RowOutcome};
-use super::{Import, ROWS_AT_A_TIME};
 use crate::ports::{Answered, WriteMetadata};
 use crate::resources::{ResourceService, Written};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
@@ -41,7 +41,8 @@ impl Replay {
 
 impl<R: Resource> ResourceService<R> {
     /// Looks for what was done under the key of the request.
-    pub(super) async fn replay(&self, options: &WriteOptions, import: &Import) -> Result<Replay> {
+    pub(super) async fn replay(&self, batch: Batch<'_>) -> Result<Replay> {
+        let Batch { options, rows: sent, .. } = batch;
         let Some(key) = options.key.as_ref().filter(|_| !options.is_dry_run) else {
             return Ok(Replay::default());
         };
@@ -52,22 +53,24 @@ impl<R: Resource> ResourceService<R> {
         let Some(row) = row.parse().ok().filter(|_| fingerprint == key.fingerprint) else {
             return Err(ApplicationError::KeyReused);
         };
-        let others = import.rows.iter().map(|row| row.number).filter(|number| *number != row);
-        let others: Vec<_> = others
-            .map(|number| async move {
-                match self.imported_by(options, key_of_row(key, number)).await? {
-                    Some(answered) if *answered.fingerprint != *key.fingerprint => {
-                        Err(ApplicationError::KeyReused)
-                    }
-                    answered => Ok(answered.map(|answered| (number, imported(number, answered)))),
+        let mut rows = HashMap::from([(row, imported(batch, row, first))]);
+        let answered = |place: usize| async move {
+            let number = sent[place].number;
+            if number == row {
+                return Ok(None);
+            }
+            match self.imported_by(options, key_of_row(key, number)).await? {
+                Some(answered) if *answered.fingerprint != *key.fingerprint => {
+                    Err(ApplicationError::KeyReused)
                 }
-            })
-            .collect();
-        let mut others = stream::iter(others).buffered(ROWS_AT_A_TIME);
-        let mut rows = HashMap::from([(row, imported(row, first))]);
-        while let Some(imported) = others.try_next().await? {
-            rows.extend(imported);
-        }
+                answered => Ok(answered.map(|answered| (number, answered))),
+            }
+        };
+        let take = |answered: Option<(u64, Answered)>| {
+            let imported = |(number, answered)| (number, imported(batch, number, answered));
+            rows.extend(answered.map(imported));
+        };
+        few_at_a_time(0..sent.len(), answered, take).await?;
         Ok(Replay(rows))
     }
 
@@ -97,18 +100,19 @@ fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
 }
 
 /// A row that was imported before.
-fn imported(number: u64, answered: Answered) -> ImportedRow {
+fn imported(batch: Batch<'_>, number: u64, answered: Answered) -> ImportedRow {
     let outcome = match answered.kind {
         WriteOperation::Create => RowOutcome::Created,
         _ => RowOutcome::Replaced,
     };
     let written = Written::from(answered);
     let Item { id, version, .. } = written.shown.item;
-    ImportedRow {
+    let row = ImportedRow {
         number,
         id: Some(id),
         version: Some(version),
         outcome,
-        warnings: written.warnings,
-    }
+        warnings: Violations::default(),
+    };
+    batch.warned(row, written.warnings)
 }

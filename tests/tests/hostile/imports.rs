@@ -1,0 +1,120 @@
+//! Imports of many rows in small files.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use tests::{Service, Store, on_each_store};
+
+use crate::attack::{MOST_MEMORY, Raw, withstands};
+use crate::files::{WORKBOOK, workbook};
+
+/// Rows of a file, as many as may be.
+const ROWS: usize = 99_999;
+
+/// Imports at once.
+const IMPORTS: usize = 40;
+
+/// A file of one digit in each row.
+fn digits() -> String {
+    format!("n\n{}", "1\n".repeat(ROWS))
+}
+
+/// Small files of many rows: of one column, of many, of objects, of what is none, and with errors in
+/// every row.
+fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    let names: Vec<_> = (0..200).map(|column| format!("c{column}")).collect();
+    let cells = format!("{}\n", vec!["1"; 200].join(","));
+    let wide = format!("{}\n{}", names.join(","), cells.repeat(2_000));
+    let row = |row| format!(r#"<row r="{row}"><c r="A{row}"><v>1</v></c></row>"#);
+    let rows: String = (2..=20_000).map(row).collect();
+    let sheet =
+        workbook(&format!(r#"<row r="1"><c t="s"><v>0</v></c></row>{rows}"#), "<si><t>n</t></si>");
+    vec![
+        ("files", "text/csv", digits().into_bytes()),
+        ("files", "text/csv", wide.into_bytes()),
+        ("files", "text/csv", format!("n\n{}", "1,2\n".repeat(ROWS)).into_bytes()),
+        ("proposals", "text/csv", digits().into_bytes()),
+        ("files", "application/x-ndjson", "{}\n".repeat(ROWS).into_bytes()),
+        ("files", "application/json", format!("[{}1]", "1,".repeat(ROWS - 1)).into_bytes()),
+        ("proposals", "application/json", format!("[{}{{}}]", "{},".repeat(ROWS - 1)).into_bytes()),
+        ("files", WORKBOOK, sheet),
+    ]
+}
+
+/// Sends imports side by side while another client reads and writes. Those that get no memory in
+/// time are refused with 503.
+fn attack(service: &Service, target: impl Fn(usize, &str) -> String + Sync) {
+    let files = files();
+    withstands(service, || {
+        thread::scope(|scope| {
+            for number in 0..IMPORTS {
+                let (group, media_type, body) = &files[number % files.len()];
+                let request = service.post(&target(number, group));
+                let request = request.header("idempotency-key", format!("\"{number}\""));
+                let request = request.body(media_type, body.clone());
+                scope.spawn(move || {
+                    // One that takes longer than a client waits is left alone.
+                    let answer = request.try_send();
+                    let status = answer.as_ref().map(|answer| answer.status);
+                    assert!(matches!(status, None | Some(200 | 422 | 503)), "{status:?}");
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn forty_imports_of_many_rows_take_a_bounded_memory() {
+    on_each_store(|service| {
+        attack(service, |number, group| {
+            let mode = ["each", "all"][number / 8 % 2];
+            format!("/imports/{group}?mode={mode}&dry_run={}", number % 3 == 0)
+        });
+    });
+}
+
+#[test]
+fn forty_dry_runs_of_many_rows_take_a_bounded_memory() {
+    let service = Service::start(Store::Sqlite);
+    attack(&service, |_, group| format!("/imports/{group}?mode=all&dry_run=true"));
+}
+
+#[test]
+fn imports_whose_clients_hang_up_take_a_bounded_memory() {
+    let service = Service::start(Store::Sqlite);
+    let body = digits();
+    let head = format!(
+        "POST /imports/files?mode=all HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    for _ in 0..IMPORTS {
+        let client = Raw::open(&service).send(&head).send(&body);
+        thread::sleep(Duration::from_millis(500));
+        drop(client);
+    }
+    // Each is one transaction, which other writes wait for; reads do not.
+    let _ = service.list("/v1/files", "page_size=1");
+    let (peak, log) = (service.peak_memory(), service.log());
+    assert!(peak < MOST_MEMORY, "{} MiB at the peak", peak >> 20);
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_small_import_does_not_wait_for_large_ones() {
+    let service = Service::start(Store::Sqlite);
+    withstands(&service, || {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                let request = service.post("/imports/files?mode=each&dry_run=true");
+                let request = request.body("text/csv", digits());
+                scope.spawn(move || drop(request.try_send()));
+            }
+            for number in 0..20 {
+                let file = json!([{ "n": number }]).to_string();
+                let import = service.post("/imports/statuses").json(file).send().expect(200);
+                assert_eq!(import.value()["created"], 1);
+            }
+        });
+    });
+}
