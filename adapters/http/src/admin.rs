@@ -86,6 +86,7 @@ impl Admin {
             write_timeout: PATIENCE,
             linger_timeout: Duration::from_secs(1),
             drain_timeout: Duration::from_secs(1),
+            ..ServerLimits::default()
         };
         // It answers until the process ends.
         serve(listener, self, limits, pending()).await;

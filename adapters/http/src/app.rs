@@ -21,9 +21,10 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::documentation::{Changing, Documentation};
-use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports, MOST_EXPORTS};
+use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports};
 use crate::endpoints::health::Ready;
 use crate::endpoints::imports::{ImportResources, Imports};
+use crate::endpoints::pacing::ExportPlaces;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
@@ -263,7 +264,7 @@ impl Transfers {
         let exports = ExportResources {
             context: Arc::clone(context),
             clock: Arc::clone(clock),
-            permits: Arc::new(Semaphore::new(MOST_EXPORTS)),
+            places: ExportPlaces::new(),
             work: Arc::new(Semaphore::new(EXPORTS_AT_WORK)),
             folder,
         };

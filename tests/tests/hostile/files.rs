@@ -1,10 +1,8 @@
-//! Files that are small and become large, and exports that nobody reads.
+//! Files that are small and become large.
 
 use std::io::{Cursor, Write as _};
-use std::net::TcpStream;
-use std::thread;
 
-use tests::{Answer, Service, Store, on_each_store};
+use tests::{Answer, Service, Store};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -187,30 +185,5 @@ fn files_that_become_large_as_items_are_refused() {
     let strings = "<si/>".repeat(2_000_001);
     withstands(&service, || {
         import(&service, WORKBOOK, workbook("", &strings)).expect(413);
-    });
-}
-
-#[test]
-fn exports_that_nobody_reads_keep_no_others_out() {
-    on_each_store(|service| {
-        let text = "x".repeat(1 << 20);
-        for _ in 0..12 {
-            service.create("/v1/files", &format!(r#"{{"text":"{text}"}}"#));
-        }
-        let stalled: Vec<_> = (0..6)
-            .map(|_| {
-                let mut client = TcpStream::connect(service.address()).unwrap();
-                let request = "GET /exports/files.csv HTTP/1.1\r\nHost: localhost\r\n\r\n";
-                client.write_all(request.as_bytes()).unwrap();
-                client
-            })
-            .collect();
-        thread::sleep(std::time::Duration::from_millis(500));
-        withstands(service, || {
-            let whole =
-                service.get("/exports/files.csv?fields=size").accept("*/*").send().expect(200);
-            assert_eq!(whole.text().lines().count(), 13);
-        });
-        drop(stalled);
     });
 }

@@ -6,6 +6,7 @@
 mod attack;
 mod bodies;
 mod connections;
+mod exports;
 mod files;
 mod framing;
 mod imports;

@@ -19,22 +19,20 @@ use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::endpoints::pacing::{PacedWriter, paced};
+use crate::endpoints::pacing::{ExportPlace, ExportPlaces, Exporter, PacedWriter, paced};
 use crate::endpoints::resources::HttpContext;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
 use crate::query::ExportQuery;
 use crate::request::caller::caller_of;
+use crate::server::LeastRate;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
 use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
-
-/// Exports that may be under way. Each keeps a few bytes for each of its items.
-pub const MOST_EXPORTS: usize = 16;
 
 /// Exports that may read and encode items at a time, so that they leave the processors to others.
 /// One whose client does not read is not among them.
@@ -50,8 +48,7 @@ const SENT_AT_A_TIME: usize = 64 * 1024;
 pub struct ExportResources {
     pub context: Arc<HttpContext>,
     pub clock: Arc<dyn Clock>,
-    /// One permit for each export that may be under way.
-    pub permits: Arc<Semaphore>,
+    pub places: Arc<ExportPlaces>,
     /// One permit for each that may be at work.
     pub work: Arc<Semaphore>,
     /// The folder for temporary files.
@@ -77,15 +74,13 @@ impl Endpoint for Exports {
 impl Exports {
     async fn answer(&self, request: &Request) -> Result<Response, Problem> {
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let Ok(permit) = Arc::clone(&self.resources.permits).try_acquire_owned() else {
-            return Err(Problem::unavailable("As many exports are under way as may be."));
-        };
+        let place = self.resources.places.take(self.exporter(request))?;
         let changes = self.select(caller_of(request), &query).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
         let items =
-            SelectedItems { collection, service, caller, changes, read: 0, work, _permit: permit };
+            SelectedItems { collection, service, caller, changes, read: 0, work, _place: place };
         let body = if request.method() == Method::HEAD {
             // A stream, so that no length is told: that of the file is not known before its end.
             Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
@@ -96,6 +91,7 @@ impl Exports {
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
         let disposition = format!("attachment; filename=\"{name}\"");
         let mut response = Response::builder().status(StatusCode::OK).body(body);
+        response.extensions_mut().insert(LeastRate);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MediaType::of_file(self.format).header());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -103,6 +99,13 @@ impl Exports {
             headers.insert(CONTENT_DISPOSITION, disposition);
         }
         Ok(response)
+    }
+
+    fn exporter(&self, request: &Request) -> Exporter {
+        match caller_of(request).id() {
+            Some(id) => Exporter::Caller(id.into()),
+            None => Exporter::Address(self.resources.context.gate.address_of(request)),
+        }
     }
 
     async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
@@ -190,7 +193,7 @@ struct SelectedItems {
     /// Those before it have been read.
     read: usize,
     work: Arc<Semaphore>,
-    _permit: OwnedSemaphorePermit,
+    _place: ExportPlace,
 }
 
 impl SelectedItems {

@@ -1,14 +1,81 @@
-//! The pace of exports: they work in turns, and pause so that others have the processors.
+//! The places and the pace of exports: each caller has a few, they work in turns, and pause so that
+//! others have the processors.
 
+use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::problem::Problem;
+
+/// Exports that may be under way. Each keeps a few bytes for each of its items.
+const MOST_EXPORTS: usize = 16;
+
+/// Exports of one caller that may be under way.
+const MOST_OF_A_CALLER: usize = 4;
+
+/// The party that exports: a known caller, or the address that requests without one come from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Exporter {
+    Caller(Box<str>),
+    Address(Option<IpAddr>),
+}
+
+/// The places of exports that are under way.
+pub struct ExportPlaces {
+    free: Arc<Semaphore>,
+    taken: Mutex<HashMap<Exporter, usize>>,
+}
+
+/// The place of an export, given back when it is dropped.
+pub struct ExportPlace {
+    exporter: Exporter,
+    places: Arc<ExportPlaces>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl ExportPlaces {
+    pub fn new() -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(MOST_EXPORTS));
+        Arc::new(Self { free, taken: Mutex::default() })
+    }
+
+    /// Takes a place.
+    ///
+    /// # Errors
+    /// 503 when all are taken, or those that one caller may have.
+    pub fn take(self: &Arc<Self>, exporter: Exporter) -> Result<ExportPlace, Problem> {
+        let mut taken = self.taken.lock();
+        let own = taken.get(&exporter).copied().unwrap_or_default();
+        if own >= MOST_OF_A_CALLER {
+            let detail = "Four of your exports are under way; wait until one has ended.";
+            return Err(Problem::unavailable(detail));
+        }
+        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
+            return Err(Problem::unavailable("As many exports are under way as may be."));
+        };
+        taken.insert(exporter.clone(), own + 1);
+        Ok(ExportPlace { exporter, places: Arc::clone(self), _permit: permit })
+    }
+}
+
+impl Drop for ExportPlace {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken.lock();
+        if let Some(own) = taken.get_mut(&self.exporter) {
+            *own -= 1;
+            if *own == 0 {
+                taken.remove(&self.exporter);
+            }
+        }
+    }
+}
 
 /// The longest pause of an export, which keeps others waiting as well.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
@@ -87,5 +154,28 @@ impl<W: Write> Write for PacedWriter<W> {
 impl<W: Seek> Seek for PacedWriter<W> {
     fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
         self.inner.seek(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExportPlaces, Exporter};
+
+    #[test]
+    fn a_caller_has_four_places_of_sixteen() {
+        let places = ExportPlaces::new();
+        let caller = |name: &str| Exporter::Caller(name.into());
+        let mut held = Vec::new();
+        for name in ["a", "b", "c"] {
+            held.extend((0..4).map(|_| places.take(caller(name)).unwrap()));
+            assert!(places.take(caller(name)).is_err(), "a fifth of one caller");
+        }
+        let address = |text: &str| Exporter::Address(text.parse().ok());
+        held.extend((0..4).map(|_| places.take(address("192.0.2.1")).unwrap()));
+        assert!(places.take(address("192.0.2.2")).is_err(), "a seventeenth");
+        drop(held.pop());
+        held.push(places.take(address("192.0.2.2")).unwrap());
+        held.clear();
+        assert!(places.taken.lock().is_empty(), "who has ended is forgotten");
     }
 }

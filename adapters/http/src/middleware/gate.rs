@@ -3,6 +3,7 @@
 //! A path declares what it [`Asks`] when it is mounted. The use cases ask the policies again, for the
 //! items that they read and write.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -135,6 +136,11 @@ impl Gate {
         self.limits.count_caller(&principal.id).map_err(too_fast)?;
         self.seen.note(&principal);
         self.require(asks, &caller)
+    }
+
+    /// Returns the address that a request comes from, as it counts for limits.
+    pub fn address_of(&self, request: &Request) -> Option<IpAddr> {
+        self.limits.address_of(request)
     }
 
     /// Returns whether a caller may see items of a group.

@@ -111,6 +111,11 @@ impl RateLimits {
         );
     }
 
+    /// Returns the address that a request comes from, as it counts for limits.
+    pub fn address_of(&self, request: &Request) -> Option<IpAddr> {
+        client_address(request, &self.trusted).map(counted)
+    }
+
     /// Counts a request of a known caller.
     pub fn count_caller(&self, id: &str) -> Result<(), TooFast> {
         self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", &id.into()))

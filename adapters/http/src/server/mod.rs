@@ -8,6 +8,7 @@
 //! - [`serve`] accepts, and drains at the end;
 //! - [`reserve`] holds connections beyond the limit;
 //! - [`connection`] is the life of one connection;
+//! - [`pace`] is how fast a client takes a response;
 //! - [`event_stream`] sends responses that have no end;
 //! - [`progress`] is the state that the parts of a connection share;
 //! - [`timed_stream`] is the socket with its timeouts;
@@ -15,6 +16,7 @@
 
 mod connection;
 mod event_stream;
+mod pace;
 mod progress;
 mod refusal;
 mod reserve;
@@ -35,6 +37,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::metrics::HttpMetrics;
 use connection::Connection;
+pub use pace::LeastRate;
 pub use reserve::RESERVED_CONNECTIONS;
 use reserve::Reserve;
 pub use sockets::{ListenError, Port, affordable_connections};
@@ -67,6 +70,10 @@ pub struct ServerLimits {
     pub body_timeout: Duration,
     /// For the client to take more of a response.
     pub write_timeout: Duration,
+    /// Bytes of an export that its client takes at least in each second that the export waits for it.
+    pub least_rate: u32,
+    /// How much waiting that rate is measured over.
+    pub rate_window: Duration,
     /// For what a client still sends after an answer that did not wait for it; it is read and
     /// thrown away, since closing at once would make the client's system discard the answer too.
     pub linger_timeout: Duration,
@@ -83,6 +90,8 @@ impl Default for ServerLimits {
             idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
+            least_rate: 64 * 1024,
+            rate_window: Duration::from_secs(30),
             linger_timeout: Duration::from_secs(5),
             drain_timeout: Duration::from_secs(10),
         }

@@ -1,7 +1,7 @@
 //! The phase of a connection in the exchange of requests and responses, on which its timeouts and
 //! its end depend.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The part of a message that the client's next bytes belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +23,14 @@ const PHASES: [Phase; 5] = [Phase::Quiet, Phase::Head, Phase::Body, Phase::Excha
 /// The phase, which the stream, the service and the request's body share. One task polls them all,
 /// so nothing races.
 #[derive(Debug, Default)]
-pub(super) struct Progress(AtomicU8);
+pub(super) struct Progress {
+    phase: AtomicU8,
+    has_least_rate: AtomicBool,
+}
 
 impl Progress {
     pub(super) fn phase(&self) -> Phase {
-        PHASES[usize::from(self.0.load(Ordering::Relaxed))]
+        PHASES[usize::from(self.phase.load(Ordering::Relaxed))]
     }
 
     /// The first byte of a head was read.
@@ -45,6 +48,16 @@ impl Progress {
         self.enter(if self.phase() == Phase::Body { Phase::Unread } else { Phase::Quiet });
     }
 
+    /// Returns true if the client must take the response at a least rate.
+    pub(super) fn has_least_rate(&self) -> bool {
+        self.has_least_rate.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the client must take the response at a least rate.
+    pub(super) fn set_least_rate(&self, has_least_rate: bool) {
+        self.has_least_rate.store(has_least_rate, Ordering::Relaxed);
+    }
+
     /// The body was read to its end.
     pub(super) fn body_is_read(&self) {
         if self.phase() == Phase::Body {
@@ -53,6 +66,6 @@ impl Progress {
     }
 
     fn enter(&self, phase: Phase) {
-        self.0.store(phase as u8, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
     }
 }

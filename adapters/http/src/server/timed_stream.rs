@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::pace::Pace;
 use super::progress::{Phase, Progress};
 use super::refusal::is_of_unknown_coding;
 use super::{MAX_HEAD, ServerLimits};
@@ -64,6 +65,8 @@ pub(super) struct TimedStream {
     limits: Arc<ServerLimits>,
     reading: Deadline,
     writing: Deadline,
+    pacing: Deadline,
+    pace: Pace,
     hanging_up: Deadline,
     timed_out: Option<Wait>,
     /// The client closed its half.
@@ -90,6 +93,8 @@ impl TimedStream {
             limits,
             reading: Deadline::default(),
             writing: Deadline::default(),
+            pacing: Deadline::default(),
+            pace: Pace::default(),
             hanging_up: Deadline::default(),
             timed_out: None,
             ended: false,
@@ -193,12 +198,41 @@ impl TimedStream {
 
     fn wait_to_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.write_blocked = true;
-        ready!(self.writing.poll(cx, Wait::Response, self.limits.write_timeout));
+        let stopped = self.writing.poll(cx, Wait::Response, self.limits.write_timeout);
+        if stopped.is_pending() {
+            ready!(self.poll_too_slow(cx));
+        }
         self.timed_out = Some(Wait::Response);
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
             "the client does not read the response",
         )))
+    }
+
+    /// Ready when the client takes a response more slowly than it must.
+    fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.progress.has_least_rate() {
+            return Poll::Pending;
+        }
+        loop {
+            self.pace.waits();
+            let left = self.limits.rate_window.saturating_sub(self.pace.waited());
+            ready!(self.pacing.poll(cx, Wait::Response, left));
+            self.pacing.stop();
+            if self.pace.is_too_slow(self.limits.least_rate) {
+                return Poll::Ready(());
+            }
+        }
+    }
+
+    /// Notes that the client took more of the response.
+    fn note_written(&mut self, bytes: usize) {
+        self.write_blocked = false;
+        self.writing.stop();
+        if self.progress.has_least_rate() {
+            self.pacing.stop();
+            self.pace.takes(bytes);
+        }
     }
 
     /// Ready with an error when the client has closed its half for a while and the answer is not
@@ -232,10 +266,9 @@ impl TimedStream {
         }
         match write(Pin::new(&mut self.stream), cx) {
             Poll::Pending => self.wait_to_write(cx),
-            done @ Poll::Ready(_) => {
-                self.write_blocked = false;
-                self.writing.stop();
-                done
+            Poll::Ready(done) => {
+                self.note_written(done.as_ref().copied().unwrap_or_default());
+                Poll::Ready(done)
             }
         }
     }

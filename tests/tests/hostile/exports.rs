@@ -1,0 +1,95 @@
+//! Exports that nobody reads, or slowly.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tests::{Service, Store, on_each_store};
+
+use crate::attack::withstands;
+
+/// A service that believes the proxy on this machine when it names the addresses of clients.
+const BEHIND_A_PROXY: [&str; 2] = ["--trusted-proxies", "127.0.0.0/8"];
+
+const FOUR_OF_ADDRESS: &str = "Four of your exports are under way; wait until one has ended.";
+
+/// How long it takes until an export that is read too slowly is given up: the time that its rate is
+/// measured over, and the last bytes on their way.
+const GIVEN_UP: Duration = Duration::from_secs(40);
+
+/// Fills the files with more than the buffers of a connection hold.
+fn fill(service: &Service) {
+    let text = "x".repeat(1 << 20);
+    for _ in 0..24 {
+        service.create("/v1/files", &format!(r#"{{"text":"{text}"}}"#));
+    }
+}
+
+/// An export that a client at an address begins and does not read.
+fn begin(service: &Service, address: &str) -> TcpStream {
+    let mut client = TcpStream::connect(service.address()).unwrap();
+    let request =
+        format!("GET /exports/files.csv HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n");
+    client.write_all(request.as_bytes()).unwrap();
+    let mut status = [0; 12];
+    client.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    client
+}
+
+fn small_export(service: &Service, address: &str) -> tests::Request {
+    let request = service.get("/exports/files.csv?fields=size").accept("*/*");
+    request.header("x-forwarded-for", address)
+}
+
+#[test]
+fn exports_that_nobody_reads_keep_no_others_out() {
+    on_each_store(|service| {
+        fill(service);
+        let stalled: Vec<_> = (0..3).map(|_| begin(service, "192.0.2.1")).collect();
+        withstands(service, || {
+            let whole = small_export(service, "192.0.2.1").send().expect(200);
+            assert_eq!(whole.text().lines().count(), 25);
+        });
+        drop(stalled);
+    });
+}
+
+#[test]
+fn a_caller_has_four_exports_under_way_and_others_have_theirs() {
+    let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
+    fill(&service);
+    withstands(&service, || {
+        let mut stalled = Vec::new();
+        for (address, same_party) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("192.0.2.2", "192.0.2.2"),
+            // One machine has a network of 64 bits.
+            ("2001:db8::1", "2001:db8::ffff:2"),
+        ] {
+            stalled.extend((0..4).map(|_| begin(&service, address)));
+            let refused = small_export(&service, same_party).send_in_vain();
+            assert_eq!(refused.value()["detail"], FOUR_OF_ADDRESS);
+            small_export(&service, "2001:db8:0:1::1").send().expect(200);
+        }
+    });
+}
+
+#[test]
+fn an_export_that_is_read_too_slowly_is_given_up() {
+    let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
+    fill(&service);
+    withstands(&service, || {
+        let mut slow: Vec<_> = (0..4).map(|_| begin(&service, "192.0.2.1")).collect();
+        let began = Instant::now();
+        let mut part = vec![0; 4 << 10];
+        // 16 KiB in a second: never still for long, and never done. The others read nothing.
+        while began.elapsed() < GIVEN_UP {
+            let _ = slow[0].read(&mut part);
+            thread::sleep(Duration::from_millis(250));
+        }
+        let again: Vec<_> = (0..4).map(|_| begin(&service, "192.0.2.1")).collect();
+        drop((slow, again));
+    });
+}
