@@ -190,6 +190,20 @@ async function importFile() {
     assert.equal(found.total_items, 1);
 }
 
+/** A file that cannot be made is told of with the words of the service; another is saved. */
+async function failedDownload() {
+    const item = await api("POST", "/v1/gadscores", { ["x".repeat(32_768)]: 1 });
+    const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
+    await page.goto(`${baseUrl}/explore/gadscores/import`);
+    await page.getByRole("link", { name: "XLSX" }).click();
+    await page.getByRole("alert").filter({ hasText: "leave it out with `fields`, or export the items as CSV" }).waitFor();
+    await requireAccessible(page, "a download that failed");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV" }).click()]);
+    assert.match(download.suggestedFilename(), /^gadscores-.*\.csv$/);
+    assert.equal(await page.getByRole("alert").count(), 0, "what failed before is not said any more");
+    await api("DELETE", `/v1/gadscores/${item.id}`);
+}
+
 /** A rule is tried on an item, and then an expression with an error in it. */
 async function playground() {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
@@ -281,6 +295,7 @@ try {
     await liveChanges();
     await playground();
     await importFile();
+    await failedDownload();
     console.log(`The explorer works at ${SIZES.map(({ width }) => width).join(" and ")} pixels; see ${folder}`);
 } finally {
     await browser.close();

@@ -8,7 +8,7 @@ let loads = 0;
 let pending = new AbortController();
 const session = new EventTarget();
 
-/** Tells of `change`, when somebody signs in or out; of `end`, when a token is not accepted any more; of `failure`, when no page came. */
+/** Tells of `change`, when somebody signs in or out; of `end`, when a token is not accepted any more; of `failure`, when no page came, with what the service says. */
 export { session };
 
 export const isSignedIn = () => token !== null;
@@ -52,7 +52,11 @@ export async function load(url = location.href, isNew = false) {
     let response = await fetchAsCaller(url, options);
     // The gate answers a token that ended before the page is made: what anybody may see says how to go on.
     if (response.status === 401 && !isPage(response)) response = await fetchAsCaller(url, options);
-    if (!isPage(response)) { await save(response, url); return; }
+    if (!isPage(response)) {
+      const problem = await save(response, url);
+      if (problem) session.dispatchEvent(new CustomEvent("failure", { detail: problem }));
+      return;
+    }
     const next = new DOMParser().parseFromString(await response.text(), "text/html");
     // A page that is none of the explorer's is loaded as usual; it has no use for the token.
     if (!next.querySelector('script[src$="/explorer.js"]')) { location.assign(url); return; }
@@ -89,21 +93,50 @@ async function runScripts(next) {
   }
 }
 
-/** Saves what is no page as a file. */
+/** Downloads the file that a link names. What prevents it stands below the link. */
+async function download(link) {
+  const place = link.closest("p") ?? link;
+  place.parentNode.querySelector(":scope > .download-failed")?.remove();
+  const [{ href: url }, { signal }] = [link, page];
+  let problem;
+  try {
+    problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    problem = "The download broke off; try again.";
+  }
+  if (!problem) return;
+  const said = Object.assign(document.createElement("p"), { className: "banner download-failed", textContent: problem });
+  said.setAttribute("role", "alert");
+  place.after(said);
+}
+
+/** Saves what is no page as a file, or says why there is none. */
 async function save(response, url) {
-  if (!response.ok) throw new Error(`answered with ${response.status}`);
+  if (!response.ok) {
+    const problem = await response.json().catch(() => ({}));
+    return problem.detail ?? problem.title ?? `The service answered with ${response.status}.`;
+  }
   const named = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = named?.[1] ?? new URL(url, location.href).pathname.split("/").pop();
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  return null;
 }
 
 function onClick(event) {
   const link = event.target.closest?.("a[href]");
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-  if (!link || !isPlain || event.defaultPrevented || link.target || !isSignedIn() || !isOwn(link.href) || link.protocol === "blob:") return;
+  if (!link || !isPlain || event.defaultPrevented || link.target || !isOwn(link.href) || link.protocol === "blob:") return;
+  // The browser would say nothing of why there is no file.
+  if (link.hasAttribute("download")) {
+    event.preventDefault();
+    download(link);
+    return;
+  }
+  if (!isSignedIn()) return;
   const isHere = link.hash && link.href.split("#")[0] === location.href.split("#")[0];
   if (isHere) return;
   event.preventDefault();

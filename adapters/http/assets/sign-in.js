@@ -93,7 +93,7 @@ function show() {
 }
 
 session.addEventListener("change", show);
-session.addEventListener("failure", () => { status.textContent = "The page could not be loaded; try again."; });
+session.addEventListener("failure", ({ detail }) => { status.textContent = detail ?? "The page could not be loaded; try again."; });
 session.addEventListener("end", () => { status.textContent = "Your sign-in has ended; sign in again."; });
 try {
   known = await (await fetch(control.dataset.signIn)).json();

@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use domain::json::{Kind, Value, encode_string, read};
 use domain::proposal::FieldKind;
 
+use super::truncation::{is_beginning_of, is_truncated, lines};
+
 /// Characters that spreadsheets take for the beginning of a formula, or drop.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
@@ -71,9 +73,15 @@ impl<'a> Cell<'a> {
                 own == sent
                     || (matches!(self, Self::Number(_)) && is_same_number(own, sent))
                     || lines(own) == lines(sent)
+                    || is_beginning_of(sent, own)
             }
             (own, sent) => own == sent,
         }
+    }
+
+    /// Returns true if the cell ends with the mark of a text that was too long for one.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.as_written().is_some_and(is_truncated)
     }
 
     /// The content as it is written; `None` of an empty cell.
@@ -135,14 +143,6 @@ fn is_same_number(own: &str, sent: &str) -> bool {
         is_exact_in_a_double(written).then(|| written.parse::<f64>().ok()).flatten()
     };
     matches!((number(own), number(sent)), (Some(own), Some(sent)) if own == sent)
-}
-
-fn lines(written: &str) -> Cow<'_, str> {
-    if written.contains('\r') {
-        written.replace("\r\n", "\n").replace('\r', "\n").into()
-    } else {
-        written.into()
-    }
 }
 
 #[cfg(test)]

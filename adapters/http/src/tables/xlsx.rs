@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use application::table::{Cell, is_exact_in_a_double};
+use application::table::{Cell, MOST_UNITS, is_exact_in_a_double, truncated};
 use application::{ImportRow, ItemContent};
 use bytes::Bytes;
 use calamine::{
@@ -18,9 +18,6 @@ use thiserror::Error;
 use super::sheet::{SheetReader, most_columns, require_columns};
 use super::workbook_check::{self, SHEET_ROWS, too_large};
 use super::{FileError, Header, members_of};
-
-/// Most characters of a cell, as UTF-16 counts them.
-const MOST_CHARACTERS: usize = 32_767;
 
 /// The days that a workbook can tell: those from 1900 to 9999.
 const DAYS: Range<f64> = 0.0..2_958_466.0;
@@ -70,7 +67,7 @@ impl WorkbookWriter {
         sheet.set_name(name)?.set_freeze_panes(1, 0)?;
         let bold = Format::new().set_bold();
         for (place, name) in (0..).zip(header.names.iter()) {
-            require_length(0, name, name)?;
+            require_length(name)?;
             sheet.write_string_with_format(0, place, name, &bold)?;
         }
         Ok(Self { workbook, header, row: 0 })
@@ -92,8 +89,8 @@ impl WorkbookWriter {
             }
             let sheet = self.workbook.worksheet_from_index(0)?;
             let cells = self.header.cells(item, &members);
-            for (place, (cell, name)) in (0..).zip(cells.iter().zip(self.header.names.iter())) {
-                write(sheet, self.row, place, cell, name)?;
+            for (place, cell) in (0..).zip(&cells) {
+                write(sheet, self.row, place, cell)?;
             }
         }
         Ok(())
@@ -109,13 +106,7 @@ impl WorkbookWriter {
 }
 
 /// Numbers that a double cannot keep are strings, so that no digit is lost.
-fn write(
-    sheet: &mut Worksheet,
-    row: u32,
-    place: u16,
-    cell: &Cell<'_>,
-    name: &str,
-) -> Result<(), WriteError> {
+fn write(sheet: &mut Worksheet, row: u32, place: u16, cell: &Cell<'_>) -> Result<(), WriteError> {
     match cell {
         Cell::Empty => {}
         Cell::Number(digits) => match digits.parse::<f64>() {
@@ -123,24 +114,24 @@ fn write(
                 sheet.write_number(row, place, number)?;
             }
             _ => {
-                require_length(row, name, digits)?;
-                sheet.write_string(row, place, digits.as_ref())?;
+                sheet.write_string(row, place, truncated(digits))?;
             }
         },
         Cell::String(string) => {
-            require_length(row, name, string)?;
-            sheet.write_string(row, place, string.as_ref())?;
+            sheet.write_string(row, place, truncated(string))?;
         }
     }
     Ok(())
 }
 
-fn require_length(row: u32, name: &str, string: &str) -> Result<(), WriteError> {
-    if string.len() <= MOST_CHARACTERS || string.encode_utf16().count() <= MOST_CHARACTERS {
+/// Names are not truncated: two could become one.
+fn require_length(name: &str) -> Result<(), WriteError> {
+    if name.encode_utf16().count() <= MOST_UNITS {
         return Ok(());
     }
+    let begins: String = name.chars().take(40).collect();
     let detail = format!(
-        "Row {row} has more than {MOST_CHARACTERS} characters in the column `{name}`, which a cell cannot hold; leave the column out with `fields`, or export the items as CSV."
+        "The member `{begins}…` has a name of more than {MOST_UNITS} characters, which a cell cannot hold; leave it out with `fields`, or export the items as CSV."
     );
     Err(WriteError::DoesNotFit(detail))
 }
@@ -298,7 +289,7 @@ mod tests {
     use domain::Collection;
     use rust_xlsxwriter::{ExcelDateTime, Format, Workbook};
 
-    use super::read;
+    use super::{MOST_UNITS, read};
 
     #[test]
     fn times_of_day_have_no_date() {
@@ -309,6 +300,22 @@ mod tests {
         });
         let written: Vec<_> = cells.iter().filter_map(Cell::as_written).collect();
         assert_eq!(written, ["12:00:00", "12:00:00.500"]);
+    }
+
+    #[test]
+    fn a_cell_holds_the_beginning_of_a_text_that_is_too_long_for_it() {
+        let digits = format!("1{}", "0".repeat(40_000));
+        let cells = imported(|sheet| {
+            let text = "x".repeat(41_203);
+            super::write(sheet, 1, 0, &Cell::String(text.into())).unwrap();
+            super::write(sheet, 1, 1, &Cell::Number(digits.into())).unwrap();
+            super::write(sheet, 1, 2, &Cell::String("y".repeat(MOST_UNITS).into())).unwrap();
+        });
+        let written: Vec<_> = cells.iter().filter_map(Cell::as_written).collect();
+        assert!(written[0].ends_with("x… [truncated: 41,203 characters]"));
+        assert!(written[1].ends_with("0… [truncated: 40,001 characters]"));
+        assert_eq!(written[2], "y".repeat(MOST_UNITS));
+        assert!(written.iter().all(|text| text.encode_utf16().count() == MOST_UNITS));
     }
 
     #[test]

@@ -184,7 +184,10 @@ impl RowMembers {
             let cell = cells.get(place).unwrap_or(&Cell::Empty);
             if Cell::of(Some(value), kind).is_shown_by(cell) {
                 after.add(&name, value.encoded());
-            } else if let Some(encoded) = cell.encoded(kind) {
+                continue;
+            }
+            require_whole(&name, cell)?;
+            if let Some(encoded) = cell.encoded(kind) {
                 after.add(&name, &encoded);
             }
         }
@@ -193,11 +196,21 @@ impl RowMembers {
                 && let Some(encoded) = cell.encoded(*kind)
                 && before.is_none_or(|before| before.get(name).is_none())
             {
+                require_whole(name, cell)?;
                 after.add(name, &encoded);
             }
         }
         after.finish()
     }
+}
+
+/// Refuses a cell that holds a part of a text only: stored, it would take the place of the whole.
+fn require_whole(name: &str, cell: &Cell<'_>) -> Result<(), Violation> {
+    if !cell.is_truncated() {
+        return Ok(());
+    }
+    let detail = "the text ends with the mark of a truncated one, and what is stored is not the whole of it; restore the cell as it was exported, or enter the whole text without the mark";
+    Err(Violation::of_member(name, "truncated_text", detail))
 }
 
 /// Writes a JSON object member by member.
