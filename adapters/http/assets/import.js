@@ -32,6 +32,10 @@ function counts(result, tense) {
   return `${said.join(", ")}.`;
 }
 
+/** Where an error stands: as a program for sheets shows it, and the number of an element of an array. */
+const rowOf = (error) => error.line ?? error.row ?? "";
+const columnOf = (error) => [error.column ?? error.field ?? "", error.cell ? `(${error.cell})` : ""].join(" ").trim();
+
 /** The errors of all rows. */
 function errors(result) {
   if (result.errors) return result.errors;
@@ -44,7 +48,7 @@ function errors(result) {
 function list(found) {
   const rows = found.slice(0, MOST_LISTED).map((error) => {
     const made = document.createElement("tr");
-    for (const cell of [error.row ?? "", error.column ?? error.field ?? "", error.detail]) made.insertCell().append(cell);
+    for (const cell of [rowOf(error), columnOf(error), error.detail]) made.insertCell().append(cell);
     return made;
   });
   report.querySelector("tbody").replaceChildren(...rows);

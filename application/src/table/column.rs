@@ -124,6 +124,14 @@ impl Columns {
         &self.columns
     }
 
+    /// The place of the column that an error of a field is about.
+    #[must_use]
+    pub fn of_error(&self, collection: Collection, field: &str) -> Option<usize> {
+        let own = special(collection, field)
+            .and_then(|own| self.columns.iter().position(|column| *column == own));
+        own.or_else(|| self.by_member.get(field).copied())
+    }
+
     /// The place of the column of a member, and the kind of its values.
     #[must_use]
     pub fn of_member(&self, name: &str) -> Option<(usize, Option<FieldKind>)> {

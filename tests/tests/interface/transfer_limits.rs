@@ -1,6 +1,6 @@
 //! Files that are refused as a whole, and what rules and limits say of rows.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::{Answer, Service, Store, on_each_store};
 
 use crate::queries::FILES;
@@ -186,6 +186,40 @@ fn a_name_that_is_too_long_for_a_sheet_refuses_the_export() {
     let detail = refused.value()["detail"].to_string();
     assert!(detail.contains("`xxx") && detail.len() < 300, "{detail}");
     export(&service, "files.xlsx?fields=a");
+}
+
+/// Where the errors of an import stand: row, line and cell.
+fn places(entries: &Value) -> Vec<String> {
+    let text = |error: &Value, name: &str| error[name].to_string().replace('"', "");
+    let entries = entries.as_array().into_iter().flatten();
+    entries.map(|error| ["row", "line", "cell"].map(|name| text(error, name)).join(" ")).collect()
+}
+
+#[test]
+fn errors_name_the_row_and_the_cell_of_the_sheet() {
+    on_each_store(|service| {
+        let [xlsx, csv] = [FORMATS[2].1, "text/csv"];
+        for n in 0..3 {
+            let members = json!({ "project_title": n.to_string(), "proposal_type": "A" });
+            service.create("/v1/proposals", &members.to_string());
+        }
+        // The file as it was exported: the third row of the sheet is the second of its items.
+        let sheet = export(service, "proposals.xlsx?fields=project_title,start_date").body;
+        let refused = import(service, "proposals", xlsx, sheet.clone()).expect(422);
+        assert_eq!(places(&refused.value()["errors"]), ["1 2 A2", "2 3 A3", "3 4 A4"]);
+        let each = import(service, "proposals?mode=each", xlsx, sheet).expect(200);
+        let row = &each.value()["rows"][2];
+        assert_eq!((&row["row"], &row["line"]), (&json!(3), &json!(4)));
+        assert_eq!(places(&row["errors"]), ["null 4 A4"]);
+        let file =
+            "project_title,proposal_type,start_date\r\n\"two\r\nlines\",A,\r\n\r\nx,A,soon\r\n";
+        let refused = import(service, "proposals", csv, file).expect(422);
+        assert_eq!(places(&refused.value()["errors"]), ["2 5 null"]);
+        let refused = import(service, "files", "application/x-ndjson", "{}\n\n[]\n").expect(422);
+        assert_eq!(places(&refused.value()["errors"]), ["3 3 null"]);
+        let refused = import(service, "files", "application/json", "[{},[]]").expect(422);
+        assert_eq!(places(&refused.value()["errors"]), ["2 null null"]);
+    });
 }
 
 #[test]

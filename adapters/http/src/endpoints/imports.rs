@@ -25,13 +25,14 @@ use crate::headers::idempotency_key;
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::links::IMPORTS;
 use crate::middleware::method_router::Negotiated;
-use crate::problem::{Problem, kinds};
+use crate::problem::{Problem, RowError, kinds};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, WorkMemory, aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
 use crate::request::import_memory::{ImportMemory, ImportSize};
 use crate::request::memory_budget::MemoryReservation;
+use crate::tables::place::{SheetCells, cell_of};
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.
@@ -82,6 +83,8 @@ impl Imports {
         });
         let file = ReceivedFile { format, body, memory };
         let (rows, held) = self.rows(file, query.mode).await?;
+        let is_sheet = format.kind == FormatKind::Xlsx;
+        let cells = SheetCells::of(self.group.collection, &rows).filter(|_| is_sheet);
         let import = Import {
             mode: query.mode,
             is_upsert: query.is_upsert,
@@ -95,12 +98,14 @@ impl Imports {
             WriteOptions { caller, is_dry_run: query.is_dry_run, key, request_id, history: None };
         let (imported, held) = self.import(options, import, held).await?;
         if !imported.is_done {
-            return Err(refused(&imported));
+            return Err(refused(&imported, cells.as_ref()));
         }
         let media = Negotiated::of(request).header();
         let base_url = Arc::clone(&self.resources.context.base_url);
-        let body =
-            aside_if_large(held.size, move || Ok(hal::imported(&imported, &base_url))).await?;
+        let body = aside_if_large(held.size, move || {
+            Ok(hal::imported(&imported, cells.as_ref(), &base_url))
+        })
+        .await?;
         Ok(Response::builder().header(CONTENT_TYPE, media).body(held.body(body)))
     }
 
@@ -248,13 +253,17 @@ impl From<FileError> for Problem {
 }
 
 /// 422 with the errors of all rows.
-fn refused(imported: &Imported) -> Problem {
-    let errors = imported.rows.iter().filter_map(|row| match &row.outcome {
-        RowOutcome::Refused(errors) => Some((row.number, errors)),
-        _ => None,
-    });
-    let refused = errors.clone().count();
-    let listed =
-        errors.flat_map(|(row, errors)| errors.iter().map(move |error| (row, error.clone())));
-    Problem::rows_refused(listed.collect(), refused)
+fn refused(imported: &Imported, cells: Option<&SheetCells>) -> Problem {
+    let (mut listed, mut refused) = (Vec::new(), 0);
+    for row in &imported.rows {
+        let RowOutcome::Refused(errors) = &row.outcome else { continue };
+        refused += 1;
+        listed.extend(errors.iter().map(|violation| RowError {
+            row: row.number,
+            line: row.line,
+            cell: cell_of(cells, row.line, violation),
+            violation: violation.clone(),
+        }));
+    }
+    Problem::rows_refused(listed, refused)
 }

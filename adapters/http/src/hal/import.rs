@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::problem::cell_error;
+use crate::tables::place::{SheetCells, cell_of};
 
 /// Most errors that are listed, and most warnings.
 const MOST_LISTED: usize = 1_000;
 
 /// Represents an outcome. Beyond the first errors and warnings, rows tell their status alone.
-pub fn imported(imported: &Imported, base_url: &BaseUrl) -> String {
+pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &BaseUrl) -> String {
+    let show = Show { base_url, cells };
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
     // Warnings, which may be many, take no place from errors.
     let mut left = Listed { errors: MOST_LISTED, warnings: MOST_LISTED };
@@ -27,7 +29,7 @@ pub fn imported(imported: &Imported, base_url: &BaseUrl) -> String {
         if place > 0 {
             text.push(',');
         }
-        text.push_str(&row(own, base_url, &mut left).to_string());
+        text.push_str(&show.row(own, &mut left).to_string());
     }
     text.push_str("]}");
     text
@@ -49,29 +51,44 @@ struct Listed {
     warnings: usize,
 }
 
-fn row(row: &ImportedRow, base_url: &BaseUrl, left: &mut Listed) -> Value {
-    let mut represented = json!({
-        "row": row.number,
-        "status": status(row),
-        "id": row.id.map(|id| id.to_string()),
-    });
-    if let Some(version) = row.version {
-        represented["version"] = version.number().into();
-    }
-    if let RowOutcome::Refused(errors) = &row.outcome {
-        represented["errors"] = entries(errors, base_url, &mut left.errors);
-    }
-    if !row.warnings.is_empty() || row.warnings.omitted() > 0 {
-        represented["warnings"] = entries(&row.warnings, base_url, &mut left.warnings);
-    }
-    represented
+/// How rows are shown.
+#[derive(Clone, Copy)]
+struct Show<'a> {
+    base_url: &'a BaseUrl,
+    cells: Option<&'a SheetCells>,
 }
 
-fn entries(violations: &Violations, base_url: &BaseUrl, left: &mut usize) -> Value {
-    let listed: Vec<_> =
-        violations.iter().take(*left).map(|violation| cell_error(base_url, violation)).collect();
-    *left -= listed.len();
-    listed.into()
+impl Show<'_> {
+    fn row(self, row: &ImportedRow, left: &mut Listed) -> Value {
+        let mut represented = json!({
+            "row": row.number,
+            "status": status(row),
+            "id": row.id.map(|id| id.to_string()),
+        });
+        if let Some(line) = row.line {
+            represented["line"] = line.into();
+        }
+        if let Some(version) = row.version {
+            represented["version"] = version.number().into();
+        }
+        if let RowOutcome::Refused(errors) = &row.outcome {
+            represented["errors"] = self.entries(errors, row.line, &mut left.errors);
+        }
+        if !row.warnings.is_empty() || row.warnings.omitted() > 0 {
+            represented["warnings"] = self.entries(&row.warnings, row.line, &mut left.warnings);
+        }
+        represented
+    }
+
+    fn entries(self, violations: &Violations, line: Option<u64>, left: &mut usize) -> Value {
+        let entry = |violation| {
+            let cell = cell_of(self.cells, line, violation);
+            cell_error(self.base_url, violation, line, cell)
+        };
+        let listed: Vec<_> = violations.iter().take(*left).map(entry).collect();
+        *left -= listed.len();
+        listed.into()
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +103,7 @@ mod tests {
         let violation = || Violation::new(Pointer::root(), "odd", "it is odd");
         let row = |number, outcome, warnings: Violations| ImportedRow {
             number,
+            line: None,
             id: None,
             version: None,
             outcome,
@@ -94,7 +112,7 @@ mod tests {
         let warned = (1..=1_500).map(|n| row(n, RowOutcome::Created, violation().into()));
         let refused = row(1_501, RowOutcome::Refused(violation().into()), Violations::default());
         let outcome = Imported { rows: warned.chain([refused]).collect(), is_done: true };
-        let shown = imported(&outcome, &"http://127.0.0.1:8080".parse().unwrap());
+        let shown = imported(&outcome, None, &"http://127.0.0.1:8080".parse().unwrap());
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["rows"][1_500]["errors"][0]["code"], "odd");
         assert_eq!(shown["rows"][999]["warnings"][0]["code"], "odd");

@@ -34,6 +34,8 @@ const EXPORT: &str = "All items that `filter` and `q` select, in the order of `s
 
 const IMPORT: &str = "Makes an item of each row of a file. With `upsert=true`, rows with an `id` change the item: a column that is absent leaves its member alone, and an empty cell removes it; `_version` must be the item's. Every row is judged by fields and rules. With an `Idempotency-Key`, an import that is sent again continues where it broke off.";
 
+const LINE: &str = "Where the row begins in the file, from 1: the row of a sheet as its program shows it, the line of CSV or NDJSON. A JSON array has none.";
+
 /// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
     let exports = FORMATS.iter().filter(|format| format.is_exported).map(export);
@@ -162,6 +164,7 @@ pub fn register(registry: &mut Registry) {
                     "The number of the row, from 1; a first row of names is none.",
                 ),
             ),
+            ("line", described(integer_from(1), LINE)),
             ("status", described(statuses, "What became of it.")),
             ("id", described(nullable(formatted("uuid")), "The item; `null` where there is none.")),
             ("version", described(integer_from(1), "Its version.")),
@@ -178,6 +181,8 @@ pub fn register(registry: &mut Registry) {
             ("code", string("A stable word for programs.")),
             ("detail", string("What is wrong, and how to fix it.")),
             ("column", string("The name of the column.")),
+            ("line", described(integer_from(1), LINE)),
+            ("cell", string("The cell of the sheet, such as `C4`, where the file is a workbook.")),
             (
                 "rule",
                 described(formatted("uri"), "The page of the business rule, where it is one."),

@@ -37,8 +37,8 @@ enum More {
     Nothing,
     /// The errors of a body.
     Violations(Violations),
-    /// The errors of the rows of a file, by their numbers.
-    Rows(Vec<(u64, Violation)>),
+    /// The errors of the rows of a file.
+    Rows(Vec<RowError>),
     /// The policies that refuse.
     Policies(Vec<Box<str>>),
     /// The changes that the full-text index knows, and all there are.
@@ -48,6 +48,18 @@ enum More {
     },
     /// When a body was removed.
     RemovedAt(Timestamp),
+}
+
+/// An error of a row of a file.
+#[derive(Debug)]
+pub struct RowError {
+    /// The number of the row.
+    pub row: u64,
+    /// Where it is in the file.
+    pub line: Option<u64>,
+    /// The cell.
+    pub cell: Option<String>,
+    pub violation: Violation,
 }
 
 impl Problem {
@@ -87,7 +99,7 @@ impl Problem {
     }
 
     /// 422 for rows of a file; not all of them need be listed.
-    pub fn rows_refused(rows: Vec<(u64, Violation)>, refused: usize) -> Self {
+    pub fn rows_refused(rows: Vec<RowError>, refused: usize) -> Self {
         let (listed, were) = (rows.len(), if refused == 1 { "row was" } else { "rows were" });
         let detail = format!(
             "{refused} {were} refused, so nothing was imported; errors listed with their rows: {listed}."
@@ -170,8 +182,9 @@ impl Problem {
                 }
             }
             More::Rows(rows) => {
-                let entries = rows.iter().map(|(row, violation)| {
-                    let mut entry = cell_error(base_url, violation);
+                let entries = rows.iter().map(|error| {
+                    let RowError { row, line, cell, violation } = error;
+                    let mut entry = cell_error(base_url, violation, *line, cell.clone());
                     entry["row"] = (*row).into();
                     entry
                 });
@@ -224,10 +237,21 @@ impl Problem {
     }
 }
 
-/// One of the errors of a row of a file.
-pub fn cell_error(base_url: &BaseUrl, violation: &Violation) -> Value {
+/// One of the errors of a row of a file, and where it stands.
+pub fn cell_error(
+    base_url: &BaseUrl,
+    violation: &Violation,
+    line: Option<u64>,
+    cell: Option<String>,
+) -> Value {
     let mut entry = error_entry(base_url, violation);
     entry["column"] = violation.field.as_str().into();
+    if let Some(line) = line {
+        entry["line"] = line.into();
+    }
+    if let Some(cell) = cell {
+        entry["cell"] = cell.into();
+    }
     entry
 }
 

@@ -76,12 +76,40 @@ pub fn read(
     let names: Vec<_> = names.iter().map(str::to_owned).collect();
     let mut sheet = SheetReader::new(collection, &names, most_bytes)?;
     let mut record = StringRecord::new();
-    let mut number = 0;
+    let (mut number, mut lines) = (0, Lines::default());
     while reader.read_record(&mut record).map_err(malformed)? {
         number += 1;
-        sheet.add(number, record.iter().map(|cell| Cell::sent(cell.to_owned())).collect())?;
+        let begins = record.position().map_or(0, |position| position.byte());
+        let line = lines.of(content.as_bytes(), usize::try_from(begins).unwrap_or(usize::MAX));
+        let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
+        sheet.add((number, line), cells)?;
     }
     Ok(sheet.finish())
+}
+
+/// The lines of a file, up to a place in it. A carriage return ends one, also before a line feed.
+#[derive(Default)]
+struct Lines {
+    ended: u64,
+    place: usize,
+}
+
+impl Lines {
+    /// The number of the line that the record at a place begins on, from 1. The reader counts line
+    /// feeds only, and takes blank lines for a part of the record behind them.
+    fn of(&mut self, content: &[u8], record: usize) -> u64 {
+        let is_end = |place: &usize| match content[*place] {
+            b'\n' => true,
+            b'\r' => content.get(*place + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        let blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+        let record = record.min(content.len());
+        let begins = record + content[record..].iter().take_while(blank).count();
+        self.ended += (self.place..begins).filter(is_end).count() as u64;
+        self.place = self.place.max(begins);
+        self.ended + 1
+    }
 }
 
 /// Where a scan of a file is.
@@ -127,4 +155,27 @@ fn unbalanced(line: u64) -> FileError {
     FileError::Malformed(format!(
         "Before line {line} or in it, a quotation mark is missing: a cell that begins with one ends with one, and those within it are doubled."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use domain::Collection;
+
+    use super::read;
+
+    #[test]
+    fn a_record_is_told_by_its_number_and_the_line_that_it_begins_on() {
+        let places = |file: &'static str| {
+            let body = Bytes::from_static(file.as_bytes());
+            let rows = read(Collection::known("files"), &body, 1 << 20).unwrap();
+            rows.iter().map(|row| (row.number, row.line.unwrap())).collect::<Vec<_>>()
+        };
+        assert_eq!(places("a\n1\n2\n"), [(1, 2), (2, 3)]);
+        assert_eq!(places("\u{feff}a\r\n1\r\n\r\n2"), [(1, 2), (2, 4)], "a blank line");
+        assert_eq!(places("\n\na\n\n1\n"), [(1, 5)], "blank lines in front");
+        assert_eq!(places("a\r1\r\r2\r"), [(1, 2), (2, 4)], "ends as of old Macs");
+        assert_eq!(places("\"a\nb\"\n\"1\n2\"\n3\n"), [(1, 3), (2, 5)], "lines within cells");
+        assert_eq!(places("a,b\n,\n1,2\n"), [(2, 3)], "a row without content");
+    }
 }

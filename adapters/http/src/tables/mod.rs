@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod ndjson;
+pub mod place;
 pub mod sheet;
 mod workbook_check;
 pub mod xlsx;
@@ -74,15 +75,19 @@ pub enum FileError {
     TooMuch(String),
 }
 
-/// A row of an object, or of what is none.
-pub fn object_row(collection: Collection, number: u64, object: Option<&Members>) -> ImportRow {
+/// A row of an object, or of what is none, with its number and its line.
+pub fn object_row(
+    collection: Collection,
+    (number, line): (u64, Option<u64>),
+    object: Option<&Members>,
+) -> ImportRow {
     let content = if let Some(object) = object {
         RowContent::of_object(object, |name| Column::named(collection, name))
     } else {
         let detail = "the row is no JSON object; send one";
         Err(Violation::new(Pointer::root(), "not_an_object", detail))
     };
-    ImportRow { number, content }
+    ImportRow { number, line, content }
 }
 
 /// Refuses a file with more rows than are imported at once.

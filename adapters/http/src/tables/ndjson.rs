@@ -98,8 +98,8 @@ pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
         }
         require_rows(rows.len() + 1)?;
         rows.push(match Members::read(line) {
-            Ok(object) => object_row(collection, number, object.as_ref()),
-            Err(error) => ImportRow { number, content: Err(malformed(&error)) },
+            Ok(object) => object_row(collection, (number, Some(number)), object.as_ref()),
+            Err(error) => ImportRow { number, line: Some(number), content: Err(malformed(&error)) },
         });
     }
     Ok(rows)
@@ -129,8 +129,8 @@ pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
     for (number, element) in (1..).zip(elements) {
         require_rows(rows.len() + 1)?;
         rows.push(match Members::from_value(element) {
-            Ok(object) => object_row(collection, number, object.as_ref()),
-            Err(error) => ImportRow { number, content: Err(malformed(&error)) },
+            Ok(object) => object_row(collection, (number, None), object.as_ref()),
+            Err(error) => ImportRow { number, line: None, content: Err(malformed(&error)) },
         });
     }
     Ok(rows)

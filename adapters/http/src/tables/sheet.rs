@@ -78,11 +78,15 @@ impl SheetReader {
         })
     }
 
-    /// Adds a row. One without any content is left out.
+    /// Adds the row that begins on a line. One without any content is left out.
     ///
     /// # Errors
     /// When there are too many rows or cells.
-    pub fn add(&mut self, number: u64, mut cells: Vec<Cell<'static>>) -> Result<(), FileError> {
+    pub fn add(
+        &mut self,
+        (number, line): (u64, u64),
+        mut cells: Vec<Cell<'static>>,
+    ) -> Result<(), FileError> {
         let used = cells.iter().rposition(|cell| *cell != Cell::Empty).map_or(0, |last| last + 1);
         if used == 0 {
             return Ok(());
@@ -105,7 +109,7 @@ impl SheetReader {
             cells.shrink_to_fit();
             Ok(RowContent::of_cells(&self.columns, cells))
         };
-        self.rows.push(ImportRow { number, content });
+        self.rows.push(ImportRow { number, line: Some(line), content });
         Ok(())
     }
 

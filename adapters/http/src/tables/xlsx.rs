@@ -203,7 +203,9 @@ fn add(
     most_bytes: usize,
 ) -> Result<(), FileError> {
     if let Some((first, sheet)) = sheet {
-        return sheet.add(u64::from(row - *first), cells);
+        // Excel counts rows from 1.
+        let line = u64::from(row) + 1;
+        return sheet.add((u64::from(row - *first), line), cells);
     }
     let name = |cell: &Cell<'_>| cell.as_written().unwrap_or_default().to_owned();
     let names: Vec<_> = cells.iter().map(name).collect();

@@ -154,7 +154,7 @@ impl Batch<'_> {
     fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
         let mut errors: Violations = errors.into();
         keep(&mut errors, &self.left.errors);
-        ImportedRow::refused(row.number, errors)
+        ImportedRow::refused(row, errors)
     }
 
     /// A row that was not refused, with its warnings.

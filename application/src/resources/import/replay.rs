@@ -50,24 +50,28 @@ impl<R: Resource> ResourceService<R> {
             return Ok(Replay::default());
         };
         let (fingerprint, row) = first.fingerprint.rsplit_once('#').unwrap_or_default();
-        let Some(row) = row.parse().ok().filter(|_| fingerprint == key.fingerprint) else {
+        let row = row.parse().ok().filter(|_| fingerprint == key.fingerprint);
+        let row = row.and_then(|number: u64| sent.iter().find(|row| row.number == number));
+        let Some(first_row) = row else {
             return Err(ApplicationError::KeyReused);
         };
-        let mut rows = HashMap::from([(row, imported(batch, row, first))]);
+        let number = first_row.number;
+        let mut rows = HashMap::from([(number, imported(batch, first_row, first))]);
         let answered = |place: usize| async move {
-            let number = sent[place].number;
-            if number == row {
+            let row = &sent[place];
+            if row.number == number {
                 return Ok(None);
             }
-            match self.imported_by(options, key_of_row(key, number)).await? {
+            match self.imported_by(options, key_of_row(key, row.number)).await? {
                 Some(answered) if *answered.fingerprint != *key.fingerprint => {
                     Err(ApplicationError::KeyReused)
                 }
-                answered => Ok(answered.map(|answered| (number, answered))),
+                answered => Ok(answered.map(|answered| (row, answered))),
             }
         };
-        let take = |answered: Option<(u64, Answered)>| {
-            let imported = |(number, answered)| (number, imported(batch, number, answered));
+        let take = |answered: Option<(&ImportRow, Answered)>| {
+            let imported =
+                |(row, answered): (&ImportRow, _)| (row.number, imported(batch, row, answered));
             rows.extend(answered.map(imported));
         };
         few_at_a_time(0..sent.len(), answered, take).await?;
@@ -100,19 +104,13 @@ fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
 }
 
 /// A row that was imported before.
-fn imported(batch: Batch<'_>, number: u64, answered: Answered) -> ImportedRow {
+fn imported(batch: Batch<'_>, row: &ImportRow, answered: Answered) -> ImportedRow {
     let outcome = match answered.kind {
         WriteOperation::Create => RowOutcome::Created,
         _ => RowOutcome::Replaced,
     };
     let written = Written::from(answered);
     let Item { id, version, .. } = written.shown.item;
-    let row = ImportedRow {
-        number,
-        id: Some(id),
-        version: Some(version),
-        outcome,
-        warnings: Violations::default(),
-    };
+    let row = ImportedRow { id: Some(id), version: Some(version), ..ImportedRow::of(row, outcome) };
     batch.warned(row, written.warnings)
 }

@@ -16,6 +16,8 @@ use crate::table::{Cell, Column, Columns};
 pub struct ImportRow {
     /// Its number, from 1.
     pub number: u64,
+    /// The line of the file that it begins on, or the row of the sheet, from 1.
+    pub line: Option<u64>,
     /// Its content, or why it cannot be read.
     pub content: Result<RowContent, Violation>,
 }
@@ -59,6 +61,8 @@ pub enum RowMembers {
 pub struct ImportedRow {
     /// Its number, from 1.
     pub number: u64,
+    /// The line of the file that it begins on, or the row of the sheet, from 1.
+    pub line: Option<u64>,
     /// The item; `None` of a row that was refused or would be created.
     pub id: Option<ItemId>,
     /// The version that the row made.
@@ -85,8 +89,7 @@ pub enum RowOutcome {
 impl ImportedRow {
     /// A row that says what is stored already.
     pub(super) fn unchanged(row: &ImportRow) -> Self {
-        let (outcome, warnings) = (RowOutcome::Unchanged, Violations::default());
-        Self { number: row.number, id: row.id(), version: None, outcome, warnings }
+        Self { id: row.id(), ..Self::of(row, RowOutcome::Unchanged) }
     }
 
     /// A row whose item is written.
@@ -96,13 +99,18 @@ impl ImportedRow {
             _ => RowOutcome::Replaced,
         };
         let (id, version) = (Some(proposed.address.id), Some(proposed.version()));
-        Self { number: row.number, id, version, outcome, warnings: Violations::default() }
+        Self { id, version, ..Self::of(row, outcome) }
     }
 
     /// A row that was refused.
-    pub(super) fn refused(number: u64, errors: impl Into<Violations>) -> Self {
-        let outcome = RowOutcome::Refused(errors.into());
-        Self { number, id: None, version: None, outcome, warnings: Violations::default() }
+    pub(super) fn refused(row: &ImportRow, errors: impl Into<Violations>) -> Self {
+        Self::of(row, RowOutcome::Refused(errors.into()))
+    }
+
+    /// A row with an outcome, and without an item.
+    pub(super) fn of(row: &ImportRow, outcome: RowOutcome) -> Self {
+        let ImportRow { number, line, .. } = *row;
+        Self { number, line, id: None, version: None, outcome, warnings: Violations::default() }
     }
 
     /// Returns true if an item was written.

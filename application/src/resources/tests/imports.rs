@@ -23,6 +23,7 @@ fn import(mode: ImportMode, text: &str) -> Import {
     let members = members(&format!(r#"{{"a":"{text}"}}"#));
     let row = |number| ImportRow {
         number,
+        line: None,
         content: Ok(RowContent {
             id: None,
             version: None,
