@@ -1,5 +1,6 @@
 //! Columns: what the first row of a table names.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -72,6 +73,17 @@ impl Column {
             Self::Member { name, .. } => {
                 marked(name.as_ref().into(), Some(FieldKind::String)).into_owned()
             }
+        }
+    }
+
+    /// The name of a member of an object in a file of JSON: as it is stored, unless reading would take
+    /// it for a column of the service, or for a name with an apostrophe in front.
+    #[must_use]
+    pub fn name_in_json(collection: Collection, member: &str) -> Cow<'_, str> {
+        if special(collection, member).is_some() || unmarked(member).is_some() {
+            format!("'{member}").into()
+        } else {
+            member.into()
         }
     }
 
@@ -185,6 +197,25 @@ mod tests {
         }
         let files = Collection::known("files");
         assert_eq!(Column::member(files, "proposal").name(files), "proposal");
+    }
+
+    #[test]
+    fn names_in_json_are_as_they_are_stored_and_read_back() {
+        let collection = Collection::known("lib");
+        for (member, written) in [
+            ("id", "'id"),
+            ("_version", "'_version"),
+            ("proposal", "'proposal"),
+            ("'x", "''x"),
+            ("=1+2", "=1+2"),
+            ("@x", "@x"),
+            ("", ""),
+            ("42", "42"),
+        ] {
+            assert_eq!(Column::name_in_json(collection, member), written);
+            assert_eq!(Column::named(collection, written), Column::member(collection, member));
+        }
+        assert_eq!(Column::name_in_json(Collection::known("files"), "proposal"), "proposal");
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod sorting;
 mod status;
 mod totals;
 mod transfer_limits;
+mod transfer_names;
 mod transfers;
 
 /// The smallest body that `/v1/proposals` takes.

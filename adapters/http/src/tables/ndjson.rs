@@ -14,7 +14,7 @@ use super::{FileError, Header, members_of, object_row, require_rows};
 /// Levels that an array puts around its elements.
 const ARRAY_DEPTH: usize = 1;
 
-/// Writes items as lines. Names are those of columns; values are as they were written.
+/// Writes items as lines. Names and values are as they were written.
 ///
 /// # Errors
 /// When a stored item cannot be read.
@@ -46,7 +46,7 @@ pub fn rows(
             })
         };
         for (name, value) in members.iter().filter(|(name, _)| is_shown(name)) {
-            line.raw(&Column::member(collection, &name).name(collection), value.encoded());
+            line.raw(&Column::name_in_json(collection, &name), value.encoded());
         }
         line.finish();
     }
