@@ -347,6 +347,8 @@ mod tests {
             ("GET", "/v1/changes/stream", 200),
             ("GET", "/exports/files.csv", 429),
             ("DELETE", "/healthz", 405),
+            ("GET", "/rules/try", 405),
+            ("get", "/v1/files", 405),
             ("GET", "/explore/files", 599),
         ] {
             answer(method, target, status).must_be_documented();

@@ -20,8 +20,9 @@ pub fn statuses(method: &str, target: &str) -> Option<&'static BTreeSet<u16>> {
     let method = if method == "HEAD" { "GET" } else { method };
     let path = target.split('?').next().unwrap_or_default();
     let operations = OPERATIONS.get_or_init(documented);
-    let asked = |it: &&Operation| it.method == method && is_at(&it.path, path);
-    operations.iter().find(asked).map(|operation| &operation.statuses)
+    let path = &operations.iter().find(|operation| is_at(&operation.path, path))?.path;
+    let mut of_path = operations.iter().filter(|operation| operation.path == *path);
+    of_path.find(|operation| operation.method == method).map(|operation| &operation.statuses)
 }
 
 fn documented() -> Vec<Operation> {
