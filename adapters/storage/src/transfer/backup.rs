@@ -14,9 +14,8 @@ use application::maintenance::BackupProgress;
 use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use super::{TransferError, history_id};
+use super::{TransferError, connect_to_file, history_id};
 use crate::StoreError;
-use crate::sqlite::BUSY_TIMEOUT;
 use crate::sqlite::file::existing_file;
 
 /// Pages copied at a time, 16 MiB.
@@ -34,7 +33,7 @@ pub(super) fn back_up(
         Some(("postgres" | "postgresql", _)) => return Err(TransferError::NotAFile),
         _ => return Err(StoreError::UnknownScheme.into()),
     };
-    let source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let source = connect_to_file(&file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let source = source.map_err(|error| StoreError::open(&file, &error))?;
     copy(source, to, report).map_err(TransferError::at("copy the database file"))
 }
@@ -50,7 +49,7 @@ fn copy(
     snapshot.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
     // Nobody else knows of the copy, and one that is broken off is thrown away: there is nothing to
     // be undone or flushed.
-    let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut copy = connect_to_file(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     copy.pragma_update(None, "journal_mode", "OFF")?;
     copy.pragma_update(None, "synchronous", "OFF")?;
     let backup = Backup::new(&snapshot, &mut copy)?;
@@ -68,13 +67,6 @@ fn copy(
     drop(backup);
     // What is written to the original from now on is not in the copy.
     history_id::begin(&copy).map(drop)
-}
-
-/// Opens a file that is used beside others.
-pub(super) fn connect(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    Ok(connection)
 }
 
 fn locked() -> rusqlite::Error {

@@ -3,8 +3,7 @@
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::TransferError;
-use super::backup::connect;
+use super::{TransferError, connect_to_file};
 use crate::StoreError;
 use crate::sqlite::file::{OwnedFile, existing_file};
 
@@ -17,7 +16,7 @@ pub(super) fn renew(url: &str) -> Result<(), TransferError> {
         _ => return Err(StoreError::UnknownScheme.into()),
     };
     let owned = OwnedFile::take(&file)?;
-    let connection = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let connection = connect_to_file(&file, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let connection = connection.map_err(|error| StoreError::open(&file, &error))?;
     let is_renewed = begin(&connection).map_err(TransferError::at("give the file a new history"));
     // The lock on the file is let go after `SQLite` has closed it.

@@ -21,8 +21,10 @@ mod log_reader;
 mod maintenance;
 
 use std::fmt::Display;
+use std::path::Path;
 
 use application::maintenance::MaintenanceError;
+use rusqlite::{Connection, OpenFlags};
 use sea_orm::DatabaseConnection;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 use thiserror::Error;
@@ -31,6 +33,7 @@ use crate::StoreOptions;
 use crate::error::StoreError;
 use crate::postgres::single_connection;
 use crate::sqlite;
+use crate::sqlite::BUSY_TIMEOUT;
 
 /// Rows of an `SQLite` file that are read ahead: a row may be as large as a request.
 const ROWS_READ_AHEAD: usize = 4;
@@ -105,4 +108,11 @@ async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, S
         Some(("postgres" | "postgresql", _)) => single_connection(options).await,
         _ => Err(StoreError::UnknownScheme),
     }
+}
+
+/// Opens a file that is used beside others.
+fn connect_to_file(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
 }
