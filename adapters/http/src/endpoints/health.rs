@@ -52,7 +52,7 @@ impl Endpoint for Ready {
 }
 
 impl Ready {
-    /// What a monitor is told of a service that is ready.
+    /// The state of a service that is ready, for monitors.
     fn state(&self) -> Value {
         let mut state = json!({ "status": "ready" });
         if self.is_open_to_all {
