@@ -110,7 +110,7 @@ fn every_command_has_a_manual_page() {
     assert!(refused(&output, 1).contains("cannot write to file"));
 }
 
-/// What is said of an option: its environment variable and its default, where there are any.
+/// The environment variable and the default of an option, where there are any.
 type Described = (Option<String>, Option<String>);
 
 /// The options of `serve`, as `--help` describes them.
