@@ -29,8 +29,9 @@ fn fill(service: &Service) {
 /// An export that a client at an address begins and does not read.
 fn begin(service: &Service, address: &str) -> TcpStream {
     let mut client = TcpStream::connect(service.address()).unwrap();
-    let request =
-        format!("GET /exports/files.csv HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n");
+    let request = format!(
+        "GET /exports/files.csv HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n"
+    );
     client.write_all(request.as_bytes()).unwrap();
     let mut status = [0; 12];
     client.read_exact(&mut status).unwrap();

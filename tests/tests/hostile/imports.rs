@@ -85,7 +85,7 @@ fn imports_whose_clients_hang_up_take_a_bounded_memory() {
     let service = Service::start(Store::Sqlite);
     let body = digits();
     let head = format!(
-        "POST /imports/files?mode=all HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n",
+        "POST /imports/files?mode=all HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     for _ in 0..IMPORTS {

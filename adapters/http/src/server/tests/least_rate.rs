@@ -1,0 +1,30 @@
+//! The least rate at which exports are taken.
+
+use tokio::io::AsyncReadExt as _;
+use tokio::time::sleep;
+
+use super::{BIG, SHORT, Server, ServerLimits, generous};
+
+/// Bytes that a client gets which reads a few of them at a time.
+async fn read_slowly(server: &Server, path: &str) -> usize {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    let mut client = server.send(request.as_bytes()).await;
+    let (mut received, mut buffer) = (0, vec![0; 1 << 20]);
+    loop {
+        sleep(SHORT / 8).await;
+        match client.read(&mut buffer).await {
+            Ok(0) | Err(_) => return received,
+            Ok(n) => received += n,
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_export_read_more_slowly_than_the_least_rate_is_given_up() {
+    let limits = ServerLimits { least_rate: u32::MAX, rate_window: SHORT, ..generous() };
+    let server = Server::start(limits).await;
+    assert!(read_slowly(&server, "/export").await < BIG);
+    assert!(read_slowly(&server, "/big").await > BIG, "other responses have no least rate");
+    let server = Server::start(ServerLimits { rate_window: SHORT, ..generous() }).await;
+    assert!(read_slowly(&server, "/export").await > BIG, "fast enough");
+}
