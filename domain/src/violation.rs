@@ -11,7 +11,7 @@ pub struct Violation {
     /// Where it is.
     pub pointer: Pointer,
     /// The member of the item that is at error; empty when it is the item or the body as a whole.
-    pub field: String,
+    pub field: Box<str>,
     /// A stable word for programs, such as `required`.
     pub code: Cow<'static, str>,
     /// The error and how to fix it, for people.
@@ -32,7 +32,7 @@ impl Violation {
         detail: impl Into<String>,
     ) -> Self {
         Self {
-            field: pointer.first_name(),
+            field: pointer.first_name().into(),
             pointer,
             code: code.into(),
             detail: detail.into(),
@@ -114,7 +114,7 @@ impl Violations {
     /// Returns `true` if a reported error lies in one of the top-level members `names`.
     #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
-        self.kept.iter().any(|violation| names.contains(&violation.field.as_str()))
+        self.kept.iter().any(|violation| names.contains(&&*violation.field))
     }
 
     /// Returns `true` if one of the top-level members `names` has an error that no rule found. Such
@@ -123,7 +123,7 @@ impl Violations {
     pub fn are_unreadable(&self, names: &[&str]) -> bool {
         self.kept
             .iter()
-            .any(|violation| violation.rule.is_none() && names.contains(&violation.field.as_str()))
+            .any(|violation| violation.rule.is_none() && names.contains(&&*violation.field))
     }
 }
 

@@ -231,7 +231,7 @@ pub struct LoadOptions {
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub url: Url,
     /// A file with the access token or key that is sent; without it, the token in the variable
-    /// PROPOSAL_SERVICE_TOKEN
+    /// `PROPOSAL_SERVICE_TOKEN`
     #[arg(long, value_name = "PATH")]
     pub token_file: Option<PathBuf>,
     /// Change the items of rows that have an `id`

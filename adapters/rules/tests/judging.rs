@@ -128,10 +128,7 @@ fn a_violation_has_the_rule_the_field_and_the_message() {
     verdict
         .ask(&*fixed, &Transition { before: None, after: &after, context: &context, found: &[] });
     let violation = verdict.errors.iter().next().expect("a violation");
-    assert_eq!(
-        (violation.pointer.to_string().as_str(), violation.field.as_str()),
-        ("/a~1b/0", "a/b")
-    );
+    assert_eq!((violation.pointer.to_string().as_str(), &*violation.field), ("/a~1b/0", "a/b"));
     assert_eq!(
         (&*violation.code, violation.rule.as_deref(), violation.detail.as_str()),
         ("the_rule", Some("the_rule"), "say one")

@@ -19,6 +19,7 @@ mod policy_files;
 mod readiness;
 mod rule_trials;
 mod rules;
+mod shown_item;
 mod standbys;
 mod version_bodies;
 
@@ -39,6 +40,7 @@ pub use policy_files::*;
 pub use readiness::*;
 pub use rule_trials::*;
 pub use rules::*;
+pub use shown_item::*;
 pub use standbys::*;
 pub use version_bodies::*;
 

@@ -39,7 +39,9 @@ impl<R: Resource> ExportUseCases for ResourceService<R> {
     async fn selected(&self, caller: &Caller, changes: &[Sequence]) -> Result<Vec<ItemContent>> {
         let mut items = self.history.contents(&self.reach(caller, None)?, changes).await?;
         if !self.access.sees_parents(caller, self.collection) {
-            items.iter_mut().for_each(|item| item.parent = None);
+            for item in &mut items {
+                item.parent = None;
+            }
         }
         Ok(items)
     }

@@ -214,7 +214,7 @@ pub(super) fn judges_removals<R: Resource>(decision: &DecisionContext) -> bool {
 fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
     said.iter().map(move |violation| {
         let detail = format!("without the item `{id}`: {}", violation.detail);
-        Violation { pointer: Pointer::root(), field: String::new(), detail, ..violation.clone() }
+        Violation { pointer: Pointer::root(), field: "".into(), detail, ..violation.clone() }
     })
 }
 

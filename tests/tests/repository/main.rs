@@ -28,6 +28,7 @@ mod change_log;
 mod concurrency;
 mod counts;
 mod deep_pages;
+mod deletions;
 mod exports;
 mod followers;
 mod full;

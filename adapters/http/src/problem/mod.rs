@@ -245,7 +245,7 @@ pub fn cell_error(
     cell: Option<String>,
 ) -> Value {
     let mut entry = error_entry(base_url, violation);
-    entry["column"] = violation.field.as_str().into();
+    entry["column"] = (*violation.field).into();
     if let Some(line) = line {
         entry["line"] = line.into();
     }
@@ -275,8 +275,8 @@ fn validation_messages(violations: &Violations) -> Value {
     let mut fields = Map::new();
     for violation in violations.iter() {
         let place = violation.pointer.to_string();
-        let is_of_body = violation.pointer.first_name() == violation.field;
-        let key = if is_of_body { violation.field.as_str() } else { place.trim_start_matches('/') };
+        let is_of_body = violation.pointer.first_name() == *violation.field;
+        let key = if is_of_body { &*violation.field } else { place.trim_start_matches('/') };
         let codes = fields.entry(key).or_insert_with(|| json!({}));
         codes[violation.code.to_string()] = violation.detail.as_str().into();
     }

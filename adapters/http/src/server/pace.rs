@@ -86,7 +86,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_time_of_the_service_does_not_count() {
-        let mut pace = pace_of(1_000, 30, Duration::from_secs(60)).await;
+        let mut pace = pace_of(1_000, 30, Duration::from_mins(1)).await;
         assert_eq!(pace.waited(), Duration::from_secs(30));
         assert!(!pace.is_too_slow(RATE));
     }

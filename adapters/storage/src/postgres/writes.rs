@@ -54,7 +54,7 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 /// index, so twice the rows take four times as long.
 const ROWS_AT_A_TIME: usize = 250;
 
-/// Whether the read set of a deletion holds.
+/// The parameter that tells whether the read set of a deletion holds.
 const READS_HOLD: &str = "$9::boolean";
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
