@@ -126,8 +126,8 @@ fn a_proposal_that_may_not_be_read_is_named_nowhere_in_its_library() {
         let world = World::under(READERS, store);
         let (callers, service) = (&world.callers, &world.service);
         let library = format!("/v1/proposals/{PROPOSAL}/lib");
-        let make = callers.sign("chief", service.post(&library).json(r#"{"title":"a"}"#));
-        let made = make.send().expect(201);
+        let creation = callers.sign("chief", service.post(&library).json(r#"{"title":"a"}"#));
+        let made = creation.send().expect(201);
         let (id, now) = (made.id(), made.value()["_meta"]["created_at"].clone());
         let (item, page) = (format!("/lib/{id}"), format!("/explore/lib/{id}"));
         let get = |name: &str, path: &str, accept: &str| {

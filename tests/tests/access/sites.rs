@@ -22,8 +22,8 @@ fn a_name_that_another_site_gave_to_this_machine_reads_and_writes_nothing() {
         for target in ["/", "/v1/files", item.path.as_str(), "/v1/changes", "/explore", "/docs"] {
             refused(service.get(target).header("host", EVIL).send(), 421, "misdirected-request");
         }
-        let post = service.post("/v1/files").header("host", EVIL).json("{}");
-        refused(post.send(), 421, "misdirected-request");
+        let creation = service.post("/v1/files").header("host", EVIL).json("{}");
+        refused(creation.send(), 421, "misdirected-request");
         let delete = service.delete(&item.path).header("host", "localhost.evil.example");
         refused(delete.send(), 421, "misdirected-request");
         // Without identity nobody looks at a token, so it is no credential.

@@ -16,7 +16,7 @@ const BUILT: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
 #[test]
 fn paths_that_documents_name_exist() {
     let files = files();
-    let documents = files.iter().filter(|file| file.ends_with(".md"));
+    let documents = files.iter().filter(|file| has_extension(file, "md"));
     let missing: Vec<_> = documents.flat_map(|document| missing_from(document, &files)).collect();
     assert!(missing.is_empty(), "a document names a path that does not exist: {missing:#?}");
 }
@@ -59,10 +59,14 @@ fn parts(text: &str) -> (String, String) {
 /// Returns whether words in code are a path of the repository: from its root, or the end of the path of a Rust file.
 fn is_path(words: &str) -> bool {
     // Capitals are a placeholder.
-    let is_source = words.ends_with(".rs") && !words.contains(|sign: char| sign.is_uppercase());
+    let is_source = has_extension(words, "rs") && !words.contains(|sign: char| sign.is_uppercase());
     FOLDERS.iter().any(|folder| words.starts_with(folder))
         || is_source
         || words.starts_with("application/src/")
+}
+
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
 fn exists(path: &str, files: &BTreeSet<String>) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{ItemRepository, Ownership, RepositoryError, UndeletableItems, WriteMetadata};
+use application::{Ownership, RepositoryError, UndeletableItems, WriteMetadata};
 use domain::Collection;
 use tests::callers::warrant_of;
 use tokio::task::JoinSet;

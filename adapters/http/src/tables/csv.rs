@@ -79,7 +79,10 @@ pub fn read(
     let (mut number, mut lines) = (0, Lines::default());
     while reader.read_record(&mut record).map_err(malformed)? {
         number += 1;
-        let begins = record.position().map_or(0, csv::Position::byte);
+        let begins = match record.position() {
+            Some(place) => place.byte(),
+            None => 0,
+        };
         let line = lines.of(content.as_bytes(), usize::try_from(begins).unwrap_or(usize::MAX));
         let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
         sheet.add((number, line), cells)?;
