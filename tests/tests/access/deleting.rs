@@ -1,4 +1,5 @@
-//! What a request does to other items than the one it names is permitted as if it were asked for.
+//! Effects of a request on other items than the one it names need the same rights as a request for
+//! them.
 
 use std::fs;
 use std::sync::Barrier;
