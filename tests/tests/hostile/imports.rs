@@ -61,7 +61,7 @@ fn attack(service: &Service, target: impl Fn(usize, &str) -> String + Sync) {
     });
 }
 
-/// What must hold also where other writes waited for a transaction of many rows: reads go on, and
+/// Asserts what holds while other writes wait for a transaction of many rows: reads go on, and
 /// memory was bounded.
 fn require_bounded_memory(service: &Service) {
     let _ = service.list("/v1/files", "page_size=1");
