@@ -152,7 +152,8 @@ impl Components<'_> {
             if code == 201 {
                 response["links"] = links(group);
             }
-            if code >= 400 {
+            // A reference to a reference is valid, and generators of clients do not follow it.
+            if code >= 400 && response.get("$ref").is_none() {
                 self.share("responses", &format!("{}{status}", group.stem), response);
             }
         }
