@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{RwLock, RwLockWriteGuard};
 use tests::{Item, Service};
 
 /// A request that asks for little.
@@ -20,10 +21,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the service may take to be done with a connection: longer than any of its own limits.
 const LONGEST: Duration = Duration::from_secs(45);
 
+/// Held for writing by attacks that keep all processors busy for minutes: the time limits of the
+/// others would not hold beside them.
+static PROCESSORS: RwLock<()> = RwLock::new(());
+
+/// Keeps the attacks of other tests away until the guard is dropped.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    PROCESSORS.write()
+}
+
 /// Attacks a service while another client reads and writes: that one is answered in time throughout
 /// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor an error
 /// of its own.
 pub fn withstands(service: &Service, attack: impl FnOnce()) {
+    let _shared = PROCESSORS.read();
+    withstands_alone(service, attack);
+}
+
+/// The same for a test that is [`alone`].
+pub fn withstands_alone(service: &Service, attack: impl FnOnce()) {
     let item = service.create("/v1/statuses", r#"{"n":0}"#);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {

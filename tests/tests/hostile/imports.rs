@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::{Service, Store, on_each_store};
 
-use crate::attack::{MOST_MEMORY, Raw, withstands};
+use crate::attack::{MOST_MEMORY, Raw, alone, withstands, withstands_alone};
 use crate::files::{WORKBOOK, workbook};
 
 /// Rows of a file, as many as may be.
@@ -73,6 +73,7 @@ fn require_bounded_memory(service: &Service) {
 
 #[test]
 fn forty_imports_of_many_rows_take_a_bounded_memory() {
+    let _alone = alone();
     on_each_store(|service| {
         attack(service, |number, group| {
             let mode = ["each", "all"][number / 8 % 2];
@@ -84,14 +85,16 @@ fn forty_imports_of_many_rows_take_a_bounded_memory() {
 
 #[test]
 fn forty_dry_runs_of_many_rows_take_a_bounded_memory_and_delay_nobody() {
+    let _alone = alone();
     let service = Service::start(Store::Sqlite);
-    withstands(&service, || {
+    withstands_alone(&service, || {
         attack(&service, |_, group| format!("/imports/{group}?mode=all&dry_run=true"));
     });
 }
 
 #[test]
 fn imports_whose_clients_hang_up_take_a_bounded_memory() {
+    let _alone = alone();
     let service = Service::start(Store::Sqlite);
     let body = digits();
     let head = format!(
