@@ -7,7 +7,7 @@ COPY . .
 # The repository's history is not copied: --build-arg PROPOSAL_SERVICE_COMMIT=$(git rev-parse --short=12 HEAD) names the commit.
 ARG PROPOSAL_SERVICE_COMMIT=unknown
 ARG SOURCE_DATE_EPOCH=0
-# The caches keep what was downloaded and the dependencies that were built. They are no part of the image.
+# The caches keep downloads and built dependencies between builds. They are not part of the image.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/source/target \
     cargo install --locked cargo-auditable@0.7.7 \
     && bootstrap/packaging/release/build \

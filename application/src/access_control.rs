@@ -29,8 +29,7 @@ pub async fn ownership_of(
     Ok(creator.map(|creator| creator.ownership(caller)))
 }
 
-/// Returns the first of these kinds of items of which one belongs to an item, for an explanation to the
-/// operator.
+/// Returns the first of these kinds that has an item below `id`, for `access check`.
 ///
 /// # Errors
 /// `Store`.

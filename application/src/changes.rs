@@ -69,7 +69,7 @@ impl ChangeService {
         Ok(page)
     }
 
-    /// Returns the last changes that a caller may be told of, the newest first.
+    /// Returns the latest changes that a caller may read, newest first.
     ///
     /// # Errors
     /// `Store`.

@@ -190,7 +190,7 @@ async function importFile() {
     assert.equal(found.total_items, 1);
 }
 
-/** A file that cannot be made is told of with the words of the service; another is saved. */
+/** A failed download shows the detail of the server; a successful one is saved. */
 async function failedDownload() {
     const item = await api("POST", "/v1/gadscores", { ["x".repeat(32_768)]: 1 });
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();

@@ -63,7 +63,7 @@ try {
     while (waiting.length > 0 && followed < MOST_PAGES) {
         const { url, from } = waiting.shift();
         followed += 1;
-        // What is not a page for people, and what is downloaded, is only asked for.
+        // Downloads and pages for programs are requested and not opened.
         const { status, type } = await page.request.head(url, { headers: { Accept: "text/html, */*;q=0.1" } })
             .then((response) => ({ status: response.status(), type: response.headers()["content-type"] ?? "" }));
         if (status >= 400) broken.push(`${status} ${url} on ${from}`);

@@ -13,8 +13,7 @@ struct Operation {
     statuses: BTreeSet<u16>,
 }
 
-/// The statuses of the operation that a request asks for; `None` for pages and for what no path
-/// serves.
+/// The documented statuses of an operation; `None` for pages and unknown paths.
 pub fn statuses(method: &str, target: &str) -> Option<&'static BTreeSet<u16>> {
     static OPERATIONS: OnceLock<Vec<Operation>> = OnceLock::new();
     let method = if method == "HEAD" { "GET" } else { method };

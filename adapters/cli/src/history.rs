@@ -1,11 +1,10 @@
-//! `history`: the history that a store holds, by which entity tags and cursors are told from those of
-//! other stores.
+//! `history renew`: a new history id for a copied store.
 
 use crate::error::CommandError;
 use crate::options::HistoryCommand;
 use crate::{Wiring, print};
 
-/// Gives a copy of a store a history of its own.
+/// Entity tags and cursors of the original store do not match in the copy afterwards.
 pub async fn run(command: HistoryCommand, wiring: &Wiring) -> Result<(), CommandError> {
     let HistoryCommand::Renew { database } = command;
     (wiring.maintenance)(&database).renew_history().await?;

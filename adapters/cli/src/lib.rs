@@ -8,7 +8,7 @@
 //! - [`migrate`] changes the schema, [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
 //!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
 //!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
-//!   [`callers`] erases names, [`history`] gives copies of a store a history of their own, [`compact`] removes the bodies of old versions;
+//!   [`callers`] erases names, [`history`] renews the history id of a copied store, [`compact`] removes the bodies of old versions;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 

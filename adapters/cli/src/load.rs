@@ -128,7 +128,7 @@ fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
             (source, text)
         }
         None => match env::var_os(TOKEN).filter(|text| !text.is_empty()) {
-            // What is not UTF-8 is no token either.
+            // A token is ASCII.
             Some(text) => (TOKEN.to_owned(), text.into_string().unwrap_or_default()),
             None => return Ok(None),
         },

@@ -128,8 +128,8 @@ pub struct ServeOptions {
         value_delimiter = ',', value_parser = origin
     )]
     pub cors_origins: Vec<String>,
-    /// Hosts, such as `proposals.example.org`, at which requests without credentials are served too,
-    /// beside IP addresses, `localhost` and the host of the base URL
+    /// Host names, such as `proposals.example.org`, at which requests without credentials are accepted,
+    /// in addition to IP addresses, `localhost` and the host of the base URL
     #[arg(
         long = "allowed-host",
         env = "PROPOSAL_SERVICE_ALLOWED_HOST",
@@ -304,8 +304,8 @@ pub enum CallersCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
-    /// Give a copy of an SQLite file a history of its own, before it is served: entity tags and cursors
-    /// of the file that it was copied of match nothing in it
+    /// Give a copied SQLite file a new history id before you serve it. Entity tags and cursors of the
+    /// original file do not match in the copy
     Renew {
         #[command(flatten)]
         database: DatabaseOptions,

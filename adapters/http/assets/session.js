@@ -111,7 +111,7 @@ async function download(link) {
   place.after(said);
 }
 
-/** Saves what is no page as a file, or says why there is none. */
+/** Saves a download as a file, or shows the error of the server. */
 async function save(response, url) {
   if (!response.ok) {
     const problem = await response.json().catch(() => ({}));

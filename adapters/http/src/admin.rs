@@ -70,7 +70,7 @@ impl Admin {
 
     /// Tells it that the service serves, from this store, until it is leaving.
     pub fn started(&self, store: Arc<dyn Readiness>, is_leaving: watch::Receiver<bool>) {
-        // It answers in plain text, without what else a monitor is told.
+        // Its readiness is plain text and has no list of failed reloads.
         let (_, reload_failed) = watch::channel(BTreeSet::new());
         let ready = Ready { store, is_leaving, is_open_to_all: false, reload_failed };
         self.0.ready.get_or_init(|| ready);

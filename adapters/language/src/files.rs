@@ -37,8 +37,8 @@ impl SourceFile {
     }
 }
 
-/// Refuses files without any error of which none has one of some lists. A file that was cut short must
-/// not pass for an empty list, which is written `[]`.
+/// Adds an error if no file has one of the lists. A truncated file must not count as an empty list, which
+/// is written `[]`.
 pub fn require_list(lists: &[&str], is_there: bool, files: &[SourceFile], errors: &mut FileErrors) {
     let (Some(file), Some(last)) = (files.first(), lists.last()) else { return };
     if is_there || !errors.is_empty() {
@@ -48,7 +48,7 @@ pub fn require_list(lists: &[&str], is_there: bool, files: &[SourceFile], errors
     let name = folder.filter(|_| files.len() > 1).map_or_else(|| file.name.clone(), Into::into);
     let lists = lists.join("` or `");
     let reason =
-        format!("there is no list `{lists}`; add it, or write `{last}: []` where there are none");
+        format!("there is no list `{lists}`; add it, or write `{last}: []` for an empty list");
     errors.push(&name, None, reason);
 }
 

@@ -45,7 +45,7 @@ pub trait Reload: Send + Sync + 'static {
     /// Logs that other content is in force.
     fn log_change(&self);
 
-    /// Warns if an empty list is in force, which may be a mistake: what it means for requests.
+    /// Logs a warning with the effect on requests if an empty list is in force.
     fn warn_if_empty(&self) {}
 }
 

@@ -78,7 +78,7 @@ impl Reload for ReloadablePolicies {
 
     fn warn_if_empty(&self) {
         if self.current().policies.is_empty() {
-            tracing::warn!("`policies: []` is in force: nobody may read or write anything");
+            tracing::warn!("`policies: []` is in force: every request for items is refused");
         }
     }
 }

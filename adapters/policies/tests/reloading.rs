@@ -76,7 +76,7 @@ fn an_empty_list_of_policies_is_meant_and_permits_nothing() {
     write(&path, "files");
     let clock = Arc::new(Noon(date(2026, 6, 1)));
     let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
-    // A file of cases alone is sound beside it, and no policies without it.
+    // A file with cases only is valid if another file has the policies.
     fs::write(folder.path().join("cases.yaml"), "cases: []").expect("a file");
     fs::write(&path, "policies: []").expect("a file");
     assert_eq!((policies.reload(), readable(&policies)), (Ok(true), Vec::new()));

@@ -87,7 +87,7 @@ impl Reload for ReloadableRules {
 
     fn warn_if_empty(&self) {
         if self.has_empty_files() {
-            tracing::warn!("`rules: []` is in force: no rule of a file judges what is written");
+            tracing::warn!("`rules: []` is in force: writes are not checked by rules from files");
         }
     }
 }

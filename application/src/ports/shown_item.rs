@@ -2,8 +2,7 @@
 
 use domain::{Item, ItemId, RelationKind};
 
-/// The links that an item's representation shows beside the item itself. Only items that exist now
-/// are named.
+/// The links in an item's representation. Links to deleted items are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Links {
     /// The item it continues.
@@ -25,7 +24,7 @@ impl Links {
     }
 }
 
-/// An item and what it relates to.
+/// An item and its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownItem {
     /// The item.

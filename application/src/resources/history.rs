@@ -265,8 +265,7 @@ impl<R: Resource> ResourceService<R> {
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
-    /// Stores an item again that was removed, which needs the rights of a creation; `None` when it must
-    /// be decided on anew.
+    /// Restores a removed item. Requires `create`. `None` if the decision must be retried.
     async fn bring_back(
         &self,
         write: &ItemWrite<'_>,

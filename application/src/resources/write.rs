@@ -65,7 +65,7 @@ pub trait WriteUseCases: Send + Sync {
     /// As for [`replace`](Self::replace); `MemoryNeeded`.
     async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
 
-    /// Removes an item and what belongs to it, all of which the caller must be permitted to delete.
+    /// Removes an item and the items below it. Requires `delete` on each of them.
     ///
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
@@ -237,29 +237,17 @@ impl<R: Resource> ResourceService<R> {
         item: ItemAddress,
     ) -> Result<()> {
         if !access.has_all(operation) {
-            self.require_by_creator(access, caller, operation, item).await?;
+            let reach = self.reach(caller, item.parent)?;
+            let creator = self.repository.creator(&reach, item.id).await?;
+            let ownership = creator.ok_or(ApplicationError::ItemNotFound)?.ownership(caller);
+            if !access.on(ownership).contains(operation) {
+                return Err(self.access.refusal(caller, self.collection, operation, &[ownership]));
+            }
         }
         if operation == Operation::Delete {
             self.require_below(caller, item.id).await?;
         }
         Ok(())
-    }
-
-    /// Refuses a caller who may not perform an operation on an item, because of who created it.
-    async fn require_by_creator(
-        &self,
-        access: Access,
-        caller: &Caller,
-        operation: Operation,
-        item: ItemAddress,
-    ) -> Result<()> {
-        let creator = self.repository.creator(&self.reach(caller, item.parent)?, item.id).await?;
-        let creator = creator.ok_or(ApplicationError::ItemNotFound)?;
-        let ownership = creator.ownership(caller);
-        if access.on(ownership).contains(operation) {
-            return Ok(());
-        }
-        Err(self.access.refusal(caller, self.collection, operation, &[ownership]))
     }
 
     /// Refuses a caller who may not delete an item that belongs to this one. Callers who may delete all

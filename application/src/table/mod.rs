@@ -2,8 +2,8 @@
 //!
 //! A row can be read back exactly. A cell holds a number as it is written; a string that could be
 //! taken for something else, such as a number or a formula, begins with an apostrophe; arrays and
-//! objects are JSON text, and so are `true`, `false` and `null`. What is too long for a cell of a
-//! workbook is truncated, with a mark.
+//! objects are JSON text, and so are `true`, `false` and `null`. A text that is too long
+//! for a cell of a workbook is truncated, with a mark.
 
 mod cell;
 mod column;

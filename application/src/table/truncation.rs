@@ -33,7 +33,7 @@ pub(crate) fn is_truncated(written: &str) -> bool {
     parts(written).is_some()
 }
 
-/// Returns true if a cell that was read shows what is left of a text that is too long for one.
+/// Returns true if `written` is the truncated form of `whole`.
 pub(super) fn is_beginning_of(written: &str, whole: &str) -> bool {
     parts(written).is_some_and(|(kept, count)| {
         count == length(whole)

@@ -17,7 +17,7 @@ const PROPOSALS: &str = "/v1/proposals";
 
 const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rapid test kit"}"#;
 
-/// Library items are not deleted by anybody. The clerk may not even read them.
+/// No caller may delete library items, and the clerk may not read them.
 const A_RECORD: &str = "policies:
   - {id: chiefs, group: [proposals, lib], allow: [read, history, write], to: [chief]}
   - {id: clerks, group: proposals, allow: [read, write], to: [clerk]}
@@ -158,7 +158,7 @@ fn a_proposal_is_not_deleted_with_library_items_that_policies_keep() {
             }
         }
         world.assert_there("chief", &[&proposal, &child]);
-        // Whether there is a library is told to nobody, nor whether there is a proposal.
+        // The response shows neither whether the library exists nor whether the proposal exists.
         let empty = world.make("clerk", PROPOSALS, PROPOSAL);
         let absent = format!("{PROPOSALS}/01890a5d-ac96-774b-bcce-b302099a8050");
         let refusal = |path: &str| {
@@ -322,13 +322,13 @@ fn restoring_needs_the_rights_of_what_it_does() {
         let child = world.make("chief", &format!("{proposal}/lib"), r#"{"a":1}"#);
         let child = child.rsplit('/').next().map(|id| format!("/lib/{id}")).unwrap();
         let restored = |path: &str| world.service.post(&format!("{path}/versions/1"));
-        // To replace what is there.
+        // To replace an existing item.
         for name in ["reader", "librarian"] {
             world.send(name, restored(&child)).expect(403);
         }
         world.send("chief", restored(&child)).expect(200);
         world.send("chief", world.service.delete(&child)).expect(204);
-        // To create what was removed, below a proposal that the librarian may not read.
+        // To restore a removed item, below a proposal that the librarian may not read.
         for name in ["reader", "librarian"] {
             world.send(name, restored(&child)).expect(403);
             let condition = restored(&child).header("if-match", "\"1\"");

@@ -29,12 +29,12 @@ fn empty_lists_refuse_everybody_and_the_log_warns() {
         let service = callers.serve(store, &["--policies", policies.to_str().unwrap()]);
         let status = || callers.sign("ana", service.get("/v1/files")).send().status;
         assert_eq!((status(), warnings(&service).len()), (200, 0));
-        // What was cut short changes nothing.
+        // A truncated file changes nothing.
         std::fs::write(&policies, "cases: []\n").unwrap();
         wait_for(&service, "write `policies: []`");
         assert_eq!(status(), 200);
         std::fs::write(&policies, "policies: []\n").unwrap();
-        wait_for(&service, "`policies: []` is in force: nobody may read or write anything");
+        wait_for(&service, "`policies: []` is in force: every request for items is refused");
         assert_eq!(status(), 403);
         std::fs::write(&policies, permitted).unwrap();
         wait_for(&service, "policies=1");

@@ -150,7 +150,7 @@ fn a_proposal_that_may_not_be_read_is_named_nowhere_in_its_library() {
             let is_named = path != "/explore/lib";
             assert_eq!(chief.text().contains(PROPOSAL), is_named, "{path}: {chief}");
         }
-        // Neither is there a column for what nobody may see.
+        // The column is absent, too.
         let csv = |name: &str| get(name, "/exports/lib.csv?fields=title", "*/*").text().to_owned();
         assert!(csv("reader").starts_with("id,_version,title\r\n"), "{}", csv("reader"));
         assert!(csv("chief").starts_with("id,_version,proposal,title\r\n"), "{}", csv("chief"));

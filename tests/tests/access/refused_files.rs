@@ -1,4 +1,4 @@
-//! Files that were refused while the service runs: programs and people are told.
+//! Failed reloads are shown in `/readyz` and in the explorer.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ fn files_that_were_refused_are_told_on_pages_and_to_monitors() {
         callers.write(|_, line| Some(line.to_owned()), "revoked: 7\n");
         wait_for(json!(["identity", "policies", "rules"]));
         assert_eq!(told("ana", "/explore/rules"), [true; 3]);
-        // What was in force before is put back.
+        // The previous content is valid again.
         fs::write(&rules, RULES).unwrap();
         fs::write(&policies, POLICIES).unwrap();
         callers.write(|_, line| Some(line.to_owned()), "");

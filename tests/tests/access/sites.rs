@@ -26,7 +26,7 @@ fn a_name_that_another_site_gave_to_this_machine_reads_and_writes_nothing() {
         refused(creation.send(), 421, "misdirected-request");
         let delete = service.delete(&item.path).header("host", "localhost.evil.example");
         refused(delete.send(), 421, "misdirected-request");
-        // Without identity nobody looks at a token, so it is no credential.
+        // Without identity a token is ignored, so it is no credential.
         let invented = service.get("/v1/files").header("host", EVIL);
         let invented = invented.header("authorization", "Bearer invented").send();
         refused(invented, 421, "misdirected-request");

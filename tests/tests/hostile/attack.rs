@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the service may take to be done with a connection: longer than any of its own limits.
 const LONGEST: Duration = Duration::from_secs(45);
 
-/// Held for writing by attacks that keep all processors busy for minutes: the time limits of the
-/// others would not hold beside them.
+/// Held for writing by attacks that keep all processors busy for minutes. The time limits of other attacks
+/// would fail at the same time.
 static PROCESSORS: RwLock<()> = RwLock::new(());
 
 /// Keeps the attacks of other tests away until the guard is dropped.

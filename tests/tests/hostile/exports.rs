@@ -1,4 +1,4 @@
-//! Exports that nobody reads, or slowly.
+//! Exports whose clients read slowly or not at all.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,7 +12,8 @@ use crate::attack::withstands;
 /// A service that believes the proxy on this machine when it names the addresses of clients.
 const BEHIND_A_PROXY: [&str; 2] = ["--trusted-proxies", "127.0.0.0/8"];
 
-const FOUR_OF_ADDRESS: &str = "Four of your exports are under way; wait until one has ended.";
+const FOUR_OF_ADDRESS: &str =
+    "You are running 4 exports, which is the limit. Wait until one has finished.";
 
 /// How long it takes until an export that is read too slowly is given up: the time that its rate is
 /// measured over, and the last bytes on their way.

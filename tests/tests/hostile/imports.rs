@@ -20,7 +20,7 @@ fn digits() -> String {
     format!("n\n{}", "1\n".repeat(ROWS))
 }
 
-/// Small files of many rows: of one column, of many, of objects, of what is none, and with errors in
+/// Small files with many rows: one column, many columns, objects, values that are not objects, and errors in
 /// every row.
 fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let names: Vec<_> = (0..200).map(|column| format!("c{column}")).collect();

@@ -82,7 +82,7 @@ fn the_date_of_the_last_write_is_304_once_it_is_settled() {
                 both.header("if-modified-since", &date).send().expect(status);
             }
         }
-        // What is embedded is written on its own.
+        // Embedded items change without a write of the item.
         let embedding = service.get(&format!("{}?embed=lib", item.path));
         let embedding = embedding.header("if-modified-since", FUTURE).send().expect(200);
         assert_eq!(embedding.header("last-modified"), None, "{embedding}");

@@ -109,8 +109,8 @@ impl Imports {
         Ok(Response::builder().header(CONTENT_TYPE, media).body(held.body(body)))
     }
 
-    /// Does an import. One that is a single write goes on when its client has gone: the write waits in
-    /// a queue all the same, and the memory for its rows is reserved until it is done.
+    /// Runs an import. An import that is a single write continues after the client disconnects, because
+    /// the write is already queued. Its memory stays reserved until the write is done.
     async fn import(
         &self,
         options: WriteOptions,
@@ -167,7 +167,7 @@ impl Imports {
         let permit = self.turn_of_workbook().await?;
         let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, memory, permit));
-        // The reader of workbooks is not ours: what it stumbles over is an error of the file.
+        // A panic in the workbook library is reported as an error in the file.
         let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
         let (read, memory, permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;

@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::problem::Problem;
 
-/// Exports that may be under way. Each keeps a few bytes for each of its items.
+/// Concurrent exports. Each keeps a few bytes per item.
 const MOST_EXPORTS: usize = 16;
 
-/// Exports of one caller that may be under way.
+/// Concurrent exports per caller.
 const MOST_OF_A_CALLER: usize = 4;
 
 /// The party that exports: a known caller, or the address that requests without one come from.
@@ -27,7 +27,7 @@ pub enum Exporter {
     Address(Option<IpAddr>),
 }
 
-/// The places of exports that are under way.
+/// Limits concurrent exports, in total and per caller.
 pub struct ExportPlaces {
     free: Arc<Semaphore>,
     taken: Mutex<HashMap<Exporter, usize>>,
@@ -54,11 +54,14 @@ impl ExportPlaces {
         let mut taken = self.taken.lock();
         let own = taken.get(&exporter).copied().unwrap_or_default();
         if own >= MOST_OF_A_CALLER {
-            let detail = "Four of your exports are under way; wait until one has ended.";
+            let detail =
+                "You are running 4 exports, which is the limit. Wait until one has finished.";
             return Err(Problem::unavailable(detail));
         }
         let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
-            return Err(Problem::unavailable("As many exports are under way as may be."));
+            return Err(Problem::unavailable(
+                "The service is running 16 exports, which is the limit.",
+            ));
         };
         taken.insert(exporter.clone(), own + 1);
         Ok(ExportPlace { exporter, places: Arc::clone(self), _permit: permit })

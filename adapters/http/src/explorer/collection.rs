@@ -38,7 +38,7 @@ struct CollectionPage<'a> {
     /// The names of all known members: which are shown, and what they are.
     members: Vec<Member>,
     operators: Vec<(&'static str, &'static str)>,
-    /// The filters that cannot be read, of which the form shows the first.
+    /// Malformed filters. The form shows the first.
     refused: Vec<RefusedFilter>,
     as_of: Option<String>,
     /// The page of what there is now.

@@ -1,12 +1,11 @@
-//! Filters that cannot be read: a table is shown without them, and they stand in its form with what is
-//! wrong.
+//! Malformed filters. The table ignores them, and the form shows each with its error.
 
 use std::borrow::Cow;
 
 use crate::groups::Group;
 use crate::query::{CollectionQuery, OPERATORS, Parameter, is_named, pieces};
 
-/// A filter as it was sent, and what is wrong with it.
+/// A filter as it was sent, and its error.
 pub struct RefusedFilter {
     pub member: String,
     pub operator: String,

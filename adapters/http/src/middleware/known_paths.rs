@@ -1,4 +1,4 @@
-//! The paths of all routes, of which an unknown one may be a misspelling.
+//! The paths of all routes, for suggestions when a path is unknown.
 
 use domain::nearest;
 

@@ -145,7 +145,7 @@ fn is_host(value: &HeaderValue) -> bool {
             && (digits.is_empty() || digits.parse::<u16>().is_ok())
     };
     let (name, port) = text.split_once(':').unwrap_or((text, ""));
-    // The parser copies what it reads; common names need none.
+    // The parser allocates; common names do not need it.
     if !name.is_empty() && name.bytes().all(is_common_in_names) {
         return is_port(port);
     }
@@ -163,8 +163,7 @@ const fn is_common_in_names(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')
 }
 
-/// Lets no browser guess at a type or keep what it did not ask for again, and no page load anything
-/// that it does not name itself.
+/// Sets the headers against content sniffing, heuristic caching and foreign content in pages.
 fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Without it, browsers keep a response for a tenth of the time since Last-Modified (RFC 9111

@@ -1,9 +1,8 @@
 //! The hosts and origins at which requests without credentials are served.
 //!
-//! A browser lends every web site the network of its user. By DNS rebinding a site gives its own name
-//! the address of the service and so shares its origin; by a form it writes without reading. Neither
-//! needs credentials where anonymous callers may read or write. The Host header (RFC 9110 section
-//! 7.2), `Origin` and `Sec-Fetch-Site` tell such requests apart, and no script can set them.
+//! Protects against DNS rebinding and cross-site request forgery while anonymous callers may read or
+//! write. The checks use the Host header (RFC 9110 section 7.2), `Origin` and `Sec-Fetch-Site`, which
+//! scripts cannot set.
 
 use std::net::IpAddr;
 
@@ -95,7 +94,7 @@ fn name_of(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// DNS cannot give the names of this machine and addresses to anybody else.
+/// An attacker cannot rebind `localhost` or an IP address.
 fn is_local(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
 }

@@ -14,8 +14,8 @@ use crate::links as urls;
 /// The path of the groups that most readers look for.
 const FIRST: &str = "/v1/proposals";
 
-/// The statuses that every operation can have beside its own, and whether an endpoint answers with
-/// them: others are answered before it is known what a request asks for.
+/// Statuses common to all operations. `true` if the response has a problem document in the negotiated
+/// type; the server sends the others before it has read the request.
 const COMMON: [(u16, bool); 12] = [
     (400, true),
     (401, true),

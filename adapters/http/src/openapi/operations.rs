@@ -206,7 +206,7 @@ pub const fn meaning(status: u16) -> &'static str {
             "Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match` says it must not be."
         }
         413 => "Payload too large.",
-        414 => "URI too long: the request is refused before it is known what it asks for.",
+        414 => "URI too long: the request head is larger than 64 KiB because of its URI.",
         415 => "Unsupported media type of the request's body.",
         421 => {
             "Misdirected request: a request without credentials to a host that is not one of the service, while anonymous callers may read or write."
@@ -219,9 +219,9 @@ pub const fn meaning(status: u16) -> &'static str {
             "Too many requests: those of the caller or of the address come too fast, where the operators limit them."
         }
         431 => {
-            "Request header fields too large: the request is refused before it is known what it asks for."
+            "Request header fields too large: the request head is larger than 64 KiB or has more than 100 headers."
         }
-        500 => "Internal error: tell the operators the `X-Request-Id`.",
+        500 => "Internal error. Report the `X-Request-Id` to the operators.",
         501 => "Not implemented: the body has a transfer coding other than `chunked`.",
         505 => "HTTP version not supported: the request is not HTTP/1.1.",
         507 => "Insufficient storage: the store has no room for the write.",

@@ -65,7 +65,7 @@ problem_kinds! {
     INSUFFICIENT_SCOPE = "insufficient-scope" FORBIDDEN "The token's scope is too narrow":
         "The caller may do this, and the program that is used was not granted it. The WWW-Authenticate header names the scopes that grant it; ask the issuer for a token with one of them.";
     NOT_PERMITTED = "not-permitted" FORBIDDEN "The policies do not permit this":
-        "The caller is known and may not do this here. `policies` names those that deny it; without any, no policy allows it. A deletion needs the right to delete the items that are deleted with it, too. `/v1/access` says what is permitted.";
+        "The caller is known and may not do this here. `policies` names those that deny it; without any, no policy allows it. Deleting an item also requires `delete` on the items that belong to it. `/v1/access` says what is permitted.";
     NEEDS_WHOLE_COLLECTION = "needs-whole-collection" FORBIDDEN "The write is of the whole collection":
         "The request writes all items of the collection, and the caller may write only some of them. Write these one by one.";
     NO_ROUTE = "no-route" NOT_FOUND "There is nothing at this path":

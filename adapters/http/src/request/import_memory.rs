@@ -7,13 +7,13 @@ use crate::problem::Problem;
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 use crate::tables::{MOST_ROWS, sheet::MOST_CELLS};
 
-/// Bytes of a row where each is a write of its own: as it was read, and its outcome.
+/// Bytes per row with `mode=each`: the row as read, and its outcome.
 const ROW: usize = 512;
 
-/// Bytes of a row where all are one write: also the item that is judged, and its change.
+/// Bytes per row with `mode=all`: in addition the new item and its change.
 const ROW_OF_ALL: usize = 1_280;
 
-/// Bytes of a cell, its text not counted.
+/// Bytes per cell, without its text.
 const CELL: usize = 64;
 
 /// Imports up to this size have memory apart from that of larger ones, and never wait for them.
@@ -39,8 +39,7 @@ pub struct ImportSize {
 }
 
 impl ImportSize {
-    /// The most that a file can hold, told by its separators alone. `None` of a workbook, which is
-    /// compressed.
+    /// An upper bound from the number of separators. `None` for a workbook, which is compressed.
     pub fn at_most(kind: FormatKind, body: &[u8]) -> Option<Self> {
         let count = |wanted: &[u8]| body.iter().filter(|byte| wanted.contains(byte)).count() + 1;
         let (rows, cells) = match kind {
@@ -52,7 +51,7 @@ impl ImportSize {
         Some(Self { rows: rows.min(MOST_ROWS), cells: cells.min(MOST_CELLS) })
     }
 
-    /// That of rows which were read.
+    /// The size of rows that were read.
     pub fn of(rows: &[ImportRow]) -> Self {
         let cells = rows.iter().filter_map(|row| match &row.content.as_ref().ok()?.members {
             RowMembers::Cells { cells, .. } => Some(cells.len()),

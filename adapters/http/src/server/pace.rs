@@ -1,4 +1,4 @@
-//! How fast a client takes a response that keeps something from others, as an export does.
+//! The rate at which a client reads a response that holds a shared resource, such as an export.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Pace {
         self.waiting_since.get_or_insert_with(Instant::now);
     }
 
-    /// The client took so many bytes.
+    /// The client read bytes.
     pub(super) fn takes(&mut self, bytes: usize) {
         self.waited = self.waited();
         let is_measured = self.waiting_since.take().is_some() || !self.waited.is_zero();
@@ -38,8 +38,8 @@ impl Pace {
         self.waited.saturating_add(now)
     }
 
-    /// Returns true if the client took fewer bytes in each second of these waits than `rate`.
-    /// Otherwise the measurement begins anew.
+    /// Returns true if the client read fewer bytes per second of waiting than `rate`. Otherwise the
+    /// measurement restarts.
     pub(super) fn is_too_slow(&mut self, rate: u32) -> bool {
         let least = self.waited().as_secs_f64() * f64::from(rate);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]

@@ -75,7 +75,7 @@ pub enum FileError {
     TooMuch(String),
 }
 
-/// A row of an object, or of what is none, with its number and its line.
+/// A row from a JSON value, with its number and line. `None` is a value that is not an object.
 pub fn object_row(
     collection: Collection,
     (number, line): (u64, Option<u64>),

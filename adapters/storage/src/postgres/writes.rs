@@ -54,7 +54,7 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 /// index, so twice the rows take four times as long.
 const ROWS_AT_A_TIME: usize = 250;
 
-/// The parameter that tells whether the read set of a deletion holds.
+/// The parameter for the validation of the read set.
 const READS_HOLD: &str = "$9::boolean";
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
@@ -245,7 +245,7 @@ impl PostgresWrites {
         } else {
             let mut text = SqlText::new(&POSTGRES);
             values.for_each(|value| drop(text.bind(value)));
-            // Of one that is added meanwhile the foreign key tells, and then this is done again.
+            // A child inserted concurrently violates the foreign key, and the deletion is retried.
             let kept = has_undeletable(&mut text, id, undeletable);
             let statement = text.finish(&delete(&format!("{READS_HOLD} AND NOT {kept}")));
             connection.query_all_raw(statement).await?

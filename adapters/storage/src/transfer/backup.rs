@@ -65,7 +65,7 @@ fn copy(
         }
     }
     drop(backup);
-    // What is written to the original from now on is not in the copy.
+    // Later writes to the original are not in the copy.
     history_id::begin(&copy).map(drop)
 }
 

@@ -1,5 +1,5 @@
 //! The id of the history that a file holds. It is part of every entity tag and cursor, so a copy of the
-//! file needs another: both files go on from the same version, with different content.
+//! file needs another: the next versions in both files have equal numbers and different content.
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -7,8 +7,8 @@ use super::{TransferError, connect_to_file};
 use crate::StoreError;
 use crate::sqlite::file::{OwnedFile, existing_file};
 
-/// Gives the `SQLite` file that a URL names a new history, unless a service has it open: that one
-/// would go on with the old id.
+/// Gives an `SQLite` file a new history id. Fails while a service has the file open, because the service
+/// caches the old id.
 pub(super) fn renew(url: &str) -> Result<(), TransferError> {
     let file = match url.split_once(':') {
         Some(("sqlite", _)) => existing_file(url)?,
@@ -25,7 +25,7 @@ pub(super) fn renew(url: &str) -> Result<(), TransferError> {
     if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
 }
 
-/// Begins a history of its own in a file. Returns `false` if it holds no store.
+/// Writes a new history id. Returns `false` if the file has no store.
 pub(super) fn begin(copy: &Connection) -> rusqlite::Result<bool> {
     let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
     let has_history = copy.query_row(has_history, [], |row| row.get(0))?;

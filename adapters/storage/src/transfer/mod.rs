@@ -6,7 +6,7 @@
 //!   stored in;
 //! - `import.rs` stores them in an empty store;
 //! - `backup.rs` backs up an `SQLite` file page by page;
-//! - `history_id.rs` gives a copy of a file a history of its own;
+//! - `history_id.rs` renews the history id of a copied file;
 //! - `erasure.rs` erases the name of a caller;
 //! - `maintenance.rs` offers all of it as the port `Maintenance`.
 
@@ -110,7 +110,7 @@ async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, S
     }
 }
 
-/// Opens a file that is used beside others.
+/// Opens a file that other connections may use.
 fn connect_to_file(file: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

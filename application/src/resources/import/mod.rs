@@ -1,8 +1,7 @@
 //! Imports: rows of a table that become items, all in one transaction or each in its own.
 //!
-//! `row` is what was sent and what became of it, `draft` the items that rows would leave, `pace` how
-//! many rows are worked on at a time, `replay` how an import that is sent again finds what it did,
-//! and `refusal` the errors of rows.
+//! `row` has the input and the outcome of a row, `draft` the new items, `pace` the limit of rows in flight,
+//! `replay` the outcome of a repeated import, and `refusal` the errors of rows.
 
 mod draft;
 mod pace;
@@ -143,7 +142,7 @@ impl Default for RemainingErrors {
     }
 }
 
-/// Keeps of these violations what is still kept of all rows; the rest are counted.
+/// Keeps violations up to the limit of the whole import, and counts the rest.
 fn keep(violations: &mut Violations, left: &AtomicUsize) {
     violations.keep_first(left.load(Ordering::Relaxed));
     left.fetch_sub(violations.iter().count(), Ordering::Relaxed);

@@ -46,8 +46,8 @@ fn answered(fingerprint: &str) -> Answered {
     Answered { fingerprint: fingerprint.into(), kind, shown, remarks: Box::default() }
 }
 
-/// Imports beside another request, a POST. Returns the outcome, and how many rows were looked at or
-/// done before the POST was answered.
+/// Runs an import and a POST concurrently. Returns the outcome of the import, and the number of rows that
+/// were processed before the POST was answered.
 async fn beside_a_post(options: &WriteOptions, import: &Import) -> (Imported, usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let mut repository = MockItemRepository::new();
