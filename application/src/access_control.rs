@@ -1,14 +1,14 @@
 //! The decisions about what callers may do. Use cases are given their [`Reach`] and their [`Warrant`]
 //! here, after the policies were asked.
 
-use std::iter;
 use std::sync::Arc;
+use std::{iter, slice};
 
 use domain::{Collection, ItemId, Operation, Relation, RelationKind};
 
 use crate::ports::{
-    Access, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem, UndeletableItems,
-    Warrant,
+    Access, ItemRepository, Ownership, Policies, Ports, PublishedPolicy, Reach, Scope, ShownItem,
+    UndeletableItems, Warrant,
 };
 use crate::query::View;
 use crate::{ApplicationError, Caller, Result, WriteOptions};
@@ -29,21 +29,25 @@ pub async fn ownership_of(
     Ok(creator.map(|creator| creator.ownership(caller)))
 }
 
-/// Returns the first of these kinds that has an item below `id`, for `access check`.
+/// Returns the first of these kinds that has an item below `id`. One statement decides where none has.
 ///
 /// # Errors
 /// `Store`.
 pub async fn undeletable_below<'a>(
-    ports: &Ports,
+    items: &dyn ItemRepository,
     id: ItemId,
     undeletable: &'a [UndeletableItems],
 ) -> Result<Option<&'a UndeletableItems>> {
-    for kind in undeletable.chunks(1) {
-        if ports.items.has_undeletable(id, kind).await? {
-            return Ok(kind.first());
+    let Some((last, others)) = undeletable.split_last() else { return Ok(None) };
+    if !items.has_undeletable(id, undeletable).await? {
+        return Ok(None);
+    }
+    for kind in others {
+        if items.has_undeletable(id, slice::from_ref(kind)).await? {
+            return Ok(Some(kind));
         }
     }
-    Ok(None)
+    Ok(Some(last))
 }
 
 /// Asks the policies, and refuses what they do not permit.

@@ -133,7 +133,7 @@ impl Question {
         if denied.is_none() && self.operation == Operation::Delete {
             let access = |child| self.policies.access_on(self.today, &self.caller, child);
             let undeletable = UndeletableItems::below(self.collection, &self.caller, access);
-            denied = undeletable_below(ports, id, &undeletable)
+            denied = undeletable_below(&*ports.items, id, &undeletable)
                 .await?
                 .map(|found| self.decision_below(found.collection, found.ownership));
         }

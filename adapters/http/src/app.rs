@@ -77,12 +77,12 @@ pub struct HttpOptions {
     pub stream_max_age: Duration,
     /// True when the service is about to stop: it still serves, and is not ready.
     pub is_leaving: watch::Receiver<bool>,
-    /// True if the operator wants that callers beyond this machine are not asked who they are.
+    /// True if callers from other machines are served without being asked who they are.
     pub is_open_to_all: bool,
-    /// How fast requests of one known caller may come: the time between two that come evenly, and how
-    /// many may come at once.
+    /// The rate of one known caller: the time between two requests at an even pace, and how many may
+    /// come at once.
     pub caller_rate: Option<(Duration, u32)>,
-    /// How fast requests from one address may come, likewise.
+    /// The rate of one address, likewise.
     pub address_rate: Option<(Duration, u32)>,
     /// The proxies that are believed when they name a client's address: networks, by an address and
     /// the length of their prefix.

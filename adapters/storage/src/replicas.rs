@@ -4,7 +4,7 @@
 //! primary, on the same timeline; and it lags no more than the operator permits. Each has engine,
 //! queues and caches of its own, so that nothing of one server is taken for that of another.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -134,7 +134,7 @@ impl Replicas {
             in_vain: AtomicU64::new(0),
             tasks: Mutex::default(),
         });
-        let mut tasks = lock(&started.tasks);
+        let mut tasks = started.tasks.lock();
         for standby in &started.standbys {
             let standby = Arc::clone(standby);
             tasks.spawn(async move { standby.watch().await });
@@ -185,7 +185,7 @@ impl Replicas {
     }
 
     pub async fn close(&self) {
-        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.shutdown().await;
         for standby in &self.standbys {
             standby.close().await;
@@ -199,14 +199,14 @@ impl Replicas {
     async fn note_position(&self) {
         let asked = Instant::now();
         if let Ok((timeline, position)) = self.positions.read(()).await {
-            lock(&self.noted).note(asked, timeline, position);
+            self.noted.lock().note(asked, timeline, position);
         }
     }
 
     /// The state of a standby, and its lag, while it may be read.
     fn usable(&self, index: usize, history: &str) -> Option<(StandbyState, Duration)> {
         let state = self.standbys[index].state()?;
-        let noted = lock(&self.noted);
+        let noted = self.noted.lock();
         let is_followed = state.timeline == noted.timeline()
             && *state.history == *self.past.stored_history()
             && *self.past.history_on(state.timeline) == *history;
@@ -294,8 +294,4 @@ fn store_on(engine: Arc<dyn Engine>, options: &StoreOptions) -> StandbyStore {
     let items = SqlItemRepository::new(&reads, &indexer, options.acquire_timeout);
     let past = PastReads::new(reads, high_water_mark);
     StandbyStore { items: Arc::new(items), history: Arc::new(past) }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

@@ -3,7 +3,7 @@
 //! The store remembers what was done for a key, in the transaction that did it. Here is known which
 //! requests are at work now in this process; one at work in another is waited for by the store.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 
 use domain::{Operation, Resource, Violations};
@@ -30,20 +30,16 @@ impl InFlightKeys {
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
         let Some(key) = key(options) else { return Ok(None) };
         let identity = key.identity(options.caller.id()).map(str::to_owned);
-        if !self.lock().insert(identity.clone()) {
+        if !self.0.lock().insert(identity.clone()) {
             return Err(ApplicationError::KeyInUse);
         }
         Ok(Some(InFlightKey { in_flight: self, identity }))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<[String; 3]>> {
-        self.0.lock()
     }
 }
 
 impl Drop for InFlightKey<'_> {
     fn drop(&mut self) {
-        self.in_flight.lock().remove(&self.identity);
+        self.in_flight.0.lock().remove(&self.identity);
     }
 }
 

@@ -16,9 +16,10 @@ use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::rules::Decision;
 use super::validate::{Draft, refused};
+use crate::access_control::undeletable_below;
 use crate::ports::{
     Access, CollectionContent, CollectionWrite, NewItem, PageRevision, RepositoryError, Revision,
-    ShownItem,
+    ShownItem, UndeletableItems,
 };
 use crate::query::PageRequest;
 use crate::trace_span;
@@ -254,11 +255,12 @@ impl<R: Resource> ResourceService<R> {
     /// of them cost no read.
     async fn require_below(&self, caller: &Caller, item: ItemId) -> Result<()> {
         let undeletable = self.access.undeletable(caller, self.collection);
-        let Some(first) = undeletable.first() else { return Ok(()) };
-        if self.repository.has_undeletable(item, &undeletable).await? {
-            return Err(self.access.refusal_below(caller, first.collection, &[first.ownership]));
+        match undeletable_below(&*self.repository, item, &undeletable).await? {
+            Some(UndeletableItems { collection, ownership, .. }) => {
+                Err(self.access.refusal_below(caller, *collection, &[*ownership]))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The read-modify-write that replace and patch share.

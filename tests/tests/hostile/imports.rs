@@ -20,16 +20,19 @@ fn digits() -> String {
     format!("n\n{}", "1\n".repeat(ROWS))
 }
 
+/// A workbook of one digit in each row.
+fn sheet(rows: usize) -> Vec<u8> {
+    let row = |row| format!(r#"<row r="{row}"><c r="A{row}"><v>1</v></c></row>"#);
+    let rows: String = (2..=rows).map(row).collect();
+    workbook(&format!(r#"<row r="1"><c t="s"><v>0</v></c></row>{rows}"#), "<si><t>n</t></si>")
+}
+
 /// Small files with many rows: one column, many columns, objects, values that are not objects, and errors in
 /// every row.
 fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let names: Vec<_> = (0..200).map(|column| format!("c{column}")).collect();
     let cells = format!("{}\n", vec!["1"; 200].join(","));
     let wide = format!("{}\n{}", names.join(","), cells.repeat(2_000));
-    let row = |row| format!(r#"<row r="{row}"><c r="A{row}"><v>1</v></c></row>"#);
-    let rows: String = (2..=20_000).map(row).collect();
-    let sheet =
-        workbook(&format!(r#"<row r="1"><c t="s"><v>0</v></c></row>{rows}"#), "<si><t>n</t></si>");
     vec![
         ("files", "text/csv", digits().into_bytes()),
         ("files", "text/csv", wide.into_bytes()),
@@ -38,7 +41,7 @@ fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("files", "application/x-ndjson", "{}\n".repeat(ROWS).into_bytes()),
         ("files", "application/json", format!("[{}1]", "1,".repeat(ROWS - 1)).into_bytes()),
         ("proposals", "application/json", format!("[{}{{}}]", "{},".repeat(ROWS - 1)).into_bytes()),
-        ("files", WORKBOOK, sheet),
+        ("files", WORKBOOK, sheet(20_000)),
     ]
 }
 
@@ -114,15 +117,21 @@ fn a_small_import_does_not_wait_for_large_ones() {
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
         thread::scope(|scope| {
-            for _ in 0..4 {
+            let large = [("text/csv", digits().into_bytes()), (WORKBOOK, sheet(ROWS))];
+            for (media_type, body) in large.iter().cycle().take(4) {
                 let request = service.post("/imports/files?mode=each&dry_run=true");
-                let request = request.body("text/csv", digits());
-                scope.spawn(move || drop(request.try_send()));
+                let request = request.body(media_type, body.clone());
+                scope.spawn(move || {
+                    let status = request.try_send().map(|answer| answer.status);
+                    assert!(matches!(status, None | Some(200 | 503)), "{status:?}");
+                });
             }
             for number in 0..20 {
                 let file = json!([{ "n": number }]).to_string();
                 let import = service.post("/imports/statuses").json(file).send().expect(200);
                 assert_eq!(import.value()["created"], 1);
+                let import = service.post("/imports/statuses").body(WORKBOOK, sheet(2));
+                assert_eq!(import.send().expect(200).value()["created"], 1);
             }
         });
     });

@@ -132,7 +132,7 @@ fn an_empty_list_of_rules_is_in_force_and_seen() {
         wait_until(is_empty);
         assert_eq!(status(), 201);
         let log = monitored.service.log();
-        assert!(log.contains("WARN") && log.contains("no rule of a file judges"), "{log}");
+        assert!(log.contains("WARN") && log.contains("writes are not checked by rules"), "{log}");
         std::fs::write(&file, rule).unwrap();
         wait_until(|| !is_empty());
         assert_eq!(status(), 422);

@@ -118,7 +118,7 @@ fn read(file: &Path) -> Result<Vec<String>, String> {
     Ok(urls)
 }
 
-/// Reads a file that holds a secret or so; one that is longer holds none.
+/// Reads a file of at most 64 KiB, such as a secret.
 pub fn read_bounded(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let length = File::open(file)?.take(LONGEST_FILE + 1).read_to_string(&mut text)?;

@@ -38,7 +38,7 @@ use crate::tables::{FileError, csv, ndjson, xlsx};
 /// How many times as long as another request an import may take.
 const TIME_FACTOR: u32 = 10;
 
-/// How long an import waits until another one has done its workbook.
+/// How long an import waits until another workbook was read.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The parts that all imports share.
@@ -48,7 +48,7 @@ pub struct ImportResources {
     pub bodies: BodyReader,
     /// The memory for rows.
     pub memory: ImportMemory,
-    /// A workbook unpacks to many times the size of its body, so there is one at a time.
+    /// A workbook unpacks to many times the size of its body, so one is read at a time.
     pub workbooks: Arc<Semaphore>,
     /// Most bytes of a body, and of what it unpacks to.
     pub most_bytes: usize,
@@ -131,7 +131,7 @@ impl Imports {
         let work = scope(is_traced(), Box::pin(work.in_current_span()));
         tokio::spawn(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "an import could not be done");
-            Err(Problem::new(&kinds::INTERNAL, "The service could not do its work."))
+            Err(Problem::internal())
         })
     }
 
@@ -150,14 +150,15 @@ impl Imports {
         };
         let bytes = size.bytes(mode);
         let rows = self.resources.memory.reserve(bytes).await?;
-        let held = Held { size: bytes.max(body.len()), rows, _file: memory, _workbook: None };
+        let held = Held { size: bytes.max(body.len()), rows, _file: memory };
         aside_if_large(held.size, move || {
             Ok((read(format.kind, collection, &body, most_bytes)?, held))
         })
         .await
     }
 
-    /// The number of rows in a workbook is known when it is read, so one is read at a time.
+    /// The size of the rows in a workbook is known when they are read. One workbook is read at a time,
+    /// until the memory for its rows is reserved.
     async fn rows_of_workbook(
         &self,
         body: Bytes,
@@ -169,11 +170,11 @@ impl Imports {
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, memory, permit));
         // A panic in the workbook library is reported as an error in the file.
         let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
-        let (read, memory, permit) =
+        let (read, memory, _permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
-        let size = ImportSize::of(&read).bytes(mode);
+        let size = ImportSize::of_workbook(&read).bytes(mode);
         let rows = self.resources.memory.reserve(size).await?;
-        Ok((read, Held { size, rows, _file: memory, _workbook: Some(permit) }))
+        Ok((read, Held { size, rows, _file: memory }))
     }
 }
 
@@ -190,7 +191,6 @@ struct Held {
     size: usize,
     rows: MemoryReservation,
     _file: WorkMemory,
-    _workbook: Option<OwnedSemaphorePermit>,
 }
 
 impl Held {
@@ -206,7 +206,7 @@ impl Imports {
         let permit = Arc::clone(&self.resources.workbooks).acquire_owned();
         match timeout(QUEUE_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Problem::unavailable("Another workbook is being imported.")),
+            _ => Err(Problem::unavailable("Another workbook is being read.")),
         }
     }
 }

@@ -54,14 +54,14 @@ impl ExportPlaces {
         let mut taken = self.taken.lock();
         let own = taken.get(&exporter).copied().unwrap_or_default();
         if own >= MOST_OF_A_CALLER {
-            let detail =
-                "You are running 4 exports, which is the limit. Wait until one has finished.";
-            return Err(Problem::unavailable(detail));
+            return Err(Problem::unavailable(&format!(
+                "You are running {MOST_OF_A_CALLER} exports, which is the limit. Wait until one has finished.",
+            )));
         }
         let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
-            return Err(Problem::unavailable(
-                "The service is running 16 exports, which is the limit.",
-            ));
+            return Err(Problem::unavailable(&format!(
+                "The service is running {MOST_EXPORTS} exports, which is the limit.",
+            )));
         };
         taken.insert(exporter.clone(), own + 1);
         Ok(ExportPlace { exporter, places: Arc::clone(self), _permit: permit })

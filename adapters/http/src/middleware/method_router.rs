@@ -149,7 +149,7 @@ fn into_problem(error: poem::Error) -> Problem {
 
 fn failure(cause: &str) -> Problem {
     tracing::error!(cause, "an endpoint failed");
-    Problem::new(&kinds::INTERNAL, "The service could not do its work.")
+    Problem::internal()
 }
 
 impl Endpoint for MethodRouter {

@@ -183,7 +183,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
         let make_id = AssertUnwindSafe(|| self.request_id(request.headers()));
         let Ok(request_id) = panic::catch_unwind(make_id) else {
             tracing::error!("no request id could be made; is the clock right?");
-            let problem = Problem::new(&kinds::INTERNAL, "The service could not do its work.");
+            let problem = Problem::internal();
             let mut response = self.refuse(problem, negotiated(&request), request.uri());
             secure(response.headers_mut());
             return Ok(response);

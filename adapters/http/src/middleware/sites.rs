@@ -50,7 +50,7 @@ impl Sites {
     }
 
     fn is_own(&self, name: &str) -> bool {
-        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) || is_local(name)
+        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) || cannot_be_rebound(name)
     }
 
     fn is_cross_site(&self, request: &Request, host: Option<&str>) -> bool {
@@ -69,7 +69,8 @@ impl Sites {
     fn is_own_origin(&self, origin: &str, host: Option<&str>) -> bool {
         let is_at = |host: &str| {
             let named = origin.strip_prefix("http://");
-            named.is_some_and(|named| named.eq_ignore_ascii_case(host)) && is_local(name_of(host))
+            named.is_some_and(|named| named.eq_ignore_ascii_case(host))
+                && cannot_be_rebound(name_of(host))
         };
         origin.eq_ignore_ascii_case(&self.origin) || host.is_some_and(is_at)
     }
@@ -94,8 +95,8 @@ fn name_of(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// An attacker cannot rebind `localhost` or an IP address.
-fn is_local(name: &str) -> bool {
+/// Returns true for `localhost` and IP addresses, which no other site can resolve to the service.
+fn cannot_be_rebound(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
 }
 

@@ -153,7 +153,7 @@ impl Problem {
             }
             error => {
                 tracing::error!(%error, "the store failed");
-                Self::new(&kinds::INTERNAL, "The service could not do its work.")
+                Self::internal()
             }
         }
     }

@@ -68,6 +68,14 @@ impl Problem {
         Self { kind, detail: detail.into(), more: More::Nothing, headers: Vec::new() }
     }
 
+    /// 500: only the log has the cause.
+    pub fn internal() -> Self {
+        Self::new(
+            &kinds::INTERNAL,
+            "Internal error. Give the X-Request-Id to the operators of the service.",
+        )
+    }
+
     /// 503: the service is at a limit or its store out of reach.
     pub fn unavailable(detail: &str) -> Self {
         Self::new(&kinds::UNAVAILABLE, detail)

@@ -309,7 +309,7 @@ pub async fn aside_if_large<T: Send + 'static>(
     }
     spawn_blocking(work).await.unwrap_or_else(|error| {
         tracing::error!(%error, "a body could not be read");
-        Err(Problem::new(&kinds::INTERNAL, "The service could not do its work."))
+        Err(Problem::internal())
     })
 }
 

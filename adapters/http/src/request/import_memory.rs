@@ -36,6 +36,8 @@ pub struct ImportMemory {
 pub struct ImportSize {
     rows: usize,
     cells: usize,
+    /// Bytes of text that the memory for the file does not cover.
+    text: usize,
 }
 
 impl ImportSize {
@@ -48,16 +50,21 @@ impl ImportSize {
             FormatKind::Ndjson => (count(b"\n"), 0),
             FormatKind::Json => (count(b","), 0),
         };
-        Some(Self { rows: rows.min(MOST_ROWS), cells: cells.min(MOST_CELLS) })
+        Some(Self { rows: rows.min(MOST_ROWS), cells: cells.min(MOST_CELLS), text: 0 })
     }
 
-    /// The size of rows that were read.
-    pub fn of(rows: &[ImportRow]) -> Self {
+    /// The size of the rows of a workbook, whose texts were compressed in the file.
+    pub fn of_workbook(rows: &[ImportRow]) -> Self {
         let cells = rows.iter().filter_map(|row| match &row.content.as_ref().ok()?.members {
-            RowMembers::Cells { cells, .. } => Some(cells.len()),
+            RowMembers::Cells { cells, .. } => Some(cells),
             RowMembers::Whole(_) => None,
         });
-        Self { rows: rows.len(), cells: cells.sum() }
+        let (mut count, mut text) = (0, 0);
+        for cell in cells.flatten() {
+            count += 1;
+            text += cell.as_written().map_or(0, str::len);
+        }
+        Self { rows: rows.len(), cells: count, text }
     }
 
     /// The memory that it takes, in bytes.
@@ -66,7 +73,7 @@ impl ImportSize {
             ImportMode::All => ROW_OF_ALL,
             ImportMode::Each => ROW,
         };
-        self.rows * row + self.cells * CELL
+        self.rows * row + self.cells * CELL + self.text
     }
 }
 

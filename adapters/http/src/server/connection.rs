@@ -24,7 +24,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::event_stream::EventStream;
-use super::pace::LeastRate;
+use super::pace::{LeastRate, Pace};
 use super::progress::Progress;
 use super::refusal::{self, Unanswered};
 use super::timed_stream::TimedStream;
@@ -153,7 +153,8 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                     let epoch = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
                     response.headers_mut().insert(DATE, epoch);
                 }
-                progress.set_least_rate(response.extensions().get::<LeastRate>().is_some());
+                let has_least_rate = response.extensions().get::<LeastRate>().is_some();
+                *progress.pace() = has_least_rate.then(Pace::default);
                 progress.request_is_answered();
                 Ok::<hyper::Response<_>, Unanswered>(response.into())
             }

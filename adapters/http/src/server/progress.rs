@@ -1,7 +1,11 @@
 //! The phase of a connection in the exchange of requests and responses, on which its timeouts and
 //! its end depend.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::pace::Pace;
 
 /// The part of a message that the client's next bytes belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +29,7 @@ const PHASES: [Phase; 5] = [Phase::Quiet, Phase::Head, Phase::Body, Phase::Excha
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     phase: AtomicU8,
-    has_least_rate: AtomicBool,
+    pace: Mutex<Option<Pace>>,
 }
 
 impl Progress {
@@ -48,14 +52,9 @@ impl Progress {
         self.enter(if self.phase() == Phase::Body { Phase::Unread } else { Phase::Quiet });
     }
 
-    /// Returns true if the client must take the response at a least rate.
-    pub(super) fn has_least_rate(&self) -> bool {
-        self.has_least_rate.load(Ordering::Relaxed)
-    }
-
-    /// Says whether the client must take the response at a least rate.
-    pub(super) fn set_least_rate(&self, has_least_rate: bool) {
-        self.has_least_rate.store(has_least_rate, Ordering::Relaxed);
+    /// The pace of the response that is being sent; `None` where the client may take it at any rate.
+    pub(super) fn pace(&self) -> MutexGuard<'_, Option<Pace>> {
+        self.pace.lock()
     }
 
     /// The body was read to its end.

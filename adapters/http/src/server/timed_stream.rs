@@ -16,7 +16,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::pace::Pace;
 use super::progress::{Phase, Progress};
 use super::refusal::is_of_unknown_coding;
 use super::{MAX_HEAD, ServerLimits};
@@ -66,7 +65,6 @@ pub(super) struct TimedStream {
     reading: Deadline,
     writing: Deadline,
     pacing: Deadline,
-    pace: Pace,
     hanging_up: Deadline,
     timed_out: Option<Wait>,
     /// The client closed its half.
@@ -94,7 +92,6 @@ impl TimedStream {
             reading: Deadline::default(),
             writing: Deadline::default(),
             pacing: Deadline::default(),
-            pace: Pace::default(),
             hanging_up: Deadline::default(),
             timed_out: None,
             ended: false,
@@ -211,15 +208,14 @@ impl TimedStream {
 
     /// Ready when the client takes a response more slowly than it must.
     fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.progress.has_least_rate() {
-            return Poll::Pending;
-        }
+        let mut pace = self.progress.pace();
+        let Some(pace) = pace.as_mut() else { return Poll::Pending };
         loop {
-            self.pace.waits();
-            let left = self.limits.rate_window.saturating_sub(self.pace.waited());
+            pace.waits();
+            let left = self.limits.rate_window.saturating_sub(pace.waited());
             ready!(self.pacing.poll(cx, Wait::Response, left));
             self.pacing.stop();
-            if self.pace.is_too_slow(self.limits.least_rate) {
+            if pace.is_too_slow(self.limits.least_rate) {
                 return Poll::Ready(());
             }
         }
@@ -229,9 +225,9 @@ impl TimedStream {
     fn note_written(&mut self, bytes: usize) {
         self.write_blocked = false;
         self.writing.stop();
-        if self.progress.has_least_rate() {
+        if let Some(pace) = self.progress.pace().as_mut() {
             self.pacing.stop();
-            self.pace.takes(bytes);
+            pace.takes(bytes);
         }
     }
 

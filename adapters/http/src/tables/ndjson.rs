@@ -14,7 +14,8 @@ use super::{FileError, Header, members_of, object_row, require_rows};
 /// Levels that an array puts around its elements.
 const ARRAY_DEPTH: usize = 1;
 
-/// Writes items as lines. Names and values are as they were written.
+/// Writes items as lines. Values are as they were written, and so are names unless they are those of
+/// a leading column.
 ///
 /// # Errors
 /// When a stored item cannot be read.

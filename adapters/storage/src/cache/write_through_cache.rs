@@ -82,7 +82,7 @@ impl WriteThroughCache {
 
     /// A token, to be taken before an item is read.
     pub fn token(&self, id: ItemId) -> CacheToken {
-        CacheToken { writes: *self.part_of(id), inserts: lock(&self.dangling).inserts }
+        CacheToken { writes: *self.part_of(id), inserts: self.dangling.lock().inserts }
     }
 
     /// Caches an item that was read after the token was taken, unless it or what it refers to may
@@ -124,7 +124,7 @@ impl WriteThroughCache {
 
     fn inserted(&self, row: &RowChange, shown: &ShownItem) {
         if row.scope.collection.referrers().next().is_some() {
-            let mut dangling = lock(&self.dangling);
+            let mut dangling = self.dangling.lock();
             dangling.inserts += 1;
             let is_named = dangling.targets.contains(&shown.item.id);
             drop(dangling);
@@ -163,7 +163,7 @@ impl WriteThroughCache {
         inserts: Option<u64>,
     ) {
         // Locked until the item is cached, so that an insert meanwhile finds the reference.
-        let mut dangling = (!missing.is_empty()).then(|| lock(&self.dangling));
+        let mut dangling = (!missing.is_empty()).then(|| self.dangling.lock());
         if let Some(dangling) = &mut dangling {
             if inserts.is_some_and(|inserts| inserts != dangling.inserts) {
                 return;
@@ -184,9 +184,9 @@ impl WriteThroughCache {
 
     fn forget_all(&self) {
         for part in &self.writes {
-            *lock(part) += 1;
+            *part.lock() += 1;
         }
-        let mut dangling = lock(&self.dangling);
+        let mut dangling = self.dangling.lock();
         self.items.clear();
         dangling.targets.clear();
         drop(dangling);
@@ -196,16 +196,12 @@ impl WriteThroughCache {
     }
 
     fn part_of(&self, id: ItemId) -> MutexGuard<'_, u64> {
-        lock(&self.writes[usize::try_from(self.hasher.hash_one(id)).unwrap_or_default() % PARTS])
+        self.writes[usize::try_from(self.hasher.hash_one(id)).unwrap_or_default() % PARTS].lock()
     }
 
     fn epoch_of(&self, collection: Collection) -> &AtomicU64 {
         &self.epochs[collection.index() % PARTS]
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 /// Returns whether other items go with an item of this collection or show a link to it.

@@ -5,7 +5,7 @@
 //! would never have room again. Here a connection is closed when it is not ready in time, and one
 //! that answered as it should is given back without a ping.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ impl Pool {
     /// The numbers of connections in use, or being opened, and of idle ones.
     pub fn sizes(&self) -> (usize, usize) {
         let used = (self.0.connections as usize).saturating_sub(self.0.permits.available_permits());
-        (used, self.0.idle().len())
+        (used, self.0.idle.lock().len())
     }
 
     async fn wait(&self) -> Result<Lease, DbErr> {
@@ -149,7 +149,7 @@ impl Pool {
             tracing::warn!("PostgreSQL connections are still in use");
         }
         self.0.permits.close();
-        let idle = std::mem::take(&mut *self.0.idle());
+        let idle = std::mem::take(&mut *self.0.idle.lock());
         for Idle { connection, .. } in idle {
             if !matches!(timeout(PING, connection.close()).await, Ok(Ok(()))) {
                 tracing::debug!("a PostgreSQL connection did not close cleanly");
@@ -159,14 +159,10 @@ impl Pool {
 }
 
 impl Inner {
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.idle.lock()
-    }
-
     /// An idle connection that may be used. When one is found dead the others that are as suspect
     /// are closed, too: to try them one by one would take longer than to open a new one.
     async fn usable(&self) -> Option<Idle> {
-        let mut idle = self.idle().pop()?;
+        let mut idle = self.idle.lock().pop()?;
         if !self.is_suspect(&idle) {
             return Some(idle);
         }
@@ -175,8 +171,8 @@ impl Inner {
             Err(error) => {
                 tracing::info!(%error, "an idle connection was lost");
                 self.losses.note();
-                self.idle().retain(|idle| !self.is_suspect(idle));
-                self.idle().pop()
+                self.idle.lock().retain(|idle| !self.is_suspect(idle));
+                self.idle.lock().pop()
             }
         }
     }
@@ -207,7 +203,7 @@ impl Lease {
     /// Makes the connection available again.
     pub fn give_back(self) {
         let Self { connection, opened, pool, _permit } = self;
-        let mut idle = pool.idle();
+        let mut idle = pool.idle.lock();
         if idle.first().is_some_and(|longest| longest.since.elapsed() >= IDLE_FOR) {
             drop(idle.remove(0));
         }

@@ -267,7 +267,7 @@ impl PostgresWrites {
             let writes = rows.iter().zip(&metadata);
             let writes: Vec<_> =
                 writes.map(|(many, metadata)| RowWrite { row: &many.row, metadata }).collect();
-            for answer in self.perform_steps(transaction, &writes).await? {
+            for answer in self.rows.perform(transaction, &writes, &CurrentReads::default()).await? {
                 if let Err(refusal) = answer {
                     return Ok(Err(refusal));
                 }

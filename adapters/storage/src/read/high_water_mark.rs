@@ -6,7 +6,7 @@
 //! no write is under way that began before: what is missing then up to the last change was rolled
 //! back. The high-water mark remembers how far that is known.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 use application::{LogPage, RepositoryError, Sequence};
@@ -145,7 +145,7 @@ impl HighWaterMark {
     }
 
     fn raise(&self, mark: Mark) -> Sequence {
-        let mut known = self.lock();
+        let mut known = self.mark.lock();
         if known.losses == mark.losses && known.sequence < mark.sequence {
             *known = mark;
         }
@@ -154,14 +154,10 @@ impl HighWaterMark {
 
     fn mark(&self) -> Mark {
         let losses = self.engine.losses();
-        let mut known = self.lock();
+        let mut known = self.mark.lock();
         if known.losses != losses {
             *known = Mark { sequence: 0, losses };
         }
         *known
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Mark> {
-        self.mark.lock()
     }
 }

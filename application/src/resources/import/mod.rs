@@ -95,7 +95,7 @@ impl<R: Resource> ImportUseCases for ResourceService<R> {
         }
         let _in_flight = self.in_flight.begin(options)?;
         for _ in 0..MAX_ATTEMPTS {
-            let left = RemainingErrors::default();
+            let left = Remaining::default();
             let batch =
                 Batch { options, import, rows: &import.rows, claims_key: true, left: &left };
             let replay = self.replay(batch).await?;
@@ -127,16 +127,17 @@ struct Batch<'a> {
     rows: &'a [ImportRow],
     /// True when the first row that is written claims the key of the whole request.
     claims_key: bool,
-    left: &'a RemainingErrors,
+    left: &'a Remaining,
 }
 
-/// How many errors and warnings are still kept of all rows.
-struct RemainingErrors {
+/// How many errors and warnings are still kept of all rows. Warnings, which may be many, take no place
+/// from errors.
+struct Remaining {
     errors: AtomicUsize,
     warnings: AtomicUsize,
 }
 
-impl Default for RemainingErrors {
+impl Default for Remaining {
     fn default() -> Self {
         Self { errors: AtomicUsize::new(MOST_KEPT), warnings: AtomicUsize::new(MOST_KEPT) }
     }

@@ -1,6 +1,6 @@
 //! Responses, and the memory that large ones take.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use application::{ShownItem, WriteOptions, Written};
 use bytes::Bytes;
@@ -49,7 +49,7 @@ impl HttpContext {
             let memory = Mutex::new(ResponseMemory { reserved: reserved.take(), lacks: None });
             let attempt = async {
                 let answer = read().await;
-                let lacks = MEMORY.with(|memory| lock(memory).lacks);
+                let lacks = MEMORY.with(|memory| memory.lock().lacks);
                 (answer, lacks)
             };
             match MEMORY.scope(memory, attempt).await {
@@ -70,7 +70,7 @@ impl HttpContext {
         // While it is made, what it is made of is in memory as well.
         let (sent, size) = (size, 2 * size);
         let own = MEMORY.try_with(|memory| {
-            let mut memory = lock(memory);
+            let mut memory = memory.lock();
             let reserved = memory.reserved.take().filter(|(bytes, _)| *bytes >= size);
             let reserved = reserved.map(|(_, reserved)| reserved);
             let reserved = reserved.or_else(|| responses.try_reserve(size));
@@ -157,10 +157,6 @@ impl GroupEndpoint {
         }
         Ok(Return::acknowledge(preference, response))
     }
-}
-
-fn lock(memory: &Mutex<ResponseMemory>) -> MutexGuard<'_, ResponseMemory> {
-    memory.lock()
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {

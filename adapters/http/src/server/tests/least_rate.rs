@@ -1,9 +1,9 @@
 //! The least rate at which exports are taken.
 
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::sleep;
 
-use super::{BIG, SHORT, Server, ServerLimits, generous};
+use super::{BIG, SHORT, Server, ServerLimits, answer, generous};
 
 /// Bytes that a client gets which reads a few of them at a time.
 async fn read_slowly(server: &Server, path: &str) -> usize {
@@ -27,4 +27,18 @@ async fn an_export_read_more_slowly_than_the_least_rate_is_given_up() {
     assert!(read_slowly(&server, "/big").await > BIG, "other responses have no least rate");
     let server = Server::start(ServerLimits { rate_window: SHORT, ..generous() }).await;
     assert!(read_slowly(&server, "/export").await > BIG, "fast enough");
+}
+
+#[tokio::test]
+async fn each_export_of_a_connection_is_measured_by_itself() {
+    let limits = ServerLimits { least_rate: u32::MAX, rate_window: SHORT * 10, ..generous() };
+    let server = Server::start(limits).await;
+    let mut client = server.connect().await;
+    for _ in 0..2 {
+        client.write_all(b"GET /export HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        sleep(SHORT * 6).await;
+        let head = answer(&mut client, "\r\n\r\n").await;
+        let mut body = vec![0; BIG];
+        client.read_exact(&mut body).await.unwrap_or_else(|error| panic!("{error} after {head}"));
+    }
 }
