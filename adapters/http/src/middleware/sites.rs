@@ -19,6 +19,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names of the service, and the sites that may write.
 pub struct Sites {
+    /// Host and port of the base URL, which almost all requests name as they are.
+    authority: String,
     /// Without port and final dot.
     hosts: Vec<String>,
     /// The origin of the base URL.
@@ -28,9 +30,10 @@ pub struct Sites {
 
 impl Sites {
     pub fn new(base_url: &BaseUrl, allowed_hosts: Vec<String>, cors: Cors) -> Self {
-        let own = name_of(base_url.authority()).to_owned();
+        let authority = base_url.authority().to_owned();
+        let own = name_of(&authority).to_owned();
         let hosts = std::iter::once(own).chain(allowed_hosts).collect();
-        Self { hosts, origin: base_url.origin(), cors }
+        Self { authority, hosts, origin: base_url.origin(), cors }
     }
 
     /// Refuses a request that another web site may have made a browser send. It is for requests
@@ -38,7 +41,7 @@ impl Sites {
     pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let host = host_of(request);
         // No browser leaves the header out.
-        if host.is_some_and(|host| !self.is_own(name_of(host))) {
+        if host.is_some_and(|host| !self.is_own(host)) {
             let detail = "Without credentials the service answers at an IP address, `localhost`, the host of its base URL and the hosts of `--allowed-host`. The Host header names none of these.";
             return Err(Problem::new(&kinds::MISDIRECTED, detail));
         }
@@ -49,11 +52,15 @@ impl Sites {
         Ok(())
     }
 
-    fn is_own(&self, name: &str) -> bool {
-        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) || cannot_be_rebound(name)
+    fn is_own(&self, host: &[u8]) -> bool {
+        host == self.authority.as_bytes()
+            || str::from_utf8(host).map(name_of).is_ok_and(|name| {
+                self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+                    || cannot_be_rebound(name)
+            })
     }
 
-    fn is_cross_site(&self, request: &Request, host: Option<&str>) -> bool {
+    fn is_cross_site(&self, request: &Request, host: Option<&[u8]>) -> bool {
         let headers = request.headers();
         let Ok(origin) = sole(headers, ORIGIN) else { return true };
         match origin {
@@ -66,21 +73,22 @@ impl Sites {
         headers.get_all(SEC_FETCH_SITE).iter().any(|site| site == "cross-site")
     }
 
-    fn is_own_origin(&self, origin: &str, host: Option<&str>) -> bool {
-        let is_at = |host: &str| {
+    fn is_own_origin(&self, origin: &str, host: Option<&[u8]>) -> bool {
+        let is_at = |host: &[u8]| {
             let named = origin.strip_prefix("http://");
-            named.is_some_and(|named| named.eq_ignore_ascii_case(host))
-                && cannot_be_rebound(name_of(host))
+            named.is_some_and(|named| {
+                named.as_bytes().eq_ignore_ascii_case(host) && cannot_be_rebound(name_of(named))
+            })
         };
         origin.eq_ignore_ascii_case(&self.origin) || host.is_some_and(is_at)
     }
 }
 
 /// The host that a request is sent to. The target counts before the header (RFC 9112 section 3.2.2).
-fn host_of(request: &Request) -> Option<&str> {
+fn host_of(request: &Request) -> Option<&[u8]> {
     match request.uri().authority() {
-        Some(target) => Some(target.as_str()),
-        None => request.headers().get(HOST)?.to_str().ok(),
+        Some(target) => Some(target.as_str().as_bytes()),
+        None => Some(request.headers().get(HOST)?.as_bytes()),
     }
 }
 

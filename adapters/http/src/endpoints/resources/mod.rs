@@ -11,6 +11,7 @@ mod tests;
 
 pub use history::COMPARED;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,7 +118,9 @@ impl GroupEndpoint {
         let work = self.perform(operation, request, fingerprint, input, memory);
         let collection = self.group.collection.name();
         let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));
-        let answer = timeout(time_limit, work.instrument(span)).await;
+        // Pinned here, because `timeout` would copy it.
+        let work = pin!(work.instrument(span));
+        let answer = timeout(time_limit, work).await;
         let mut response =
             answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
