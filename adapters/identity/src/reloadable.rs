@@ -108,9 +108,11 @@ impl Reload for ReloadableIdentity {
 
     fn warn_if_empty(&self) {
         let current = self.current();
+        let issuers = current.file.issuers.len();
         if current.file.has_empty_keys {
-            let issuers = current.file.issuers.len();
             tracing::warn!(issuers, "`keys: []` is in force: every key of the service is refused");
+        } else if issuers == 0 && current.file.keys.is_empty() {
+            tracing::warn!("no issuers and no keys are in force: every token is refused");
         }
     }
 }

@@ -247,9 +247,13 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
                 match self.change(write, WriteOperation::Replace, &body).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
-                    changed => return Ok(Restored { written: changed?, is_created: false }),
+                    changed => {
+                        let written = self.written_by(caller, changed?);
+                        return Ok(Restored { written, is_created: false });
+                    }
                 }
             } else if let Some(written) = self.bring_back(write, &past, &body).await? {
+                let written = self.written_by(caller, written);
                 return Ok(Restored { written, is_created: true });
             }
         }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use domain::json::{Kind, Value, encode_string, read};
 use domain::proposal::FieldKind;
 
-use super::truncation::{is_truncated, is_truncated_form_of, lines};
+use super::truncation::{is_beginning_of, is_truncated, lines};
 
 /// Characters that spreadsheets take for the beginning of a formula, or drop.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
@@ -73,7 +73,7 @@ impl<'a> Cell<'a> {
                 own == sent
                     || (matches!(self, Self::Number(_)) && is_same_number(own, sent))
                     || lines(own) == lines(sent)
-                    || is_truncated_form_of(sent, own)
+                    || is_beginning_of(sent, own)
             }
             (own, sent) => own == sent,
         }

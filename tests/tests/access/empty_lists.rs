@@ -42,5 +42,7 @@ fn empty_lists_refuse_everybody_and_the_log_warns() {
         callers.write(|_, _| None, "");
         wait_for(&service, "`keys: []` is in force: every key of the service is refused");
         assert_eq!((status(), warnings(&service).len()), (401, 2));
+        std::fs::write(callers.path(), "issuers: []\n").unwrap();
+        wait_for(&service, "no issuers and no keys are in force: every token is refused");
     });
 }

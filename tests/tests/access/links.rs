@@ -74,6 +74,19 @@ fn a_link_to_what_may_not_be_read_is_shown_nowhere() {
             (false, by_clerk.value(), by_chief.value()),
             (false, patch("clerk"), patch("chief")),
         ];
+        let restore = |name: &str, query: &str| {
+            let request = service.post(&format!("/v1/files/{id}/versions/1{query}"));
+            callers.sign(name, request).send()
+        };
+        for query in ["?dry_run=true", ""] {
+            let restored = |name: &str| restore(name, query).expect(200).value();
+            shown.push((false, restored("clerk"), restored("chief")));
+        }
+        let restored = ["clerk", "chief"].map(|name| {
+            callers.sign("chief", service.delete(&format!("/v1/files/{id}"))).send().expect(204);
+            restore(name, "").expect(201).value()
+        });
+        shown.push((false, restored[0].clone(), restored[1].clone()));
         for path in [
             format!("/v1/files/{id}"),
             format!("/v1/files/{id}?as_of={now}"),
@@ -158,9 +171,14 @@ fn a_proposal_that_may_not_be_read_is_named_nowhere_in_its_library() {
         let (seen, all) = (workbook("reader"), workbook("chief"));
         assert!(seen.contains(&*id) && !seen.contains(PROPOSAL) && !seen.contains("proposal<"));
         assert!(all.contains(PROPOSAL) && all.contains("proposal<"), "{all}");
-        let patch = callers.sign("reader", service.patch(&item).json(r#"{"title":"b"}"#));
-        let written = patch.send().expect(200);
-        assert!(!written.text().contains(PROPOSAL), "{written}");
+        let patch = service.patch(&item).json(r#"{"title":"b"}"#);
+        let restore = service.post(&format!("{item}/versions/1"));
+        for write in [patch, restore] {
+            let written = callers.sign("reader", write).send().expect(200);
+            assert!(!written.text().contains(PROPOSAL), "{written}");
+            let shown = get("reader", &item, "*/*");
+            assert_eq!(written.header("etag"), shown.header("etag"), "{written}");
+        }
         let owned = get("chief", &item, "*/*");
         assert!(owned.text().contains(PROPOSAL), "it stays where it is: {owned}");
     });

@@ -154,6 +154,11 @@ fn who_sends_credentials_names_hosts_and_origins_at_will() {
     refused(open.get("/v1/files").header("host", EVIL).send(), 421, "misdirected-request");
     let post = open.post("/v1/files").header("sec-fetch-site", "cross-site").json("{}");
     refused(post.send(), 403, "cross-site");
+    // Where no token is verified, an invented one counts for nothing.
+    for path in ["/openapi.json", "/policies"] {
+        let invented = open.get(path).header("host", EVIL).header("authorization", "Bearer x");
+        refused(invented.send(), 421, "misdirected-request");
+    }
     // Where anonymous callers may do nothing, there is nothing to protect.
     closed.get("/v1/files").header("host", EVIL).send().expect(401);
     closed.get("/docs").header("host", EVIL).send().expect(200);

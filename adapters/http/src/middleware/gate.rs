@@ -95,22 +95,25 @@ impl Gate {
 
     /// Refuses a request without credentials that another web site may have made a browser send,
     /// while anonymous callers may read or write. Probes name hosts at will.
-    pub fn check_site(&self, request: &Request) -> Result<(), Problem> {
+    pub fn check_site(&self, asks: Option<Asks>, request: &Request) -> Result<(), Problem> {
         let Err(problem) = self.sites.check(request) else { return Ok(()) };
         let is_probe = matches!(request.uri().path(), HEALTH | READINESS);
-        if is_probe || self.has_credentials(request) || !self.access.may_do_anything(&NOBODY) {
+        if is_probe || self.has_credentials(asks, request) || !self.access.may_do_anything(&NOBODY)
+        {
             return Ok(());
         }
         Err(problem)
     }
 
-    /// Returns whether a request has credentials that are looked at, or asks whether it may be sent
+    /// Returns whether a request has credentials that are verified, or asks whether it may be sent
     /// with some: browsers send no credentials with a preflight.
-    fn has_credentials(&self, request: &Request) -> bool {
+    fn has_credentials(&self, asks: Option<Asks>, request: &Request) -> bool {
         let headers = request.headers();
         let is_preflight = request.method() == Method::OPTIONS
             && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        self.identity.is_some() && (is_preflight || headers.contains_key(AUTHORIZATION))
+        let is_verified = asks.is_some_and(|asks| !matches!(asks, Asks::Nothing));
+        self.identity.is_some()
+            && (is_preflight || is_verified && headers.contains_key(AUTHORIZATION))
     }
 
     /// Finds out who the caller is, for all that look at the request later, and refuses those that may

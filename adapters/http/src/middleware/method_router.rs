@@ -99,11 +99,12 @@ impl MethodRouter {
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
     ) -> Result<Response, Problem> {
-        self.gate.check_site(&request)?;
+        let served = self.served(request.method());
+        self.gate.check_site(served.map(|(_, asks, _)| *asks), &request)?;
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
         }
-        let Some((_, asks, endpoint)) = self.served(request.method()) else {
+        let Some((_, asks, endpoint)) = served else {
             let allow = self.allow.to_str().unwrap_or_default();
             let detail = format!("This path serves {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));

@@ -217,7 +217,7 @@ fn require_whole(name: &str, cell: &Cell<'_>) -> Result<(), Violation> {
     if !cell.is_truncated() {
         return Ok(());
     }
-    let detail = "the cell ends with the mark of a truncated text, and it is not the export of the stored text; restore the cell as it was exported, or enter the whole text without the mark";
+    let detail = "the cell ends with the mark of a truncated text, and the stored text has another beginning or length; restore the cell as it was exported, or enter the whole text without the mark";
     Err(Violation::of_member(name, "truncated_text", detail))
 }
 
