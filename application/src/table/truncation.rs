@@ -33,7 +33,8 @@ pub(crate) fn is_truncated(written: &str) -> bool {
     parts(written).is_some()
 }
 
-/// Returns true if `written` is the truncated form of `whole`.
+/// Returns true if `written` is a beginning of `whole`, and a mark with its length. `whole` is too long for
+/// a cell.
 pub(super) fn is_beginning_of(written: &str, whole: &str) -> bool {
     parts(written).is_some_and(|(kept, count)| {
         count == length(whole)

@@ -38,7 +38,7 @@ use crate::tables::{FileError, csv, ndjson, xlsx};
 /// How many times as long as another request an import may take.
 const TIME_FACTOR: u32 = 10;
 
-/// How long an import waits until another workbook was read.
+/// How long an import waits for its turn to read a workbook.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The parts that all imports share.

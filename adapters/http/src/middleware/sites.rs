@@ -7,8 +7,8 @@
 use std::net::IpAddr;
 
 use poem::Request;
-use poem::http::HeaderName;
 use poem::http::header::{HOST, ORIGIN};
+use poem::http::{HeaderName, HeaderValue};
 
 use crate::base_url::BaseUrl;
 use crate::headers::sole::sole;
@@ -86,10 +86,8 @@ impl Sites {
 
 /// The host that a request is sent to. The target counts before the header (RFC 9112 section 3.2.2).
 fn host_of(request: &Request) -> Option<&[u8]> {
-    match request.uri().authority() {
-        Some(target) => Some(target.as_str().as_bytes()),
-        None => Some(request.headers().get(HOST)?.as_bytes()),
-    }
+    let target = request.uri().authority().map(|target| target.as_str().as_bytes());
+    target.or_else(|| request.headers().get(HOST).map(HeaderValue::as_bytes))
 }
 
 /// The name or address in `host:port`, without the brackets and zone of IPv6 and without the final

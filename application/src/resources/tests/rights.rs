@@ -3,6 +3,7 @@
 use domain::Operation;
 
 use super::*;
+use crate::access_control::undeletable_below;
 use crate::ports::{MockPolicies, Policies, UndeletableItems};
 use crate::{Access, AccessControl, Ownership};
 
@@ -90,4 +91,21 @@ async fn a_collection_is_replaced_by_callers_who_may_delete_all_that_belongs_to_
     let body = ReplacementBody { elements: Vec::new() };
     let refused = service.replace_all(&caller(), &Precondition::NONE, &body, FIRST).await;
     assert!(matches!(refused, Err(ApplicationError::WholeCollectionNeeded)));
+}
+
+#[tokio::test]
+async fn the_kind_that_has_an_item_is_found_among_several() {
+    let kind = |ownership| UndeletableItems { collection: LIBRARY, ownership, caller: None };
+    let kinds = Ownership::ALL.map(kind);
+    for has_item in Ownership::ALL {
+        let mut repository = MockItemRepository::new();
+        repository
+            .expect_has_undeletable()
+            .returning(move |_, kinds| Ok(kinds.iter().any(|kind| kind.ownership == has_item)));
+        let found = undeletable_below(&repository, id(1), &kinds).await.unwrap();
+        assert_eq!(found, Some(&kind(has_item)));
+    }
+    let mut repository = MockItemRepository::new();
+    repository.expect_has_undeletable().once().returning(|_, _| Ok(false));
+    assert_eq!(undeletable_below(&repository, id(1), &kinds).await.unwrap(), None);
 }
