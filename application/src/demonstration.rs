@@ -1,6 +1,6 @@
 //! The demonstration data: made-up items with known identifiers, for an empty store.
 
-use domain::{Collection, Document, Fields, ItemId, Members, Proposal, Resource};
+use domain::{Collection, ItemId, Members};
 use thiserror::Error;
 
 use crate::Caller;
@@ -47,10 +47,7 @@ pub async fn load_demonstration(
         }
     }
     for DemonstrationItem { collection, parent, id, members } in items {
-        let judged = match collection.spec().fields {
-            Fields::Typed(_) => Proposal::judge(None, members).map(Resource::into_members),
-            Fields::Open(_) => Document::judge(None, members).map(Resource::into_members),
-        };
+        let judged = collection.judge(None, members);
         let members = judged.map_err(|_| DemonstrationError::Invalid(collection.name()))?;
         let item = NewItem {
             id,

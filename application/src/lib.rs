@@ -1,9 +1,8 @@
 //! The use cases of the service, over ports.
 //!
-//! [`ResourceUseCases`] is the inbound port, one implementation of list, get, create, continue,
-//! replace, patch, delete and replace-all for every collection. It decides in the domain and stores
-//! through [`ItemRepository`]; ids and time come from [`IdGenerator`] and [`Clock`]. No type of a
-//! framework, a database or HTTP appears here.
+//! [`ResourceService`] has list, get, create, continue, replace, patch, delete and replace-all for a
+//! collection. It decides in the domain and stores through [`ItemRepository`]; ids and time come
+//! from [`IdGenerator`] and [`Clock`]. No type of a framework, a database or HTTP appears here.
 //!
 //! A read-modify-write is: find, decide, write with the version that was found. The repository
 //! refuses the write when another came in between; then the service starts over, unless the client
@@ -37,13 +36,13 @@ pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstratio
 pub use error::{ApplicationError, Result};
 pub use ports::maintenance;
 pub use ports::{
-    Access, Answered, BookRule, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor,
-    ChangeLog, ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease,
-    CompactionProgress, Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind,
-    ItemContent, ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition,
-    LoggedChange, MemberCounts, NewItem, NoPolicies, Ownership, PageRevision, PastPageQuery,
-    PastVersion, Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy,
-    Reach, ReadDependency, Readiness, Replacement, RepositoryError, Revision, RuleBook, RuleTrial,
+    Access, Answered, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
+    ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,
+    Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
+    ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition, LoggedChange,
+    MemberCounts, NewItem, NoPolicies, Ownership, PageRevision, PastPageQuery, PastVersion,
+    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
+    ReadDependency, Readiness, Replacement, RepositoryError, Revision, Rule, RuleBook, RuleTrial,
     RuleTrials, Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage,
     SupersededVersion, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
     TrialSubject, TrialValue, TrialVerdict, UndeletableItems, Unrecognized, ValueCount,
@@ -52,11 +51,9 @@ pub use ports::{
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};
 pub use resources::{
-    AdjacentPage, AuditUseCases, Audited, Embedded, ExportUseCases, HistoryUseCases, Import,
-    ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, Listing, MOST_EMBEDDED,
-    ReadUseCases, Replaced, ReplacementBody, ResourceLimits, ResourceService, ResourceUseCases,
-    Restored, RowContent, RowMembers, RowOutcome, VersionPage, WriteUseCases, Written,
-    audited_operation, resource_use_cases,
+    AdjacentPage, Audited, Embedded, Import, ImportMode, ImportRow, Imported, ImportedRow, Listing,
+    MOST_EMBEDDED, Replaced, ReplacementBody, ResourceLimits, ResourceService, Restored,
+    RowContent, RowMembers, RowOutcome, VersionPage, Written, audited_operation,
 };
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

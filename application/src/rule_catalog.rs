@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{
-    About, Collection, Document, Fields, Proposal, Resource, Rule, Severity, WriteOperation,
-};
+use domain::{About, Collection, Severity, WriteOperation};
 use jiff::civil::Date;
 
 use crate::Caller;
@@ -58,20 +56,18 @@ impl RuleHome {
 }
 
 impl PublishedRule {
-    fn new<R>(collection: Collection, rule: &dyn Rule<R>, home: RuleHome) -> Self {
-        let About { message, message_expression, pointer, description, source, effective } =
-            rule.about();
+    fn new(collection: Collection, rule: &About<'_>, home: RuleHome) -> Self {
         Self {
-            id: rule.code().to_owned(),
+            id: rule.code.to_owned(),
             collection,
-            operations: rule.operations().to_vec(),
-            severity: rule.severity(),
-            message: message.map(Into::into),
-            message_expression: message_expression.map(Into::into),
-            pointer: pointer.map(Into::into),
-            description: description.map(Into::into),
-            source: source.map(Into::into),
-            effective,
+            operations: rule.operations.to_vec(),
+            severity: rule.severity,
+            message: rule.message.map(Into::into),
+            message_expression: rule.message_expression.map(Into::into),
+            pointer: rule.pointer.map(Into::into),
+            description: rule.description.map(Into::into),
+            source: rule.source.map(Into::into),
+            effective: rule.effective,
             home,
         }
     }
@@ -114,21 +110,10 @@ impl RuleCatalog {
     }
 
     fn of(&self, collection: Collection) -> Vec<PublishedRule> {
-        let mut rules = match collection.spec().fields {
-            Fields::Typed(_) => in_rust::<Proposal>(collection),
-            Fields::Open(_) => in_rust::<Document>(collection),
-        };
-        rules.extend(
-            self.book
-                .rules(collection)
-                .iter()
-                .map(|rule| PublishedRule::new(collection, rule.as_ref(), RuleHome::File)),
-        );
-        rules
+        let book = self.book.rules(collection);
+        let in_rust = collection.rules().iter().map(|rule| (rule.about, RuleHome::Rust));
+        let in_files = book.iter().map(|rule| (rule.about(), RuleHome::File));
+        let rules = in_rust.chain(in_files);
+        rules.map(|(about, home)| PublishedRule::new(collection, &about, home)).collect()
     }
-}
-
-fn in_rust<R: Resource>(collection: Collection) -> Vec<PublishedRule> {
-    let rules = R::rules().iter();
-    rules.map(|rule| PublishedRule::new(collection, *rule, RuleHome::Rust)).collect()
 }

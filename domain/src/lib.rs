@@ -4,10 +4,8 @@
 //!
 //! - [`Members`], a JSON object as its author wrote it (member order and digits kept), and the
 //!   reader that makes it;
-//! - [`Resource`], a kind of item: what turns members into a typed value and which [`Rule`]s judge
-//!   it;
-//! - [`Proposal`], the typed resource with the specification's 21 fields, and [`Document`], the
-//!   open one;
+//! - [`Proposal`], the specification's 21 fields read from members, and its [`BuiltInRule`]s;
+//! - [`Collection`], which validates the members of its items;
 //! - [`Item`], what is stored and shown;
 //! - [`Violations`], everything that is wrong with a body, all at once.
 //!
@@ -16,38 +14,35 @@
 //! in [`proposal::rules`].
 
 pub mod collection;
-pub mod document;
 pub mod item;
 pub mod principal;
 pub mod proposal;
-pub mod resource;
 pub mod retention;
 pub mod rule;
 mod suggestion;
+mod validation;
 pub mod violation;
 
 pub use collection::{
     Collection, CountedMember, Fields, KnownMember, Relation, RelationKind, SummedMembers,
 };
-pub use document::Document;
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
 pub use principal::{Operation, Operations, Principal};
 pub use proposal::Proposal;
-pub use resource::{Resource, unstorable};
 pub use retention::{
     Retention, RetentionError, RetentionPolicy, RetentionTime, ThinningSchedule, VersionAge,
 };
 pub use rule::{
-    About, Found, Lookup, LookupKey, Rule, Severity, Transition, Verdict, WriteContext,
+    About, BuiltInRule, Found, Lookup, LookupKey, Severity, Transition, Verdict, WriteContext,
     WriteOperation,
 };
 pub use suggestion::nearest;
+pub use validation::unstorable;
 pub use violation::{Violation, Violations};
 
 /// The codes of the rules that are written in Rust.
 pub fn rule_codes() -> impl Iterator<Item = &'static str> {
-    let proposals = Proposal::rules().iter().map(|rule| rule.code());
-    proposals.chain(Document::rules().iter().map(|rule| rule.code()))
+    Collection::all().flat_map(Collection::rules).map(|rule| rule.about.code)
 }

@@ -1,64 +1,44 @@
-//! Business rules: what judges a write beyond what its fields say of themselves.
+//! Business rules check a write beyond the fields of its item.
 //!
-//! A rule is a pure function of a [`Transition`]: what was there, what would be there, and on what
-//! context. Where it needs other items it says which ([`Rule::lookups`]), and is given them as
-//! they are stored.
+//! A rule is a pure function of a [`Transition`]: the item before, the item after, and the context.
+//! A rule that needs other items names them in its lookups, and gets them as they are stored.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::{Collection, Item, ItemId, Operation, Principal, Violation, Violations};
+use crate::{Collection, Item, ItemId, Members, Operation, Principal, Violation, Violations};
 
-/// One business rule about items of kind `R`. A rule about any item at all is one about its
-/// [`Members`](crate::Members).
-pub trait Rule<R>: Send + Sync {
-    /// A stable word for programs: the `code` of the rule's violations, and its name in the
-    /// interface.
-    fn code(&self) -> &str;
-
-    /// The members it reads. The rule is not asked while one of them is unreadable.
-    fn fields(&self) -> Vec<&str>;
-
-    /// The writes it judges. By default those that leave an item.
-    fn operations(&self) -> &[WriteOperation] {
-        &[WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
-    }
-
-    /// Returns whether a violation refuses the write or only warns.
-    fn severity(&self) -> Severity {
-        Severity::Error
-    }
-
-    /// Returns `true` if the rule is in force on a day. By default it is in force on every day.
-    fn is_in_force(&self, _today: Date) -> bool {
-        true
-    }
-
-    /// The other items it needs to know, at most [`Lookup::MOST`]. By default none.
-    ///
-    /// # Errors
-    /// The violation, when what is to be looked up cannot be told.
-    fn lookups(&self, _transition: &Transition<'_, R>) -> Result<Vec<Lookup>, Violation> {
-        Ok(Vec::new())
-    }
-
-    /// Passes or refuses the write.
-    ///
-    /// # Errors
-    /// The violation, naming the field to fix.
-    fn check(&self, transition: &Transition<'_, R>) -> Result<(), Violation>;
-
-    /// Returns the description of the rule, for people.
-    fn about(&self) -> About<'_> {
-        About::default()
-    }
+/// A business rule that is written in Rust.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltInRule {
+    /// The properties of the rule.
+    pub about: About<'static>,
+    /// The members it reads. The rule is not evaluated while one of them is unreadable.
+    pub fields: &'static [&'static str],
+    /// The other items it needs, at most [`Lookup::MOST`].
+    pub lookups: fn(&Transition<'_>) -> Result<Vec<Lookup>, Violation>,
+    /// Passes or refuses the write. The violation names the field to fix.
+    pub check: fn(&Transition<'_>) -> Result<(), Violation>,
 }
 
-/// The description of a rule, for people.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+impl BuiltInRule {
+    /// A rule without lookups that passes every write, for the members that a rule leaves out.
+    pub const DEFAULT: Self =
+        Self { about: About::DEFAULT, fields: &[], lookups: |_| Ok(Vec::new()), check: |_| Ok(()) };
+}
+
+/// The properties of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About<'a> {
+    /// A stable word for programs: the `code` of the rule's violations, and its name in the
+    /// interface.
+    pub code: &'a str,
+    /// The writes it judges.
+    pub operations: &'a [WriteOperation],
+    /// Whether a violation refuses the write or only warns.
+    pub severity: Severity,
     /// The message of a violation, when it is always the same.
     pub message: Option<&'a str>,
     /// The expression that computes the message, when the message depends on the item. It is
@@ -72,6 +52,34 @@ pub struct About<'a> {
     pub source: Option<&'a str>,
     /// The first and the last day on which it holds.
     pub effective: (Option<Date>, Option<Date>),
+}
+
+impl About<'_> {
+    /// A rule without a code that refuses writes which leave an item, on every day.
+    pub const DEFAULT: Self = Self {
+        code: "",
+        operations: &[WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch],
+        severity: Severity::Error,
+        message: None,
+        message_expression: None,
+        pointer: None,
+        description: None,
+        source: None,
+        effective: (None, None),
+    };
+
+    /// Returns whether the rule is in force on a day.
+    #[must_use]
+    pub fn is_in_force(&self, today: Date) -> bool {
+        let (from, until) = self.effective;
+        from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
+    }
+
+    /// Returns whether the rule judges such writes.
+    #[must_use]
+    pub fn judges(&self, operation: WriteOperation) -> bool {
+        self.operations.contains(&operation)
+    }
 }
 
 /// The operation that a write performs on an item.
@@ -199,27 +207,19 @@ impl WriteContext {
 }
 
 /// A write under judgement.
-#[derive(Debug)]
-pub struct Transition<'a, R> {
-    /// The item before the write; `None` on a create.
-    pub before: Option<&'a R>,
-    /// The item after the write; on a delete, the item that is there.
-    pub after: &'a R,
+#[derive(Clone, Copy, Debug)]
+pub struct Transition<'a> {
+    /// The members before the write; `None` on a create.
+    pub before: Option<&'a Members>,
+    /// The members after the write; on a delete, those of the item that is there.
+    pub after: &'a Members,
     /// When, by whom, to which item.
     pub context: &'a WriteContext,
     /// The results of the rule's lookups, in the order of the lookups.
     pub found: &'a [Found],
 }
 
-impl<R> Clone for Transition<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Transition<'_, R> {}
-
-impl<'a, R> Transition<'a, R> {
+impl<'a> Transition<'a> {
     /// The same, with what was found.
     #[must_use]
     pub const fn knowing(self, found: &'a [Found]) -> Self {
@@ -300,26 +300,24 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Asks a rule, unless it does not judge such writes, is not in force, or reads what is
-    /// unreadable.
-    pub fn ask<R>(&mut self, rule: &dyn Rule<R>, transition: &Transition<'_, R>) {
-        if self.wants(rule, transition.context) {
-            self.note(rule, rule.check(transition).err());
-        }
+    /// Returns whether a rule is to be evaluated: it judges such writes, is in force, and can read
+    /// its fields.
+    pub fn wants<'a>(
+        &self,
+        about: &About<'_>,
+        context: &WriteContext,
+        fields: impl FnOnce() -> Vec<&'a str>,
+    ) -> bool {
+        about.judges(context.operation)
+            && about.is_in_force(context.today)
+            && (self.errors.is_empty() || !self.errors.are_unreadable(&fields()))
     }
 
-    /// Returns `true` if a rule is to be asked.
-    pub fn wants<R>(&self, rule: &dyn Rule<R>, context: &WriteContext) -> bool {
-        rule.operations().contains(&context.operation)
-            && rule.is_in_force(context.today)
-            && (self.errors.is_empty() || !self.errors.are_unreadable(&rule.fields()))
-    }
-
-    /// Keeps what a rule has to say.
-    pub fn note<R>(&mut self, rule: &dyn Rule<R>, violation: Option<Violation>) {
+    /// Adds the violation that a rule found, if any.
+    pub fn note(&mut self, about: &About<'_>, violation: Option<Violation>) {
         let Some(violation) = violation else { return };
-        let violation = Violation { rule: Some(rule.code().into()), ..violation };
-        match rule.severity() {
+        let violation = Violation { rule: Some(about.code.into()), ..violation };
+        match about.severity {
             Severity::Error => self.errors.push(violation),
             Severity::Warning => self.warnings.push(violation),
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use application::table::FORMATS;
 use application::traces::Tracer;
 use application::{
-    AccessControl, ChangeService, Clock, NoPolicies, Ports, ResourceLimits, ResourceUseCases,
-    RuleBook, RuleCatalog, RuleTrialService, resource_use_cases,
+    AccessControl, ChangeService, Clock, NoPolicies, Ports, ResourceLimits, ResourceService,
+    RuleBook, RuleCatalog, RuleTrialService,
 };
 use domain::Operation as Permission;
 use ipnet::IpNet;
@@ -175,13 +175,13 @@ fn paths(
     let (mut groups, mut services, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     let standbys = at_standbys(ports);
     for group in GROUPS {
-        let service = resource_use_cases(group.collection, ports, limits);
+        let service = Arc::new(ResourceService::new(group.collection, ports, limits));
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
             services.push((group.collection, Arc::clone(&service)));
             paths.extend(transfers.of(group, &service));
         }
-        let on_standby = |ports| resource_use_cases(group.collection, ports, limits);
+        let on_standby = |ports| Arc::new(ResourceService::new(group.collection, ports, limits));
         let standbys = standbys.iter().map(on_standby);
         paths.extend(paths_of(group, &GroupEndpoint::new(group, service, standbys, &context)));
     }
@@ -275,7 +275,7 @@ impl Transfers {
         Self { exports: Arc::new(exports), imports: Arc::new(imports) }
     }
 
-    fn of(&self, group: Group, service: &Arc<dyn ResourceUseCases>) -> Vec<(String, MethodRouter)> {
+    fn of(&self, group: Group, service: &Arc<ResourceService>) -> Vec<(String, MethodRouter)> {
         let gate = &self.exports.context.gate;
         let name = group.collection.name();
         let (service, resources) = (Arc::clone(service), Arc::clone(&self.imports));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{AccessControl, Identity, ResourceUseCases, RuleCatalog, RuleTrialService};
+use application::{AccessControl, Identity, ResourceService, RuleCatalog, RuleTrialService};
 use domain::Collection;
 use poem::EndpointExt;
 use poem::endpoint::BoxEndpoint;
@@ -46,7 +46,7 @@ pub struct OwnPaths<'a> {
     pub access: AccessControl,
     pub identity: Option<Arc<dyn Identity>>,
     /// The use cases of every group that shows a whole collection.
-    pub services: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
+    pub services: Vec<(Collection, Arc<ResourceService>)>,
 }
 
 impl OwnPaths<'_> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use application::BookRule;
+use application::Rule;
 use async_trait::async_trait;
 use domain::{
-    About, Collection, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition,
-    Violation, WriteOperation,
+    About, Collection, Found, Lookup, LookupKey, Pointer, Severity, Transition, Violation,
+    WriteOperation,
 };
 use jiff::civil::Date;
 use language::effective::Effective;
@@ -100,7 +100,7 @@ impl FileRule {
 
     /// Returns `true` if the rule judges this operation and is in force on this day.
     pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
-        self.operations.contains(&operation) && self.is_in_force(today)
+        self.operations.contains(&operation) && self.effective.contains(today)
     }
 
     /// Returns the operation of a write of which it is known whether there was an item before: the
@@ -118,7 +118,7 @@ impl FileRule {
         }
     }
 
-    pub(crate) fn scope<'a>(&'a self, transition: &Transition<'a, Members>) -> Scope<'a> {
+    pub(crate) fn scope<'a>(&'a self, transition: &Transition<'a>) -> Scope<'a> {
         Scope {
             after: transition.after,
             before: transition.before,
@@ -171,7 +171,7 @@ impl FileRule {
     fn lookups_by(
         &self,
         meter: &Meter,
-        transition: &Transition<'_, Members>,
+        transition: &Transition<'_>,
     ) -> Result<Vec<Lookup>, Rejection> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
@@ -180,11 +180,7 @@ impl FileRule {
         self.look_up(&scope, meter).map_err(|error| self.undecided(error))
     }
 
-    fn check_by(
-        &self,
-        meter: &Meter,
-        transition: &Transition<'_, Members>,
-    ) -> Result<(), Rejection> {
+    fn check_by(&self, meter: &Meter, transition: &Transition<'_>) -> Result<(), Rejection> {
         let scope = self.scope(transition);
         let is_met = || Ok(!self.guard(&scope, meter)? || self.check.boolean(&scope, meter)?);
         match is_met() {
@@ -218,7 +214,7 @@ impl FileRule {
     /// violation. Nothing is logged: a case may be about what cannot be decided.
     pub(crate) fn judge_case(
         &self,
-        transition: &Transition<'_, Members>,
+        transition: &Transition<'_>,
         found: &[Found],
     ) -> Result<(), String> {
         // It must be possible to say what is looked for, though the case says what is found.
@@ -267,45 +263,17 @@ impl FileRule {
     }
 }
 
-impl Rule<Members> for FileRule {
-    fn code(&self) -> &str {
-        &self.id
-    }
-
-    fn fields(&self) -> Vec<&str> {
-        self.members_of(Variable::After)
-    }
-
-    fn operations(&self) -> &[WriteOperation] {
-        &self.operations
-    }
-
-    fn severity(&self) -> Severity {
-        self.severity
-    }
-
-    fn is_in_force(&self, today: Date) -> bool {
-        self.effective.contains(today)
-    }
-
-    /// Returns a lookup per target, in their order. Where the guard says that the rule does not
-    /// apply, none looks for anything.
-    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
-        self.lookups_by(&Meter::of(CostLimit::Lookups), transition)
-            .map_err(|rejection| self.violation(rejection))
-    }
-
-    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        self.check_by(&Meter::of(CostLimit::Verdict), transition)
-            .map_err(|rejection| self.violation(rejection))
-    }
-
+#[async_trait]
+impl Rule for FileRule {
     fn about(&self) -> About<'_> {
         let (message, message_expression) = match &self.message {
             Message::Fixed(message) => (Some(&**message), None),
             Message::Computed { source, .. } => (None, Some(&**source)),
         };
         About {
+            code: &self.id,
+            operations: &self.operations,
+            severity: self.severity,
             message,
             message_expression,
             pointer: self.field.as_ref().map(|field| &*field.written),
@@ -314,14 +282,14 @@ impl Rule<Members> for FileRule {
             effective: (self.effective.from, self.effective.until),
         }
     }
-}
 
-#[async_trait]
-impl BookRule for FileRule {
-    async fn evaluate_lookups(
-        &self,
-        transition: &Transition<'_, Members>,
-    ) -> Result<Vec<Lookup>, Violation> {
+    fn fields(&self) -> Vec<&str> {
+        self.members_of(Variable::After)
+    }
+
+    /// Returns a lookup per target, in their order. If the guard says that the rule does not apply,
+    /// all of them look for nothing.
+    async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
@@ -330,7 +298,7 @@ impl BookRule for FileRule {
             .map_err(|rejection| self.violation(rejection))
     }
 
-    async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+    async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         let verdicts = &self.verdicts;
         let began = verdicts.time.is_attached().then(Instant::now);
         let verdict =
@@ -346,7 +314,7 @@ impl BookRule for FileRule {
         verdict.map_err(|rejection| self.violation(rejection))
     }
 
-    async fn applies(&self, transition: &Transition<'_, Members>) -> bool {
+    async fn applies(&self, transition: &Transition<'_>) -> bool {
         let guard = |meter: &Meter| self.guard(&self.scope(transition), meter).unwrap_or(true);
         evaluation::run(CostLimit::Verdict, guard).await
     }

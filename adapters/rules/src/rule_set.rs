@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{BookRule, CaseFiles, CaseReport, Rules, WrittenRule};
+use application::{CaseFiles, CaseReport, Rule, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
 use language::error::{ErrorCollector, FileError, FileErrors};
@@ -81,7 +81,7 @@ impl RuleSet {
         let Reader { rules, declared, .. } = reader;
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection == collection);
-            rules.map(|rule| Arc::clone(rule) as Arc<dyn BookRule>).collect()
+            rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule>).collect()
         };
         Ok(Self {
             by_collection: Collection::all().map(of).collect(),

@@ -1,6 +1,6 @@
 //! The summary of a rule that `rules check` shows.
 
-use domain::Rule;
+use application::Rule;
 use jiff::civil::Date;
 use language::expression::Variable;
 
@@ -18,7 +18,7 @@ impl FileRule {
         let operations: Vec<_> = self.operations.iter().map(|operation| operation.name()).collect();
         add("judges", &format!("{} of {}", operations.join(", "), self.collection.name()));
         add("severity", self.severity.name());
-        let not = if self.is_in_force(today) { "" } else { "not " };
+        let not = if self.about().is_in_force(today) { "" } else { "not " };
         add("effective", &format!("{}, {not}in force today", self.effective));
         let pointer = about.pointer.filter(|pointer| !pointer.is_empty());
         add("field", pointer.unwrap_or("the item as a whole"));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use application::CaseFiles;
-use domain::Rule;
+use application::Rule;
 use domain::proposal::rules::RULES;
 use rules_adapter::RuleSet;
 
@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 }
 
 fn examples() -> RuleSet {
-    let reserved: Vec<_> = RULES.iter().map(|rule| rule.code()).collect();
+    let reserved: Vec<_> = RULES.iter().map(|rule| rule.about.code).collect();
     RuleSet::load(&folder(), &reserved).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
@@ -36,9 +36,10 @@ fn every_rule_has_a_case_that_passes_and_one_that_fails() {
         // Every case has the verdict that it expects.
         for verdict in ["pass", "fail"] {
             let has_one = reports.iter().any(|report| {
-                report.decided_by == [rule.code()] && verdict_of(&report.line).starts_with(verdict)
+                report.decided_by == [rule.about().code]
+                    && verdict_of(&report.line).starts_with(verdict)
             });
-            assert!(has_one, "`{}` has no case that is to {verdict}", rule.code());
+            assert!(has_one, "`{}` has no case that is to {verdict}", rule.about().code);
         }
     }
 }
@@ -81,11 +82,11 @@ fn only_cases_about_it_cannot_be_decided() {
 #[test]
 fn every_rule_says_what_it_is_for_and_where_its_error_is() {
     for rule in examples().rules() {
-        let about = domain::Rule::about(rule);
+        let about = rule.about();
         assert!(
             about.description.is_some() && about.source.is_some() && about.pointer.is_some(),
             "{}",
-            rule.code()
+            about.code
         );
     }
 }
@@ -98,8 +99,9 @@ fn the_page_names_every_rule_in_its_table() {
         let file = PathBuf::from(rule.file());
         let file = file.file_name().unwrap().to_string_lossy();
         let is_named = table.iter().any(|line| {
-            line.contains(&format!("`{}`", rule.code())) && line.contains(&format!("]({file})"))
+            line.contains(&format!("`{}`", rule.about().code))
+                && line.contains(&format!("]({file})"))
         });
-        assert!(is_named, "`{}` of {file}", rule.code());
+        assert!(is_named, "`{}` of {file}", rule.about().code);
     }
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
-use application::BookRule;
+use application::Rule;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Rule, Severity, Transition,
-    Verdict, Version, WriteContext, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Severity, Transition, Verdict,
+    Version, WriteContext, WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -23,7 +23,7 @@ fn load(text: &str) -> RuleSet {
 }
 
 /// The one rule about files that these keys make.
-fn rule(keys: &str) -> Arc<dyn BookRule> {
+fn rule(keys: &str) -> Arc<dyn Rule> {
     let text = format!("rules:\n- id: the_rule\n  group: files\n{keys}");
     load(&text).rules_of(Collection::known("files"))[0].clone()
 }
@@ -50,17 +50,26 @@ fn item(json: &str) -> Item {
     }
 }
 
-/// Returns the detail of the violation that a rule finds in a create.
-fn detail(rule: &dyn Rule<Members>, after: &str, found: &[Found]) -> Option<String> {
-    let (after, context) = (members(after), context(WriteOperation::Create));
-    let transition = Transition { before: None, after: &after, context: &context, found };
-    rule.check(&transition).err().map(|violation| violation.detail)
+fn block_on<T>(evaluation: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(evaluation)
 }
 
-fn looks_for(rule: &dyn Rule<Members>, after: &str) -> Vec<LookupKey> {
+/// Returns the detail of the violation that a rule finds in a create.
+fn detail(rule: &dyn Rule, after: &str, found: &[Found]) -> Option<String> {
+    let (after, context) = (members(after), context(WriteOperation::Create));
+    let transition = Transition { before: None, after: &after, context: &context, found };
+    block_on(rule.check(&transition)).err().map(|violation| violation.detail)
+}
+
+fn looks_for(rule: &dyn Rule, after: &str) -> Vec<LookupKey> {
     let (after, context) = (members(after), context(WriteOperation::Create));
     let transition = Transition { before: None, after: &after, context: &context, found: &[] };
-    rule.lookups(&transition).expect("lookups").into_iter().map(|lookup| lookup.key).collect()
+    block_on(rule.lookups(&transition))
+        .expect("lookups")
+        .into_iter()
+        .map(|lookup| lookup.key)
+        .collect()
 }
 
 #[test]
@@ -93,23 +102,26 @@ rules:
     let rule = &of_files[0];
     let about = rule.about();
     assert_eq!(
-        (rule.code(), rule.severity(), rule.fields()),
+        (about.code, about.severity, rule.fields()),
         ("size_is_known", Severity::Warning, vec!["kind", "pages", "size"])
     );
-    assert_eq!(rule.operations(), [WriteOperation::Replace, WriteOperation::Delete]);
+    assert_eq!(about.operations, [WriteOperation::Replace, WriteOperation::Delete]);
     assert_eq!((about.message, about.pointer), (Some("say how large it is"), Some("/size")));
     assert_eq!((about.description, about.source), (Some("Files have a size."), Some("a memo")));
     for (day, is_in_force) in
         [("2025-12-31", false), ("2026-01-01", true), ("2026-12-31", true), ("2027-01-01", false)]
     {
-        assert_eq!(rule.is_in_force(day.parse().expect("a day")), is_in_force, "{day}");
+        assert_eq!(about.is_in_force(day.parse().expect("a day")), is_in_force, "{day}");
     }
     let plain = &rules.rules_of(Collection::known("lib"))[0];
     assert_eq!(
-        plain.operations(),
+        plain.about().operations,
         [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
     );
-    assert_eq!((plain.severity(), plain.is_in_force(date(1, 1, 1))), (Severity::Error, true));
+    assert_eq!(
+        (plain.about().severity, plain.about().is_in_force(date(1, 1, 1))),
+        (Severity::Error, true)
+    );
     let summary = rules.rules().next().expect("a rule").summary(date(2026, 6, 1));
     for line in [
         "  judges     replace, delete of files",
@@ -125,8 +137,8 @@ fn a_violation_has_the_rule_the_field_and_the_message() {
     let fixed = rule("  check: self.a == 1\n  message: |\n    say one\n  field: /a~1b/0");
     let (after, context) = (members(r#"{"a":2}"#), context(WriteOperation::Create));
     let mut verdict = Verdict::default();
-    verdict
-        .ask(&*fixed, &Transition { before: None, after: &after, context: &context, found: &[] });
+    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
+    verdict.note(&fixed.about(), block_on(fixed.check(&transition)).err());
     let violation = verdict.errors.iter().next().expect("a violation");
     assert_eq!((violation.pointer.to_string().as_str(), &*violation.field), ("/a~1b/0", "a/b"));
     assert_eq!(
@@ -187,9 +199,8 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     );
     let after = members(r#"{"n":7,"missing_or_null":null}"#);
     let context = context(WriteOperation::Create);
-    let lookups = rule
-        .lookups(&Transition { before: None, after: &after, context: &context, found: &[] })
-        .expect("lookups");
+    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
+    let lookups = block_on(rule.lookups(&transition)).expect("lookups");
     let id = ItemId::parse(ID).expect("an id");
     let lookup = |collection, key| Lookup { collection, key, without: id };
     let member = LookupKey::Member { name: "program_id".into(), value: "7".into() };
@@ -199,9 +210,9 @@ fn lookups_are_by_id_by_member_and_by_parent() {
         lookup(Collection::known("files"), LookupKey::Nothing),
     ];
     assert_eq!(lookups, expected);
-    let error = rule
-        .lookups(&Transition { before: None, after: &members("{}"), context: &context, found: &[] })
-        .expect_err("a violation");
+    let none = members("{}");
+    let error = block_on(rule.lookups(&Transition { after: &none, ..transition }));
+    let error = error.expect_err("a violation");
     assert!(error.detail.contains("could not be decided"), "{}", error.detail);
 }
 

@@ -18,7 +18,7 @@ fn write(path: &Path, ids: &[&str]) {
 }
 
 fn ids(book: &dyn RuleBook) -> Vec<String> {
-    book.rules(Collection::known("files")).iter().map(|rule| rule.code().to_owned()).collect()
+    book.rules(Collection::known("files")).iter().map(|rule| rule.about().code.to_owned()).collect()
 }
 
 /// A change of the files, how it is made, and the rules that are in force after it.

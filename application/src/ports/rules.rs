@@ -1,9 +1,9 @@
-//! Business rules that are not written in Rust.
+//! Business rules, and the book of those that are not written in Rust.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Collection, Lookup, Members, Rule, Transition, Violation};
+use domain::{About, BuiltInRule, Collection, Lookup, Transition, Violation};
 
 /// The business rules that are not written in Rust.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
@@ -41,34 +41,52 @@ pub struct WrittenCase {
 }
 
 /// Rules of one edition about the items of one collection.
-pub type Rules = Arc<[Arc<dyn BookRule>]>;
+pub type Rules = Arc<[Arc<dyn Rule>]>;
 
-/// A rule of a rule book. The methods here MUST NOT keep other tasks of the calling thread waiting
-/// for long: a rule whose evaluation may take long overrides them.
+/// A business rule, written in Rust or in a file. An evaluation MUST NOT block the calling thread
+/// for long.
 #[async_trait]
-pub trait BookRule: Rule<Members> {
-    /// Evaluates [`Rule::lookups`].
-    ///
-    /// # Errors
-    /// As there.
-    async fn evaluate_lookups(
-        &self,
-        transition: &Transition<'_, Members>,
-    ) -> Result<Vec<Lookup>, Violation> {
-        self.lookups(transition)
-    }
+pub trait Rule: Send + Sync {
+    /// Returns the properties of the rule.
+    fn about(&self) -> About<'_>;
 
-    /// Evaluates [`Rule::check`].
+    /// Returns the members it reads. It is not evaluated while one of them is unreadable.
+    fn fields(&self) -> Vec<&str>;
+
+    /// Returns the other items it needs, at most [`Lookup::MOST`].
     ///
     /// # Errors
-    /// As there.
-    async fn evaluate(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
-        self.check(transition)
-    }
+    /// The violation, when the lookups cannot be evaluated.
+    async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation>;
+
+    /// Checks a write.
+    ///
+    /// # Errors
+    /// The violation.
+    async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation>;
 
     /// Returns whether the rule has anything to check on such a write: its guard holds, or cannot be
     /// evaluated. Audits count by it.
-    async fn applies(&self, _transition: &Transition<'_, Members>) -> bool {
+    async fn applies(&self, _transition: &Transition<'_>) -> bool {
         true
+    }
+}
+
+#[async_trait]
+impl Rule for BuiltInRule {
+    fn about(&self) -> About<'_> {
+        self.about
+    }
+
+    fn fields(&self) -> Vec<&str> {
+        self.fields.to_vec()
+    }
+
+    async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
+        (self.lookups)(transition)
+    }
+
+    async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
+        (self.check)(transition)
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
-use domain::{ItemId, Resource, Transition, Verdict, WriteOperation};
+use domain::{ItemId, Transition, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
@@ -28,20 +27,13 @@ pub struct Audited {
     pub next: Option<SortPosition>,
 }
 
-/// The audit.
-#[async_trait]
-pub trait AuditUseCases: Send + Sync {
+impl ResourceService {
     /// Evaluates the rules of the book for the next items, as if each were replaced by itself now. A
     /// rule that does not judge replacements is evaluated for the first operation it judges.
     ///
     /// # Errors
     /// `Store`.
-    async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited>;
-}
-
-#[async_trait]
-impl<R: Resource> AuditUseCases for ResourceService<R> {
-    async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
+    pub async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
         let position = after.map_or(PageStart::Offset(0), PageStart::After);
         let query = PageQuery { position, ..PageQuery::all(self.collection, AT_A_TIME) };
         let page = self.repository.page(&self.reach(caller, None)?, &query).await?;
@@ -64,7 +56,7 @@ impl<R: Resource> AuditUseCases for ResourceService<R> {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     async fn audit_item(
         &self,
         caller: &Caller,
@@ -75,18 +67,18 @@ impl<R: Resource> ResourceService<R> {
         let members = stored_members(&shown.item)?;
         let mut verdict = Verdict::default();
         for rule in decision.book.clone().iter() {
-            let Some(operation) = audited_operation(rule.operations()) else { continue };
+            let about = rule.about();
+            let Some(operation) = audited_operation(about.operations) else { continue };
             let mut context = decision.context(caller, operation, ItemAddress::of(&shown.item));
             // What is to come into force is audited for its first day.
-            context.today =
-                rule.about().effective.0.map_or(context.today, |from| from.max(context.today));
+            context.today = about.effective.0.map_or(context.today, |from| from.max(context.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition = Transition { before, after: &members, context: &context, found: &[] };
-            let found = self.ask_book(rule.as_ref(), &transition, &mut verdict, decision).await?;
+            let found = self.ask(rule.as_ref(), &transition, &mut verdict, decision).await?;
             if let Some(found) = found
                 && rule.applies(&transition.knowing(&found)).await
             {
-                *applied.entry(rule.code().to_owned()).or_default() += 1;
+                *applied.entry(about.code.to_owned()).or_default() += 1;
             }
         }
         Ok(verdict)

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Resource, Version};
+use domain::{Item, ItemId, Version};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing};
@@ -13,7 +13,7 @@ use crate::ports::{
 };
 use crate::query::{PageRequest, SortPosition, Total};
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// The item an insert would leave.
     pub(super) async fn would_be_inserted(
         &self,

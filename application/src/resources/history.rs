@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use domain::{Item, ItemId, Members, Operation, Resource, Version, WriteOperation};
+use domain::{Item, ItemId, Members, Operation, Version, WriteOperation};
 use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
-use super::rules::Decision;
 use super::validate::{Draft, stored_members};
 use super::write::{MAX_ATTEMPTS, require_memory};
 use super::{ResourceService, Written};
@@ -40,84 +38,12 @@ pub struct Restored {
     pub is_created: bool,
 }
 
-/// The reads of the past, and the way back.
-#[async_trait]
-pub trait HistoryUseCases: Send + Sync {
+impl ResourceService {
     /// A page of the versions of an item, which may have been removed.
     ///
     /// # Errors
     /// `ItemNotFound` when there never was such an item; `PageOutOfRange`; `Store`.
-    async fn versions(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        page: u64,
-        page_size: u64,
-    ) -> Result<VersionPage>;
-
-    /// An item as a version of it was.
-    ///
-    /// # Errors
-    /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
-    /// removal; `BodyRemoved`; `Store`.
-    async fn version(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        version: Version,
-    ) -> Result<(PastVersion, Item)>;
-
-    /// The members of two versions of an item, that they may be compared. Without `from` the first
-    /// is of the one before `to`; before there was an item there was nothing, which is an object
-    /// without members.
-    ///
-    /// # Errors
-    /// Those of [`version`](Self::version).
-    async fn versions_to_compare(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        from: Option<Version>,
-        to: Version,
-    ) -> Result<[Arc<str>; 2]>;
-
-    /// An item as it was at a time; without members where the body of that version was removed.
-    ///
-    /// # Errors
-    /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
-    async fn get_at(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        time: Timestamp,
-        fields: Option<&MemberNames>,
-    ) -> Result<(PastVersion, Item)>;
-
-    /// A page of what the collection, or the part of it that belongs to `parent`, held at a time.
-    ///
-    /// # Errors
-    /// `InFuture`; `ParentNotFound` when there was no parent then; `PageOutOfRange`; `Store`.
-    async fn list_at(
-        &self,
-        caller: &Caller,
-        parent: Option<ItemId>,
-        time: Timestamp,
-        request: &PageRequest,
-    ) -> Result<Listing>;
-
-    /// Makes an item what it was in a version. One that was removed is there again under its id.
-    ///
-    /// # Errors
-    /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
-    /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
-    /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `TooManyConflicts`; `MemoryNeeded`; `Store`.
-    async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored>;
-}
-
-#[async_trait]
-impl<R: Resource> HistoryUseCases for ResourceService<R> {
-    async fn versions(
+    pub async fn versions(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -138,7 +64,12 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
-    async fn version(
+    /// An item as a version of it was.
+    ///
+    /// # Errors
+    /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
+    /// removal; `BodyRemoved`; `Store`.
+    pub async fn version(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -159,7 +90,13 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         }
     }
 
-    async fn versions_to_compare(
+    /// The members of two versions of an item, that they may be compared. Without `from` the first
+    /// is of the one before `to`; before there was an item there was nothing, which is an object
+    /// without members.
+    ///
+    /// # Errors
+    /// Those of [`version`](Self::version).
+    pub async fn versions_to_compare(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -174,7 +111,11 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         Ok([from, to.members])
     }
 
-    async fn get_at(
+    /// An item as it was at a time; without members where the body of that version was removed.
+    ///
+    /// # Errors
+    /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
+    pub async fn get_at(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -193,7 +134,11 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         Ok((found, item))
     }
 
-    async fn list_at(
+    /// A page of what the collection, or the part of it that belongs to `parent`, held at a time.
+    ///
+    /// # Errors
+    /// `InFuture`; `ParentNotFound` when there was no parent then; `PageOutOfRange`; `Store`.
+    pub async fn list_at(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
@@ -228,7 +173,14 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }
 
-    async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored> {
+    /// Makes an item what it was in a version. One that was removed is there again under its id.
+    ///
+    /// # Errors
+    /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
+    /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
+    /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
+    /// `TooManyConflicts`; `MemoryNeeded`; `Store`.
+    pub async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, RESTORES)?;
@@ -261,7 +213,7 @@ impl<R: Resource> HistoryUseCases for ResourceService<R> {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// The last change of an item that exists or did.
     async fn newest_change(&self, reach: &Reach, item: ItemId) -> Result<LoggedChange> {
         let newest = Version::from_number(i64::MAX);
@@ -284,11 +236,11 @@ impl<R: Resource> ResourceService<R> {
             return Err(ApplicationError::ItemDeleted);
         }
         self.require_parent(past.parent).await?;
-        let draft = Draft::<R>::of(body, Some(past.id));
+        let draft = Draft::of(self.collection, body, Some(past.id));
         let own = ItemAddress::of(past);
-        let Decision { after, warnings, read_set } =
-            self.decide(options, WriteOperation::Create, own, None, draft).await?;
-        let item = self.new_item(past.id, after, past.continues);
+        let (warnings, read_set) =
+            self.decide(options, WriteOperation::Create, own, None, &draft).await?;
+        let item = self.new_item(past.id, draft.after, past.continues);
         let stored = if options.is_dry_run {
             Ok(self.would_be_restored(past, item).await?)
         } else {

@@ -6,7 +6,7 @@
 use parking_lot::Mutex;
 use std::collections::HashSet;
 
-use domain::{Operation, Resource, Violations};
+use domain::{Operation, Violations};
 use jiff::Timestamp;
 
 use super::ResourceService;
@@ -48,7 +48,7 @@ fn key(options: &WriteOptions) -> Option<&IdempotencyKey> {
     options.key.as_ref().filter(|_| !options.is_dry_run)
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Returns the record of a write that performs some operations and was decided on `read_set`, for
     /// the change log and the store of idempotency keys.
     pub(super) fn metadata(

@@ -1,7 +1,6 @@
 //! The use cases of every collection.
 //!
-//! [`ResourceUseCases`] is the inbound port, and [`ResourceService`] its one implementation. Each of
-//! its parts is a trait beside the code that implements it: `read`, `write`, `history` (the past),
+//! [`ResourceService`] has a file for each of its parts: `read`, `write`, `history` (the past),
 //! `audit`, `export` and `import`. Behind them `validate` reads a body, `rules` applies the business
 //! rules, `read_set` is what a decision was based on, `replace_all` validates a whole collection,
 //! `idempotency` recognises repeated requests, and `dry_run` predicts a write.
@@ -21,10 +20,9 @@ mod rules;
 mod validate;
 mod write;
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use domain::{Collection, Document, Fields, ItemId, Operation, Proposal, Resource};
+use domain::{Collection, ItemId, Operation};
 use jiff::SignedDuration;
 
 use crate::access_control::cut_links;
@@ -35,27 +33,15 @@ use crate::ports::{
 use crate::query::View;
 use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
 
-pub use audit::{AuditUseCases, Audited, audited_operation};
-pub use export::ExportUseCases;
-pub use history::{HistoryUseCases, Restored, VersionPage};
+pub use audit::{Audited, audited_operation};
+pub use history::{Restored, VersionPage};
 use idempotency::InFlightKeys;
 pub use import::{
-    Import, ImportMode, ImportRow, ImportUseCases, Imported, ImportedRow, RowContent, RowMembers,
-    RowOutcome,
+    Import, ImportMode, ImportRow, Imported, ImportedRow, RowContent, RowMembers, RowOutcome,
 };
 pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
-pub use read::ReadUseCases;
 pub use replace_all::ReplacementBody;
 pub use result::{Replaced, Written};
-pub use write::WriteUseCases;
-
-/// The use cases of one collection. Every use case takes the caller, a write in its options.
-pub trait ResourceUseCases:
-    ReadUseCases + WriteUseCases + HistoryUseCases + AuditUseCases + ExportUseCases + ImportUseCases
-{
-}
-
-impl<R: Resource> ResourceUseCases for ResourceService<R> {}
 
 /// The limits that an operator may set for the use cases.
 #[derive(Clone, Copy, Debug)]
@@ -67,21 +53,8 @@ pub struct ResourceLimits {
     pub key_lifetime: SignedDuration,
 }
 
-/// The use cases of a collection, for the kind of item that its table row says it holds.
-#[must_use]
-pub fn resource_use_cases(
-    collection: Collection,
-    ports: &Ports,
-    limits: ResourceLimits,
-) -> Arc<dyn ResourceUseCases> {
-    match collection.spec().fields {
-        Fields::Typed(_) => Arc::new(ResourceService::<Proposal>::new(collection, ports, limits)),
-        Fields::Open(_) => Arc::new(ResourceService::<Document>::new(collection, ports, limits)),
-    }
-}
-
-/// The use cases of a collection of items of kind `R`.
-pub struct ResourceService<R> {
+/// The use cases of one collection. Every use case takes the caller, a write in its options.
+pub struct ResourceService {
     collection: Collection,
     repository: Arc<dyn ItemRepository>,
     history: Arc<dyn History>,
@@ -92,10 +65,9 @@ pub struct ResourceService<R> {
     access: AccessControl,
     limits: ResourceLimits,
     in_flight: InFlightKeys,
-    resource: PhantomData<fn() -> R>,
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// The use cases of `collection`.
     #[must_use]
     pub fn new(collection: Collection, ports: &Ports, limits: ResourceLimits) -> Self {
@@ -111,7 +83,6 @@ impl<R: Resource> ResourceService<R> {
             access: AccessControl::new(policies),
             limits,
             in_flight: InFlightKeys::default(),
-            resource: PhantomData,
         }
     }
 

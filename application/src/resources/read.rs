@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use domain::{Collection, ItemId, Operation, Resource, Verdict, WriteOperation};
+use domain::{Collection, ItemId, Operation, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing, related, require_within};
@@ -13,78 +12,13 @@ use crate::ports::{ListedPage, PageRevision, Scope, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
-/// The reads of what there is now.
-#[async_trait]
-pub trait ReadUseCases: Send + Sync {
+impl ResourceService {
     /// A page of the collection, or of the part of it that belongs to `parent`.
     ///
     /// # Errors
     /// `ParentNotFound`; `PageOutOfRange` beyond the last page of a selection that is not empty;
     /// `TooMuchEmbedded`; `Store`.
-    async fn list(
-        &self,
-        caller: &Caller,
-        parent: Option<ItemId>,
-        request: &PageRequest,
-    ) -> Result<Listing>;
-
-    /// The revision that [`list`](Self::list) would give, without a look at any item; `None` where
-    /// a look is needed to know whether there is such a page.
-    ///
-    /// # Errors
-    /// `ParentNotFound`; `Store`.
-    async fn revision(
-        &self,
-        caller: &Caller,
-        parent: Option<ItemId>,
-        request: &PageRequest,
-    ) -> Result<Option<PageRevision>>;
-
-    /// One item, and what is shown beside it.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
-    async fn get(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        view: &View,
-    ) -> Result<(ShownItem, Embedded)>;
-
-    /// One item whole, what is shown beside it, and what the rules would say if it were replaced by
-    /// itself now.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
-    async fn examine(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        view: &View,
-    ) -> Result<(ShownItem, Embedded, Verdict)>;
-
-    /// Refuses a caller who may not perform an operation on an item, which the caller sees.
-    ///
-    /// # Errors
-    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `ItemNotFound`; `Store`.
-    async fn require_permission(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        operation: Operation,
-    ) -> Result<()>;
-
-    /// The values that most items of the collection have for a member that is
-    /// [counted](domain::collection::CollectionSpec::counted), at most `limit`, and the time of the counts.
-    ///
-    /// # Errors
-    /// `Store`.
-    async fn value_counts(&self, caller: &Caller, member: &str, limit: u64) -> Result<ValueCounts>;
-}
-
-#[async_trait]
-impl<R: Resource> ReadUseCases for ResourceService<R> {
-    async fn list(
+    pub async fn list(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
@@ -107,7 +41,12 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         Ok(Listing { unseen, ..Listing::new(request, content, embedded) })
     }
 
-    async fn revision(
+    /// The revision that [`list`](Self::list) would give, without a look at any item; `None` where
+    /// a look is needed to know whether there is such a page.
+    ///
+    /// # Errors
+    /// `ParentNotFound`; `Store`.
+    pub async fn revision(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
@@ -124,7 +63,11 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         Ok(is_there.then_some(PageRevision { revision: totals.revision, unseen }))
     }
 
-    async fn get(
+    /// One item, and what is shown beside it.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
+    pub async fn get(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -146,7 +89,12 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         Ok((self.seen_by(caller, shown), embedded))
     }
 
-    async fn examine(
+    /// One item whole, what is shown beside it, and what the rules would say if it were replaced by
+    /// itself now.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
+    pub async fn examine(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -157,12 +105,16 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         let mut decision = self.decision();
         let own = ItemAddress::of(&shown.item);
         let context = decision.context(caller, WriteOperation::Replace, own);
-        let draft = Draft::of(&stored_members(&shown.item)?, Some(own.id));
-        let (_, verdict) = self.judge(&context, Some(&shown), draft, &mut decision).await?;
+        let draft = Draft::of(self.collection, &stored_members(&shown.item)?, Some(own.id));
+        let verdict = self.judge(&context, Some(&shown), &draft, &mut decision).await?;
         Ok((shown, embedded, verdict))
     }
 
-    async fn require_permission(
+    /// Refuses a caller who may not perform an operation on an item, which the caller sees.
+    ///
+    /// # Errors
+    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `ItemNotFound`; `Store`.
+    pub async fn require_permission(
         &self,
         caller: &Caller,
         item: ItemAddress,
@@ -174,12 +126,22 @@ impl<R: Resource> ReadUseCases for ResourceService<R> {
         self.require_on(access, caller, operation, item).await
     }
 
-    async fn value_counts(&self, caller: &Caller, member: &str, limit: u64) -> Result<ValueCounts> {
+    /// The values that most items of the collection have for a member that is
+    /// [counted](domain::collection::CollectionSpec::counted), at most `limit`, and the time of the counts.
+    ///
+    /// # Errors
+    /// `Store`.
+    pub async fn value_counts(
+        &self,
+        caller: &Caller,
+        member: &str,
+        limit: u64,
+    ) -> Result<ValueCounts> {
         Ok(self.repository.value_counts(&self.reach(caller, None)?, member, limit).await?)
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Finds the items that are shown beside others, with one query for each relation. Those that the
     /// caller does not see are left out.
     async fn embedded(

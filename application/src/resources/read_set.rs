@@ -5,14 +5,14 @@ use std::collections::hash_map::Entry;
 
 use domain::json::encode_string;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Resource, Severity, Value, Version,
-    WriteContext, WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Severity, Value, Version, WriteContext,
+    WriteOperation,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::ResourceService;
-use crate::ports::{ItemRepository, ReadDependency, Rules};
+use crate::ports::{ItemRepository, ReadDependency, Rule, Rules};
 use crate::{Caller, ItemAddress, Result};
 
 /// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
@@ -45,7 +45,7 @@ struct LookedUp {
     is_relied_on: bool,
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Returns the context of a decision that begins now.
     pub(super) fn decision(&self) -> DecisionContext {
         let now = self.clock.now();
@@ -62,7 +62,24 @@ impl<R: Resource> ResourceService<R> {
     }
 }
 
+/// Returns the rules about the items of a collection: those written in Rust, then those of the book.
+pub(super) fn all_rules(collection: Collection, book: &Rules) -> impl Iterator<Item = &dyn Rule> {
+    let in_rust = collection.rules().iter().map(|rule| rule as &dyn Rule);
+    in_rust.chain(book.iter().map(|rule| &**rule))
+}
+
 impl DecisionContext {
+    /// Returns true when there is any rule about the items.
+    pub fn has_rules(&self) -> bool {
+        all_rules(self.collection, &self.book).next().is_some()
+    }
+
+    /// Returns true when any rule judges removals.
+    pub fn judges_removals(&self) -> bool {
+        all_rules(self.collection, &self.book)
+            .any(|rule| rule.about().judges(WriteOperation::Delete))
+    }
+
     /// When, by whom and to which item a write is done. All of one decision have one time.
     pub fn context(
         &self,

@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Members, Pointer, Resource, Verdict, Violation, Violations};
+use domain::{Item, ItemId, Members, Pointer, Verdict, Violation, Violations};
 use futures_lite::future::yield_now;
 
 use super::ResourceService;
-use super::rules::{has_rules, judges_removals};
 use super::validate::{ProposedItem, draft_element, named_id};
 use crate::ports::{CollectionContent, ReadDependency, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
@@ -32,7 +31,7 @@ pub(super) struct Judged {
     pub read_set: Vec<ReadDependency>,
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Judges every element, and the removal of every item that is no element. Where removals are
     /// judged, the collection must not change before it is replaced. `content` has no items yet.
     pub(super) async fn judge_all(
@@ -45,7 +44,7 @@ impl<R: Resource> ResourceService<R> {
             body.elements.iter().filter_map(|(_, element)| named_id(element.as_ref()?)).collect();
         let elements = self.drafts(body, &named).await?;
         let mut decision = self.decision();
-        if has_rules::<R>(&decision) {
+        if decision.has_rules() {
             let now = decision.now;
             decision = decision.of_replacement(
                 elements.iter().flatten().map(|element| element.item(now)).collect(),
@@ -65,17 +64,17 @@ impl<R: Resource> ResourceService<R> {
             let (operation, ProposedItem { address, before, draft }) =
                 (element.operation(), element);
             let write_context = decision.context(&options.caller, operation, address);
-            let (after, said) =
-                self.judge(&write_context, before.as_ref(), draft, &mut decision).await?;
+            let said = self.judge(&write_context, before.as_ref(), &draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) = self.add(&mut content, address.id, before.as_ref(), after);
+            let (members, references) =
+                self.add(&mut content, address.id, before.as_ref(), draft.after);
             items.push((Item { members, ..unjudged }, references));
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
             }
         }
-        if judges_removals::<R>(&decision) {
+        if decision.judges_removals() {
             let related = &content.related;
             let revision = self.repository.totals(&self.everything(), related).await?.revision;
             self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
@@ -95,7 +94,7 @@ impl<R: Resource> ResourceService<R> {
         content: &mut CollectionContent,
         id: ItemId,
         before: Option<&ShownItem>,
-        after: R,
+        after: Members,
     ) -> (Arc<str>, Vec<Option<ItemId>>) {
         let addition = self.new_item(id, after, None);
         let added = (Arc::clone(&addition.members), addition.references.clone());
@@ -112,13 +111,13 @@ impl<R: Resource> ResourceService<R> {
         &self,
         body: &ReplacementBody,
         named: &[ItemId],
-    ) -> Result<Vec<Result<ProposedItem<R>, Violation>>> {
+    ) -> Result<Vec<Result<ProposedItem, Violation>>> {
         let known = self.repository.find_many(&self.everything(), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());
         for (_, element) in &body.elements {
-            let drafted = draft_element::<R>(element.as_ref(), &mut known);
+            let drafted = draft_element(self.collection, element.as_ref(), &mut known);
             elements.push(drafted.map(|(before, draft)| {
                 let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
                 ProposedItem { address: ItemAddress { parent: None, id }, before, draft }

@@ -8,16 +8,16 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Lookup, Members, Pointer, Resource, Rule, Severity, Transition, Verdict,
-    Violation, Violations, WriteContext, WriteOperation,
+    Found, ItemId, Lookup, Pointer, Severity, Transition, Verdict, Violation, Violations,
+    WriteContext, WriteOperation,
 };
 
 use tracing::Instrument as _;
 
 use super::ResourceService;
-use super::read_set::DecisionContext;
+use super::read_set::{DecisionContext, all_rules};
 use super::validate::{Draft, stored_members};
-use crate::ports::{BookRule, ReadDependency, ShownItem};
+use crate::ports::{ReadDependency, Rule, ShownItem};
 use crate::query::{PageQuery, PageStart};
 use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
@@ -25,29 +25,22 @@ use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
 /// How many items are looked through at a time for those that a replacement removes.
 const REMOVALS_AT_A_TIME: u64 = 100;
 
-/// The result of a write that no rule refuses.
-pub(super) struct Decision<R> {
-    pub after: R,
-    pub warnings: Violations,
-    pub read_set: Vec<ReadDependency>,
-}
-
-impl<R: Resource> ResourceService<R> {
-    /// Decides on one write.
+impl ResourceService {
+    /// Decides on one write. Returns the warnings and the read set of a write that no rule refuses.
     pub(super) async fn decide(
         &self,
         options: &WriteOptions,
         operation: WriteOperation,
         item: ItemAddress,
         before: Option<&ShownItem>,
-        draft: Draft<R>,
-    ) -> Result<Decision<R>> {
+        draft: &Draft,
+    ) -> Result<(Violations, Vec<ReadDependency>)> {
         let mut decision = self.decision();
         let context = decision.context(&options.caller, operation, item);
         let judged = self.judge(&context, before, draft, &mut decision);
-        let (after, verdict) = judged.instrument(trace_span!("rules")).await?;
+        let verdict = judged.instrument(trace_span!("rules")).await?;
         if verdict.errors.is_empty() {
-            Ok(Decision { after, warnings: verdict.warnings, read_set: decision.into_read_set() })
+            Ok((verdict.warnings, decision.into_read_set()))
         } else {
             Err(ApplicationError::Invalid(verdict.errors))
         }
@@ -58,31 +51,22 @@ impl<R: Resource> ResourceService<R> {
         &self,
         context: &WriteContext,
         before: Option<&ShownItem>,
-        draft: Draft<R>,
+        draft: &Draft,
         decision: &mut DecisionContext,
-    ) -> Result<(R, Verdict)> {
-        let Draft { after, errors } = draft;
-        let mut verdict = Verdict { errors, warnings: Violations::default() };
-        if !has_rules::<R>(decision) {
-            return Ok((after, verdict));
+    ) -> Result<Verdict> {
+        let mut verdict = Verdict { errors: draft.errors.clone(), ..Verdict::default() };
+        if !decision.has_rules() {
+            return Ok(verdict);
         }
+        let before = before.map(|shown| stored_members(&shown.item)).transpose()?;
+        let transition =
+            Transition { before: before.as_ref(), after: &draft.after, context, found: &[] };
         let book = decision.book.clone();
-        let before = before.map(stored).transpose()?;
-        let transition = Transition { before: before.as_ref(), after: &after, context, found: &[] };
-        for rule in R::rules() {
-            self.ask(*rule, &transition, &mut verdict, decision).await?;
-        }
-        let of_members = Transition {
-            before: before.as_ref().map(R::members),
-            after: after.members(),
-            context,
-            found: &[],
-        };
-        for rule in book.iter() {
-            self.ask_book(rule.as_ref(), &of_members, &mut verdict, decision).await?;
+        for rule in all_rules(self.collection, &book) {
+            self.ask(rule, &transition, &mut verdict, decision).await?;
         }
         log_undecided(&verdict);
-        Ok((after, verdict))
+        Ok(verdict)
     }
 
     /// Decides on the removal of an item: what the decision rests on.
@@ -91,12 +75,13 @@ impl<R: Resource> ResourceService<R> {
         options: &WriteOptions,
         shown: &ShownItem,
     ) -> Result<Vec<ReadDependency>> {
-        if !judges_removals::<R>(&self.decision()) {
+        if !self.decision().judges_removals() {
             return Ok(Vec::new());
         }
         let own = ItemAddress::of(&shown.item);
-        let draft = Draft { after: stored(shown)?, errors: Violations::default() };
-        Ok(self.decide(options, WriteOperation::Delete, own, Some(shown), draft).await?.read_set)
+        let draft = Draft::stored(&shown.item)?;
+        let decided = self.decide(options, WriteOperation::Delete, own, Some(shown), &draft);
+        Ok(decided.await?.1)
     }
 
     /// Judges the removal of every item of the collection that is not `kept`.
@@ -115,8 +100,8 @@ impl<R: Resource> ResourceService<R> {
             for removed in items.filter(|shown| !kept.contains(&shown.item.id)) {
                 let own = ItemAddress::of(&removed.item);
                 let context = decision.context(caller, WriteOperation::Delete, own);
-                let draft = Draft { after: stored::<R>(removed)?, errors: Violations::default() };
-                let (_, said) = self.judge(&context, Some(removed), draft, decision).await?;
+                let draft = Draft::stored(&removed.item)?;
+                let said = self.judge(&context, Some(removed), &draft, decision).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
             }
@@ -127,48 +112,27 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// Asks a rule written in Rust.
-    async fn ask<T: Sync>(
+    /// Asks a rule, unless it does not judge such writes. Returns the results of its lookups.
+    pub(super) async fn ask(
         &self,
-        rule: &dyn Rule<T>,
-        transition: &Transition<'_, T>,
-        verdict: &mut Verdict,
-        decision: &mut DecisionContext,
-    ) -> Result<()> {
-        if verdict.wants(rule, transition.context) {
-            let outcome = match rule.lookups(transition) {
-                Ok(lookups) => {
-                    let found = self.look_up(lookups, rule.severity(), decision).await?;
-                    rule.check(&transition.knowing(&found))
-                }
-                Err(violation) => Err(violation),
-            };
-            verdict.note(rule, outcome.err());
-        }
-        Ok(())
-    }
-
-    /// Asks a rule of the rule book, unless it does not judge such writes; returns what its lookups
-    /// found.
-    pub(super) async fn ask_book(
-        &self,
-        rule: &dyn BookRule,
-        transition: &Transition<'_, Members>,
+        rule: &dyn Rule,
+        transition: &Transition<'_>,
         verdict: &mut Verdict,
         decision: &mut DecisionContext,
     ) -> Result<Option<Vec<Found>>> {
-        if !verdict.wants(rule, transition.context) {
+        let about = rule.about();
+        if !verdict.wants(&about, transition.context, || rule.fields()) {
             return Ok(None);
         }
         let mut found = Vec::new();
-        let outcome = match rule.evaluate_lookups(transition).await {
+        let outcome = match rule.lookups(transition).await {
             Ok(lookups) => {
-                found = self.look_up(lookups, rule.severity(), decision).await?;
-                rule.evaluate(&transition.knowing(&found)).await
+                found = self.look_up(lookups, about.severity, decision).await?;
+                rule.check(&transition.knowing(&found)).await
             }
             Err(violation) => Err(violation),
         };
-        verdict.note(rule, outcome.err());
+        verdict.note(&about, outcome.err());
         Ok(Some(found))
     }
 
@@ -196,19 +160,6 @@ fn log_undecided(verdict: &Verdict) {
     }
 }
 
-/// Returns true when there is any rule for items of this kind.
-pub(super) fn has_rules<R: Resource>(decision: &DecisionContext) -> bool {
-    !R::rules().is_empty() || !decision.book.is_empty()
-}
-
-/// Returns true when any rule judges removals.
-pub(super) fn judges_removals<R: Resource>(decision: &DecisionContext) -> bool {
-    let is_of_removals =
-        |operations: &[WriteOperation]| operations.contains(&WriteOperation::Delete);
-    R::rules().iter().any(|rule| is_of_removals(rule.operations()))
-        || decision.book.iter().any(|rule| is_of_removals(rule.operations()))
-}
-
 /// Returns the violations that the removal of an item causes, each with a pointer to the root. The
 /// removed item is no part of the body: it is the body as a whole that would remove it.
 fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
@@ -216,10 +167,4 @@ fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> 
         let detail = format!("without the item `{id}`: {}", violation.detail);
         Violation { pointer: Pointer::root(), field: "".into(), detail, ..violation.clone() }
     })
-}
-
-/// The stored item as rules see it. Fields may have become stricter since it was written: it is
-/// what can still be read of it.
-fn stored<R: Resource>(shown: &ShownItem) -> Result<R> {
-    Ok(R::draft(stored_members(&shown.item)?).0)
 }

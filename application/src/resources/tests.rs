@@ -5,9 +5,7 @@ mod imports;
 
 use std::sync::Arc;
 
-use domain::{
-    Collection, Document, Item, ItemId, Members, Pointer, Proposal, Version, WriteOperation,
-};
+use domain::{Collection, Item, ItemId, Members, Pointer, Version, WriteOperation};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -19,9 +17,8 @@ use crate::ports::{
 use crate::query::{PageStart, SortPosition, Subject, Total};
 use crate::{
     ApplicationError, Caller, IdempotencyKey, ItemAddress, ItemWrite, Links, ListedItem,
-    ListedPage, Named, PageRequest, Ports, Precondition, ReadUseCases as _, RepositoryError,
-    ResourceLimits, Revision, Rules, Search, ShownItem, Totals, View, WriteOptions,
-    WriteUseCases as _,
+    ListedPage, Named, PageRequest, Ports, Precondition, RepositoryError, ResourceLimits, Revision,
+    Rules, Search, ShownItem, Totals, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -82,18 +79,15 @@ fn content(total: Total, items: &[ShownItem]) -> ListedPage {
     ListedPage { total, revision: Revision(1), items, first, last, has_more: true, counts: None }
 }
 
-fn service<R: domain::Resource>(
-    collection: Collection,
-    repository: MockItemRepository,
-) -> ResourceService<R> {
+fn service(collection: Collection, repository: MockItemRepository) -> ResourceService {
     ruled_service(collection, repository, [].into())
 }
 
-fn ruled_service<R: domain::Resource>(
+fn ruled_service(
     collection: Collection,
     repository: MockItemRepository,
     book: Rules,
-) -> ResourceService<R> {
+) -> ResourceService {
     let mut clock = MockClock::new();
     clock.expect_now().return_const(Timestamp::UNIX_EPOCH);
     clock.expect_day_of().return_const(jiff::civil::date(1970, 1, 1));
@@ -136,7 +130,7 @@ fn codes(error: ApplicationError) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_refused_create_reports_everything_and_stores_nothing() {
-    let service = service::<Proposal>(Collection::known("proposals"), MockItemRepository::new());
+    let service = service(Collection::known("proposals"), MockItemRepository::new());
     let refused =
         service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
     let expected = [
@@ -159,7 +153,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
         .once()
         .withf(|_, item, _| &*item.members == r#"{"b":1.0,"a":2}"# && item.id == id(7))
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let created = service::<Document>(Collection::known("files"), repository)
+    let created = service(Collection::known("files"), repository)
         .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
         .await;
     assert_eq!(created.unwrap().shown.item.version, Version::FIRST);
@@ -169,7 +163,7 @@ async fn a_create_stores_the_members_without_what_is_the_services_own() {
 async fn a_create_for_an_unknown_parent_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().once().returning(|_, _| Ok(None));
-    let refused = service::<Document>(Collection::known("lib"), repository)
+    let refused = service(Collection::known("lib"), repository)
         .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
         .await;
     assert!(matches!(refused, Err(ApplicationError::ParentNotFound)));
@@ -193,7 +187,7 @@ async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
 
     let mut new = MockItemRepository::new();
     new.expect_insert().once().returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let service = service::<Document>;
+    let service = service;
     service(Collection::known("files"), new).create(&options, None, body()).await.unwrap();
 
     let mut repeated = MockItemRepository::new();
@@ -230,7 +224,7 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
             &*replacement.members == r#"{"n":3,"m":1}"# && *kind == WriteOperation::Patch
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let patched = service::<Document>(Collection::known("files"), repository)
+    let patched = service(Collection::known("files"), repository)
         .patch(&write(&Precondition::NONE), members(r#"{"m":1}"#))
         .await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
@@ -244,7 +238,7 @@ async fn a_change_gives_up_in_the_end() {
         .expect_update()
         .times(super::write::MAX_ATTEMPTS)
         .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
-    let replaced = service::<Document>(Collection::known("files"), repository)
+    let replaced = service(Collection::known("files"), repository)
         .replace(&write(&Precondition { is: Some(Named::Any), is_not: None }), members("{}"))
         .await;
     assert!(matches!(replaced, Err(ApplicationError::TooManyConflicts)));
@@ -254,7 +248,7 @@ async fn a_change_gives_up_in_the_end() {
 async fn a_patch_that_changes_nothing_writes_nothing() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
-    let service = service::<Document>(Collection::known("files"), repository);
+    let service = service(Collection::known("files"), repository);
     for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
         let patched = service.patch(&write(&Precondition::NONE), members(patch)).await;
         assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{patch}");
@@ -268,7 +262,7 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
         Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)))))
     });
     let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service::<Document>(Collection::known("files"), repository)
+    let refused = service(Collection::known("files"), repository)
         .patch(&write(&Precondition::NONE), patch)
         .await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
@@ -284,7 +278,7 @@ async fn a_patch_is_judged_by_its_result() {
             r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#,
         )))
     });
-    let service = service::<Proposal>(Collection::known("proposals"), repository);
+    let service = service(Collection::known("proposals"), repository);
     let refused = service
         .patch(
             &write(&Precondition::NONE),
@@ -312,7 +306,7 @@ async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of
         repository
             .expect_page()
             .returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
-        let listed = service::<Document>(Collection::known("files"), repository)
+        let listed = service(Collection::known("files"), repository)
             .list(ANYONE, None, &PageRequest::plain(page, 25))
             .await;
         assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
@@ -342,7 +336,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     let elements = bodies.iter().enumerate().map(|(index, text)| {
         (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap())
     });
-    let service = service::<Document>(Collection::known("cashprogram"), repository);
+    let service = service(Collection::known("cashprogram"), repository);
     let refused = service
         .replace_all(
             WRITE,
@@ -381,7 +375,7 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
             ListedPage { has_more, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
         repository.expect_page().return_once(move |_, _| Ok(found.into()));
         let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
-        let listed = service::<Document>(Collection::known("files"), repository)
+        let listed = service(Collection::known("files"), repository)
             .list(ANYONE, None, &request)
             .await
             .unwrap();
@@ -407,9 +401,8 @@ async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
             .withf(|_, query| query.limit == 1 && query.position == PageStart::Offset(0))
             .return_once(move |_, _| Ok(first.into()));
         let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
-        let listed = service::<Document>(Collection::known("files"), repository)
-            .list(ANYONE, None, &request)
-            .await;
+        let listed =
+            service(Collection::known("files"), repository).list(ANYONE, None, &request).await;
         assert_eq!(
             matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })),
             is_beyond
@@ -434,10 +427,8 @@ async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_field
     let mut request = PageRequest::plain(1, 25);
     request.selection.search = Search::read("RICE").ok();
     request.view.fields = Some(vec![Arc::from("b")].into());
-    let listed = service::<Document>(Collection::known("files"), repository)
-        .list(ANYONE, None, &request)
-        .await
-        .unwrap();
+    let listed =
+        service(Collection::known("files"), repository).list(ANYONE, None, &request).await.unwrap();
     assert_eq!(listed.items()[0].snippet.as_deref(), Some("some <mark>rice</mark>"));
     assert_eq!(&*listed.items()[0].shown.item.members, r#"{"b":1}"#);
 }
@@ -470,7 +461,7 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
     let [library, program] = links[..] else { panic!("{links:?}") };
     let view = View { fields: None, embed: vec![library, program] };
     let request = PageRequest { view, ..PageRequest::plain(1, 25) };
-    let listed = service::<Proposal>(Collection::known("proposals"), repository)
+    let listed = service(Collection::known("proposals"), repository)
         .list(ANYONE, None, &request)
         .await
         .unwrap();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::{
-    Item, ItemId, Members, Pointer, Resource, Version, Violation, Violations, WriteOperation,
+    Collection, Item, ItemId, Members, Pointer, Version, Violation, Violations, WriteOperation,
     merge_patch,
 };
 use jiff::Timestamp;
@@ -16,21 +16,21 @@ use crate::{ApplicationError, ItemAddress, Result};
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
 /// The item that results from a body, before any rule is evaluated.
-pub(super) struct Draft<R> {
-    pub after: R,
+pub(super) struct Draft {
+    pub after: Members,
     /// The errors that prevent the item from being stored.
     pub errors: Violations,
 }
 
 /// One of several items that a write would leave, before any rule is evaluated.
-pub(super) struct ProposedItem<R> {
+pub(super) struct ProposedItem {
     pub address: ItemAddress,
     /// The item as it is stored; `None` of a new one.
     pub before: Option<ShownItem>,
-    pub draft: Draft<R>,
+    pub draft: Draft,
 }
 
-impl<R: Resource> ProposedItem<R> {
+impl ProposedItem {
     pub const fn operation(&self) -> WriteOperation {
         if self.before.is_some() { WriteOperation::Replace } else { WriteOperation::Create }
     }
@@ -48,39 +48,51 @@ impl<R: Resource> ProposedItem<R> {
             version: self.version(),
             created_at: before.map_or(now, |item| item.created_at),
             updated_at: now,
-            members: self.draft.after.members().clone().into_encoded(),
+            members: self.draft.after.clone().into_encoded(),
             parent: self.address.parent,
             continues: before.and_then(|item| item.continues),
         }
     }
 }
 
-impl<R: Resource> Draft<R> {
+impl Draft {
     /// Of a body that is the item. It may name the `id`, unless the service makes it.
-    pub fn of(body: &Members, id: Option<ItemId>) -> Self {
-        Self::composed(Violations::default(), body, id, |own| own)
+    pub fn of(collection: Collection, body: &Members, id: Option<ItemId>) -> Self {
+        Self::composed(collection, Violations::default(), body, id, |own| own)
+    }
+
+    /// Of a stored item that is judged as it is.
+    pub fn stored(item: &Item) -> Result<Self> {
+        Ok(Self { after: stored_members(item)?, errors: Violations::default() })
     }
 
     /// Of a stored item after a replacement or a merge patch.
-    pub fn edited(operation: WriteOperation, body: &Members, shown: &ShownItem) -> Result<Self> {
-        let id = Some(shown.item.id);
+    pub fn edited(
+        collection: Collection,
+        operation: WriteOperation,
+        body: &Members,
+        item: &Item,
+    ) -> Result<Self> {
         if operation != WriteOperation::Patch {
-            return Ok(Self::of(body, id));
+            return Ok(Self::of(collection, body, Some(item.id)));
         }
-        let stored = stored_members(&shown.item)?;
-        Ok(Self::composed(unknown_removals::<R>(body), body, id, |own| merge_patch(&stored, &own)))
+        let stored = stored_members(item)?;
+        let errors = unknown_removals(collection, body);
+        let compose = |own| merge_patch(&stored, &own);
+        Ok(Self::composed(collection, errors, body, Some(item.id), compose))
     }
 
     /// Of what `compose` makes of the members that are the client's to set. Its `errors` come
     /// first, then that of its `id`.
     fn composed(
+        collection: Collection,
         mut errors: Violations,
         body: &Members,
         id: Option<ItemId>,
         compose: impl FnOnce(Members) -> Members,
     ) -> Self {
         let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
-        let (after, of_fields) = R::draft_to_store(compose(own));
+        let (after, of_fields) = collection.validate(compose(own));
         errors.extend(id_error(body, id));
         errors.extend_below(&Pointer::root(), of_fields);
         Self { after, errors }
@@ -89,8 +101,8 @@ impl<R: Resource> Draft<R> {
 
 /// Returns a violation for each member that a patch would remove and that no item can have. A
 /// misspelt removal does not show in the merged members.
-fn unknown_removals<R: Resource>(patch: &Members) -> Violations {
-    R::unknown(
+fn unknown_removals(collection: Collection, patch: &Members) -> Violations {
+    collection.unknown_members(
         &patch
             .clone()
             .retain(|name, value| value.is_null() && name != "id" && !IGNORED.contains(&name)),
@@ -113,20 +125,21 @@ fn id_error(body: &Members, expected: Option<ItemId>) -> Option<Violation> {
 
 /// Reads one element of a collection's replacement. Each known item is taken out of `known`, so
 /// that a second element with its id is told apart from one with an id that never was.
-pub(super) fn draft_element<R: Resource>(
+pub(super) fn draft_element(
+    collection: Collection,
     element: Option<&Members>,
     known: &mut HashMap<ItemId, Option<ShownItem>>,
-) -> Result<(Option<ShownItem>, Draft<R>), Violation> {
+) -> Result<(Option<ShownItem>, Draft), Violation> {
     let Some(members) = element else {
         let detail = "an element of a collection is an object; send one";
         return Err(Violation::new(Pointer::root(), "not_an_object", detail));
     };
     if members.get("id").is_none() {
-        return Ok((None, Draft::of(members, None)));
+        return Ok((None, Draft::of(collection, members, None)));
     }
     match named_id(members).and_then(|id| known.get_mut(&id)).map(Option::take) {
         Some(Some(shown)) => {
-            let draft = Draft::of(members, Some(shown.item.id));
+            let draft = Draft::of(collection, members, Some(shown.item.id));
             Ok((Some(shown), draft))
         }
         Some(None) => {

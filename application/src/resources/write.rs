@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use domain::{
-    Collection, Item, ItemId, Members, Operation, Pointer, Resource, Version, Violation,
-    Violations, WriteOperation,
+    Collection, Item, ItemId, Members, Operation, Pointer, Version, Violation, Violations,
+    WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -14,7 +13,6 @@ use super::ResourceService;
 use super::listing::Listing;
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
-use super::rules::Decision;
 use super::validate::{Draft, refused};
 use crate::access_control::undeletable_below;
 use crate::ports::{
@@ -33,63 +31,12 @@ pub(super) const MAX_ATTEMPTS: usize = 200;
 const REPLACES_ALL: &[Operation] =
     &[Operation::Read, Operation::Create, Operation::Replace, Operation::Delete];
 
-/// The writes.
-#[async_trait]
-pub trait WriteUseCases: Send + Sync {
+impl ResourceService {
     /// Makes a new item, which belongs to `parent` if there is one.
     ///
     /// # Errors
     /// `ParentNotFound`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
-    async fn create(
-        &self,
-        options: &WriteOptions,
-        parent: Option<ItemId>,
-        body: Members,
-    ) -> Result<Written>;
-
-    /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
-    /// amendment. The condition is on the one that is continued.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
-    async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written>;
-
-    /// Replaces all members of an item.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
-    async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written>;
-
-    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
-    ///
-    /// # Errors
-    /// As for [`replace`](Self::replace); `MemoryNeeded`.
-    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
-
-    /// Removes an item and the items below it. Requires `delete` on each of them.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
-    /// `Store`.
-    async fn delete(&self, write: &ItemWrite<'_>) -> Result<()>;
-
-    /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the
-    /// others get one. Returns the `first` page of what this write left, whatever is written later.
-    ///
-    /// # Errors
-    /// `CollectionChanged`; `Invalid` with the errors of all elements; `TooManyConflicts`; `Store`.
-    async fn replace_all(
-        &self,
-        options: &WriteOptions,
-        precondition: &Precondition<PageRevision>,
-        body: &ReplacementBody,
-        first: &PageRequest,
-    ) -> Result<Replaced>;
-}
-
-#[async_trait]
-impl<R: Resource> WriteUseCases for ResourceService<R> {
-    async fn create(
+    pub async fn create(
         &self,
         options: &WriteOptions,
         parent: Option<ItemId>,
@@ -107,7 +54,12 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         Ok(self.written_by(caller, written))
     }
 
-    async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
+    /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
+    /// amendment. The condition is on the one that is continued.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    pub async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         let ItemWrite { options, item, precondition, .. } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
@@ -122,17 +74,30 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         Ok(self.written_by(caller, written))
     }
 
-    async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
+    /// Replaces all members of an item.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
+    pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         let written = self.change(write, WriteOperation::Replace, &body).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
-    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
+    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
+    ///
+    /// # Errors
+    /// As for [`replace`](Self::replace); `MemoryNeeded`.
+    pub async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
         let written = self.change(write, WriteOperation::Patch, &patch).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
-    async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
+    /// Removes an item and the items below it. Requires `delete` on each of them.
+    ///
+    /// # Errors
+    /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
+    /// `Store`.
+    pub async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
         let ItemWrite { options, item, precondition, .. } = *write;
         let access = self.require_write(options, Operation::Delete)?;
         for _ in 0..MAX_ATTEMPTS {
@@ -155,7 +120,12 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    async fn replace_all(
+    /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the
+    /// others get one. Returns the `first` page of what this write left, whatever is written later.
+    ///
+    /// # Errors
+    /// `CollectionChanged`; `Invalid` with the errors of all elements; `TooManyConflicts`; `Store`.
+    pub async fn replace_all(
         &self,
         options: &WriteOptions,
         precondition: &Precondition<PageRevision>,
@@ -190,7 +160,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Decides on a new item and stores it; starts over when what the decision rests on has
     /// changed.
     async fn insert(
@@ -202,10 +172,10 @@ impl<R: Resource> ResourceService<R> {
     ) -> Result<Written> {
         let item = ItemAddress { parent, id: self.ids.next_id() };
         for _ in 0..MAX_ATTEMPTS {
-            let draft = Draft::of(body, continues);
-            let Decision { after, warnings, read_set } =
-                self.decide(options, WriteOperation::Create, item, None, draft).await?;
-            let addition = self.new_item(item.id, after, continues);
+            let draft = Draft::of(self.collection, body, continues);
+            let (warnings, read_set) =
+                self.decide(options, WriteOperation::Create, item, None, &draft).await?;
+            let addition = self.new_item(item.id, draft.after, continues);
             let stored = if options.is_dry_run {
                 Ok(self.would_be_inserted(parent, addition).await?)
             } else {
@@ -280,11 +250,11 @@ impl<R: Resource> ResourceService<R> {
             if operation == WriteOperation::Patch {
                 require_memory(write, &shown.item)?;
             }
-            let draft = Draft::edited(operation, body, &shown)?;
+            let draft = Draft::edited(self.collection, operation, body, &shown.item)?;
             let own = ItemAddress::of(&shown.item);
-            let Decision { after, warnings, read_set } =
-                self.decide(options, operation, own, Some(&shown), draft).await?;
-            let replacement = self.new_item(item.id, after, None).in_place_of(&shown.item);
+            let (warnings, read_set) =
+                self.decide(options, operation, own, Some(&shown), &draft).await?;
+            let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
                 return Ok(Written { shown, warnings });
             }
@@ -379,9 +349,14 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    pub(super) fn new_item(&self, id: ItemId, resource: R, continues: Option<ItemId>) -> NewItem {
-        let references = self.collection.references_in(resource.members().encoded());
-        NewItem { id, members: resource.into_members().into_encoded(), continues, references }
+    pub(super) fn new_item(
+        &self,
+        id: ItemId,
+        members: Members,
+        continues: Option<ItemId>,
+    ) -> NewItem {
+        let references = self.collection.references_in(members.encoded());
+        NewItem { id, members: members.into_encoded(), continues, references }
     }
 }
 

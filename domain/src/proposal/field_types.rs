@@ -1,5 +1,7 @@
 //! The kinds of value a proposal field takes.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 use serde::Serialize;
 use validator::ValidationError;
@@ -34,11 +36,11 @@ impl FieldKind {
 }
 
 /// A Rust type that holds the values of one [`FieldKind`].
-pub(super) trait FieldType: Sized {
+pub(super) trait FieldType<'a>: Sized {
     const KIND: FieldKind;
 
     /// The value of the field `at` a pointer, or everything that is wrong with it.
-    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>>;
+    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>>;
 
     fn wrong_kind<T>(
         code: &'static str,
@@ -51,7 +53,7 @@ pub(super) trait FieldType: Sized {
     }
 }
 
-impl FieldType for Date {
+impl FieldType<'_> for Date {
     const KIND: FieldKind = FieldKind::Date;
 
     fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
@@ -74,9 +76,9 @@ impl FieldType for Date {
 
 /// A string.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StringValue(String);
+pub struct StringValue<'a>(Cow<'a, str>);
 
-impl StringValue {
+impl StringValue<'_> {
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -84,18 +86,18 @@ impl StringValue {
     }
 }
 
-impl AsRef<str> for StringValue {
+impl AsRef<str> for StringValue<'_> {
     fn as_ref(&self) -> &str {
         self.as_str()
     }
 }
 
-impl FieldType for StringValue {
+impl<'a> FieldType<'a> for StringValue<'a> {
     const KIND: FieldKind = FieldKind::String;
 
-    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         match value.as_string() {
-            Some(text) => Ok(Self(text.into_owned())),
+            Some(text) => Ok(Self(text)),
             None => Self::wrong_kind("not_a_string", value, at),
         }
     }
@@ -103,60 +105,54 @@ impl FieldType for StringValue {
 
 /// A string or an integer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub enum StringOrInteger {
+pub enum StringOrInteger<'a> {
     /// A string.
-    String(String),
+    String(Cow<'a, str>),
     /// An integer of any size, its digits as written.
-    Integer(String),
+    Integer(&'a str),
 }
 
-impl AsRef<str> for StringOrInteger {
+impl AsRef<str> for StringOrInteger<'_> {
     fn as_ref(&self) -> &str {
-        let (Self::String(text) | Self::Integer(text)) = self;
-        text
+        match self {
+            Self::String(text) => text,
+            Self::Integer(digits) => digits,
+        }
     }
 }
 
-impl FieldType for StringOrInteger {
+impl<'a> FieldType<'a> for StringOrInteger<'a> {
     const KIND: FieldKind = FieldKind::StringOrInteger;
 
-    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         if let Some(text) = value.as_string() {
-            return Ok(Self::String(text.into_owned()));
+            return Ok(Self::String(text));
         }
         match value.as_number() {
-            Some(digits) if !digits.contains(['.', 'e', 'E']) => {
-                Ok(Self::Integer(digits.to_owned()))
-            }
+            Some(digits) if !digits.contains(['.', 'e', 'E']) => Ok(Self::Integer(digits)),
             _ => Self::wrong_kind("not_string_or_integer", value, at),
         }
     }
 }
 
 /// A string or a list of strings, decoded only when asked for: a list may have millions of elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StringOrList {
-    encoded: Box<str>,
-}
+#[derive(Clone, Debug)]
+pub struct StringOrList<'a>(Value<'a>);
 
-impl StringOrList {
+impl<'a> StringOrList<'a> {
     /// The texts in order; a single text is a list of one.
-    pub fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
-        let value = Value::from_encoded(&self.encoded);
-        value
-            .as_string()
-            .into_iter()
-            .chain(value.elements().into_iter().flatten().filter_map(Value::as_string))
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        let elements = self.0.elements().into_iter().flatten().filter_map(Value::as_string);
+        self.0.as_string().into_iter().chain(elements)
     }
 }
 
-impl FieldType for StringOrList {
+impl<'a> FieldType<'a> for StringOrList<'a> {
     const KIND: FieldKind = FieldKind::StringOrList;
 
-    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
-        let kept = || Self { encoded: value.encoded().into() };
+    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
         match value.kind() {
-            Kind::String => Ok(kept()),
+            Kind::String => Ok(Self(value)),
             Kind::Array => {
                 let elements = value.elements().into_iter().flatten().enumerate();
                 let wrong = elements.filter(|(_, element)| element.kind() != Kind::String);
@@ -166,7 +162,7 @@ impl FieldType for StringOrList {
                     Violation::new(at.index(index), "not_a_string", detail)
                 };
                 let errors: Vec<_> = wrong.take(Violations::LIMIT).map(error).collect();
-                if errors.is_empty() { Ok(kept()) } else { Err(errors) }
+                if errors.is_empty() { Ok(Self(value)) } else { Err(errors) }
             }
             _ => Self::wrong_kind("not_string_or_list", value, at),
         }

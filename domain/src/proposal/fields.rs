@@ -47,13 +47,12 @@ macro_rules! is_required {
 }
 
 macro_rules! proposal_fields {
-    ($($presence:ident $name:ident: $type:ty, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
-        /// A research proposal whose fields are sound. It is made from members only, and gives them
-        /// back as written.
+    ($($presence:ident $name:ident: $type:ident $(<$life:lifetime>)?, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
+        /// The 21 fields of a research proposal, read from its members. A field is `None` if it is
+        /// absent or its value has another type.
         #[derive(Clone, Debug, Validate)]
-        pub struct Proposal {
-            pub(super) members: Members,
-            $($(#[$validation])? pub(super) $name: Option<$type>,)*
+        pub struct Proposal<'a> {
+            $($(#[$validation])? $name: Option<$type $(<$life>)?>,)*
         }
 
         /// The fields in the order of the interface specification.
@@ -65,17 +64,14 @@ macro_rules! proposal_fields {
             example: $example,
         }),*];
 
-        impl Proposal {
-            pub(super) fn read_fields(members: Members, violations: &mut Violations) -> Self {
-                Self {
-                    $($name: read_field(&members, stringify!($name), violations),)*
-                    members,
-                }
+        impl<'a> Proposal<'a> {
+            pub(super) fn read(members: &'a Members, violations: &mut Violations) -> Self {
+                Self { $($name: read_field(members, stringify!($name), violations),)* }
             }
 
             $(
                 #[doc = $description]
-                pub const fn $name(&self) -> Option<&$type> {
+                pub const fn $name(&self) -> Option<&$type $(<$life>)?> {
                     self.$name.as_ref()
                 }
             )*
@@ -86,40 +82,41 @@ macro_rules! proposal_fields {
 proposal_fields! {
     optional start_date: Date, "Day the project starts, `YYYY-MM-DD`.", example r#""2026-01-01""#;
     optional end_date: Date, "Day the project ends, `YYYY-MM-DD`; not before `start_date`.", example r#""2027-12-31""#;
-    required proposal_type: StringOrInteger, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
+    required proposal_type: StringOrInteger<'a>, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
         #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
-    optional program_id: StringOrInteger, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
+    optional program_id: StringOrInteger<'a>, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
         example r#""01890a5d-ac96-774b-bcce-b302099a8010""#;
-    optional project_id: StringOrInteger, "Project number at the agency.", example r#""PRJ-2025-0201""#;
-    required project_title: StringValue, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
+    optional project_id: StringOrInteger<'a>, "Project number at the agency.", example r#""PRJ-2025-0201""#;
+    required project_title: StringValue<'a>, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
         example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;
-    optional project_description: StringValue, "What the project is about, in a paragraph.",
+    optional project_description: StringValue<'a>, "What the project is about, in a paragraph.",
         example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
-    optional description: StringValue, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
-    optional general_objective: StringValue, "What the project is to achieve as a whole.",
+    optional description: StringValue<'a>, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
+    optional general_objective: StringValue<'a>, "What the project is to achieve as a whole.",
         example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
-    optional specific_objectives: StringOrList, "What is to be achieved in particular: a string, or a list of strings.",
+    optional specific_objectives: StringOrList<'a>, "What is to be achieved in particular: a string, or a list of strings.",
         example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
-    optional significance: StringValue, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
-    optional literature: StringValue, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
-    optional methodology: StringValue, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
-    optional sustainability: StringValue, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
-    optional outcomes: StringValue, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
-    optional social_impact: StringValue, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
-    optional economic_impact: StringValue, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
-    optional limitations: StringValue, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
-    optional research_type: StringValue, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
-    optional researcher_id: StringOrInteger, "Leading researcher, by the agency's register.", example r#""R-00301""#;
-    optional implementation_sites: StringOrList, "Where the work takes place: a string, or a list of strings.",
+    optional significance: StringValue<'a>, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
+    optional literature: StringValue<'a>, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
+    optional methodology: StringValue<'a>, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
+    optional sustainability: StringValue<'a>, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
+    optional outcomes: StringValue<'a>, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
+    optional social_impact: StringValue<'a>, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
+    optional economic_impact: StringValue<'a>, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
+    optional limitations: StringValue<'a>, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
+    optional research_type: StringValue<'a>, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
+    optional researcher_id: StringOrInteger<'a>, "Leading researcher, by the agency's register.", example r#""R-00301""#;
+    optional implementation_sites: StringOrList<'a>, "Where the work takes place: a string, or a list of strings.",
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 
-fn read_field<T: FieldType>(
-    members: &Members,
+fn read_field<'a, T: FieldType<'a>>(
+    members: &'a Members,
     name: &str,
     violations: &mut Violations,
 ) -> Option<T> {
-    match T::read(members.get(name)?, &Pointer::to_member(name)) {
+    let value = members.get(name).filter(|value| !value.is_null())?;
+    match T::read(value, &Pointer::to_member(name)) {
         Ok(value) => Some(value),
         Err(errors) => {
             violations.extend(errors);
@@ -130,11 +127,11 @@ fn read_field<T: FieldType>(
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, Proposal};
-    use crate::{Members, Resource, Violations};
+    use super::FIELDS;
+    use crate::{Members, Violations, proposal};
 
-    fn judge(text: &str) -> Result<Proposal, Violations> {
-        Proposal::judge(None, Members::read(text.as_bytes()).unwrap().unwrap())
+    fn judge(text: &str) -> Result<Members, Violations> {
+        proposal::judge(None, Members::read(text.as_bytes()).unwrap().unwrap())
     }
 
     fn errors(text: &str) -> Vec<(String, String)> {
@@ -150,7 +147,7 @@ mod tests {
         let members: Vec<_> =
             FIELDS.iter().map(|field| format!("\"{}\":{}", field.name, field.example)).collect();
         let text = format!("{{{}}}", members.join(","));
-        assert_eq!(judge(&text).unwrap().into_members().encoded(), text);
+        assert_eq!(judge(&text).unwrap().encoded(), text);
     }
 
     #[test]
@@ -174,7 +171,7 @@ mod tests {
     #[test]
     fn null_is_absent_and_is_not_kept() {
         let proposal = judge(r#"{"proposal_type":1,"end_date":null,"project_title":"T"}"#).unwrap();
-        assert_eq!(proposal.into_members().encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
+        assert_eq!(proposal.encoded(), r#"{"proposal_type":1,"project_title":"T"}"#);
         assert_eq!(
             errors(r#"{"proposal_type":null,"project_title":"T"}"#),
             [("/proposal_type".to_owned(), "required".to_owned())]

@@ -1,4 +1,4 @@
-//! The research proposal: the typed resource with the specification's 21 fields.
+//! The research proposal: the specification's 21 fields, and the rules that are written in Rust.
 
 mod field_types;
 pub mod fields;
@@ -9,43 +9,45 @@ pub use fields::{FIELDS, Field, Proposal};
 
 use validator::{Validate, ValidationErrors, ValidationErrorsKind};
 
-use crate::{Members, Resource, Rule, Violation, Violations, nearest};
+use crate::{Collection, Members, Violation, Violations, nearest};
 
-impl Resource for Proposal {
-    fn rules() -> &'static [&'static dyn Rule<Self>] {
-        rules::RULES
+impl<'a> Proposal<'a> {
+    /// Reads the fields of a proposal, which may be invalid.
+    #[must_use]
+    pub fn of(members: &'a Members) -> Self {
+        Self::read(members, &mut Violations::default())
     }
+}
 
-    fn draft(members: Members) -> (Self, Violations) {
-        let mut violations = Self::unknown(&members);
-        let members = members.retain(|_, value| !value.is_null());
-        let proposal = Self::read_fields(members, &mut violations);
-        if let Err(errors) = proposal.validate() {
-            let found: Vec<_> = field_violations(&errors).collect();
-            let sound = |violation: &Violation| !violations.concern(&[&violation.field]);
-            let news: Vec<_> = found.into_iter().filter(sound).collect();
-            violations.extend(news);
-        }
-        (proposal, violations)
-    }
+/// [`Collection::judge`] for a proposal.
+///
+/// # Errors
+/// All errors at once.
+pub fn judge(before: Option<&Members>, members: Members) -> Result<Members, Violations> {
+    Collection::known("proposals").judge(before, members)
+}
 
-    fn unknown(members: &Members) -> Violations {
-        let mut violations = Violations::default();
-        for (name, _) in
-            members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name))
-        {
-            violations.push_with(|| unknown_field(&name));
-        }
-        violations
+/// Returns the violations of the field table in members without `null`.
+pub(crate) fn field_violations(members: &Members) -> Violations {
+    let mut violations = Violations::default();
+    if let Err(errors) = Proposal::read(members, &mut violations).validate() {
+        let found: Vec<_> = validation_errors(&errors).collect();
+        let sound = |violation: &Violation| !violations.concern(&[&violation.field]);
+        let news: Vec<_> = found.into_iter().filter(sound).collect();
+        violations.extend(news);
     }
+    violations
+}
 
-    fn members(&self) -> &Members {
-        &self.members
+/// Returns a violation for each member that no proposal has.
+pub(crate) fn unknown_fields(members: &Members) -> Violations {
+    let mut violations = Violations::default();
+    for (name, _) in
+        members.iter().filter(|(name, _)| FIELDS.iter().all(|field| field.name != name))
+    {
+        violations.push_with(|| unknown_field(&name));
     }
-
-    fn into_members(self) -> Members {
-        self.members
-    }
+    violations
 }
 
 fn unknown_field(name: &str) -> Violation {
@@ -57,7 +59,7 @@ fn unknown_field(name: &str) -> Violation {
 }
 
 /// The errors that `validator` found, in the order of the field table.
-fn field_violations(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
+fn validation_errors(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
     FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
         ValidationErrorsKind::Field(errors) => {
             errors.first().map(|error| field.violation(&error.code))

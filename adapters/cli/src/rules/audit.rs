@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use application::{
-    Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceUseCases,
-    RuleCatalog, RuleHome, audited_operation, resource_use_cases,
+    Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceService,
+    RuleCatalog, RuleHome, audited_operation,
 };
 use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
@@ -67,7 +67,7 @@ struct Audit {
     meter: Meter,
     is_summary: bool,
     /// The collections that there are rules about.
-    groups: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
+    groups: Vec<(Collection, ResourceService)>,
     counts: BTreeMap<String, Count>,
     entries: Entries,
 }
@@ -114,7 +114,7 @@ impl Audit {
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
         let (mut groups, mut total) = (Vec::new(), 0);
         for collection in Collection::all().filter(has_rule) {
-            let use_cases = resource_use_cases(collection, ports, limits);
+            let use_cases = ResourceService::new(collection, ports, limits);
             // There are as many pages of one item as items.
             let one = PageRequest::plain(1, 1);
             let listing = use_cases.list(&caller, None, &one).await?;
@@ -129,7 +129,7 @@ impl Audit {
     }
 
     async fn run(&mut self) -> Result<(), CommandError> {
-        for (collection, use_cases) in self.groups.clone() {
+        for (collection, use_cases) in std::mem::take(&mut self.groups) {
             let mut after = None;
             loop {
                 let Audited { remarked, examined, applied, next } =

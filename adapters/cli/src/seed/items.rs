@@ -209,7 +209,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use domain::proposal::FIELDS;
-    use domain::{Document, ItemId, Members, Proposal, Resource as _};
+    use domain::{Collection, ItemId, Members};
 
     use super::{Recipe, Value};
 
@@ -230,10 +230,14 @@ mod tests {
         for seed in 0..300 {
             let recipe = recipe(seed, 4 << 10);
             let proposal = recipe.proposal(seed, &programs());
-            Proposal::judge(None, members(&proposal)).unwrap();
+            Collection::known("proposals").judge(None, members(&proposal)).unwrap();
             let mut strings: Vec<_> = proposal.as_object().unwrap().values().cloned().collect();
-            for item in [recipe.program(seed), recipe.library_item(seed, seed)] {
-                Document::judge(None, members(&item)).unwrap();
+            let others = [
+                ("proposedprograms", recipe.program(seed)),
+                ("lib", recipe.library_item(seed, seed)),
+            ];
+            for (collection, item) in others {
+                Collection::known(collection).judge(None, members(&item)).unwrap();
                 strings.extend(item.as_object().unwrap().values().cloned());
             }
             let strings = strings.iter().filter_map(Value::as_str);

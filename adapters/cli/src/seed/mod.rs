@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use application::{Caller, ResourceLimits, ResourceUseCases, WriteOptions, resource_use_cases};
+use application::{Caller, ResourceLimits, ResourceService, WriteOptions};
 use domain::{Collection, ItemId, Members};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use indicatif::ProgressBar;
@@ -53,7 +53,7 @@ pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandEr
     // Limits are for patches and for requests that are sent again; there are none of either.
     let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
     let use_cases =
-        COLLECTIONS.map(|name| resource_use_cases(Collection::known(name), &ports, limits));
+        COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
     let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar().clone());
     let load = Arc::new(Load { recipe, use_cases, stored, bar, halted });
     let mut work = pin!(load.store_all(programs, library));
@@ -88,7 +88,7 @@ pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandEr
 /// A load under way.
 struct Load {
     recipe: Recipe,
-    use_cases: [Arc<dyn ResourceUseCases>; COLLECTIONS.len()],
+    use_cases: [ResourceService; COLLECTIONS.len()],
     /// The number of items of each kind that were stored.
     stored: [AtomicU64; COLLECTIONS.len()],
     bar: ProgressBar,

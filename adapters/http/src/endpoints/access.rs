@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use application::{Access, AccessControl, ApplicationError, Caller, ItemAddress, ResourceUseCases};
+use application::{Access, AccessControl, ApplicationError, Caller, ItemAddress, ResourceService};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::http::header::CONTENT_TYPE;
@@ -88,7 +88,7 @@ fn described(caller: &Caller) -> serde_json::Value {
 /// Says whether the caller may do one thing.
 pub struct Evaluation {
     pub access: AccessControl,
-    pub services: Vec<(Collection, Arc<dyn ResourceUseCases>)>,
+    pub services: Vec<(Collection, Arc<ResourceService>)>,
     pub context: Arc<HttpContext>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use application::ports::Clock;
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
-use application::{Caller, ItemContent, ResourceUseCases, Sequence};
+use application::{Caller, ItemContent, ResourceService, Sequence};
 use bytes::Bytes;
 use domain::{Collection, Fields};
 use futures_util::stream;
@@ -58,7 +58,7 @@ pub struct ExportResources {
 /// The export of a group in a format.
 pub struct Exports {
     pub group: Group,
-    pub service: Arc<dyn ResourceUseCases>,
+    pub service: Arc<ResourceService>,
     pub format: &'static Format,
     pub resources: Arc<ExportResources>,
 }
@@ -187,7 +187,7 @@ fn failed(error: &dyn std::fmt::Display) -> Problem {
 /// The items of a selection, read a few at a time.
 struct SelectedItems {
     collection: Collection,
-    service: Arc<dyn ResourceUseCases>,
+    service: Arc<ResourceService>,
     caller: Caller,
     changes: Vec<Sequence>,
     /// Those before it have been read.
@@ -240,7 +240,7 @@ impl SelectedItems {
 
 /// Reads items from a place of a selection on, and returns where to go on.
 async fn read_from(
-    service: &dyn ResourceUseCases,
+    service: &ResourceService,
     caller: &Caller,
     changes: &[Sequence],
     mut place: usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use application::table::{FORMATS, Format, FormatKind};
 use application::traces::{is_traced, scope};
 use application::{
-    IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceUseCases, RowOutcome,
+    IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceService, RowOutcome,
     WriteOptions,
 };
 use bytes::Bytes;
@@ -57,7 +57,7 @@ pub struct ImportResources {
 /// The imports into a group.
 pub struct Imports {
     pub group: Group,
-    pub service: Arc<dyn ResourceUseCases>,
+    pub service: Arc<ResourceService>,
     pub resources: Arc<ImportResources>,
 }
 

@@ -26,7 +26,7 @@ mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
+use application::{ItemAddress, Readiness, ResourceService, RuleCatalog};
 use domain::ItemId;
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
@@ -53,7 +53,7 @@ pub struct ExploredGroup {
     /// The group.
     pub group: Group,
     /// Its use cases.
-    pub service: Arc<dyn ResourceUseCases>,
+    pub service: Arc<ResourceService>,
 }
 
 /// The program that runs and what it stores in, for the people who look after it.
@@ -191,7 +191,7 @@ impl Explorer {
     }
 
     /// The use cases of a group.
-    fn service(&self, group: Group) -> Result<&dyn ResourceUseCases, Problem> {
+    fn service(&self, group: Group) -> Result<&ResourceService, Problem> {
         let known = self.groups.iter().find(|known| known.group.collection == group.collection);
         known.map(|known| known.service.as_ref()).ok_or_else(Problem::item_not_found)
     }

@@ -7,7 +7,7 @@ use application::{
     CallerNames, ChangeAuthor, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange,
     PastVersion, Revision, Sequence, ShownItem, VersionPage,
 };
-use domain::{Item, ItemId, Members, Proposal, Resource, Version, WriteOperation};
+use domain::{Collection, Item, ItemId, Members, Version, WriteOperation};
 use jiff::Timestamp;
 use poem::http::StatusCode;
 use poem_openapi::types::ToJSON;
@@ -132,7 +132,7 @@ pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
 
 fn refusal() -> Problem {
     let proposal = [("proposal_type", "Basic research"), ("end_date", "2026-02-30")];
-    Problem::invalid(Proposal::draft(Members::from_iter(proposal)).1)
+    Problem::invalid(Collection::known("proposals").validate(Members::from_iter(proposal)).1)
 }
 
 /// A member of the group's example and its value, by which a filter finds it: best a single word.

@@ -114,10 +114,7 @@ type Traced = (Vec<TracedPart>, bool);
 
 /// Evaluates what a rule looks for: it must be possible to say that, though the trial says what is
 /// found.
-async fn look_up(
-    rule: &FileRule,
-    transition: &Transition<'_, domain::Members>,
-) -> (Result<(), Failure>, Traced) {
+async fn look_up(rule: &FileRule, transition: &Transition<'_>) -> (Result<(), Failure>, Traced) {
     if rule.targets.is_empty() {
         return (Ok(()), Traced::default());
     }
@@ -143,7 +140,7 @@ enum Checked {
 
 async fn check(
     rule: &FileRule,
-    transition: &Transition<'_, domain::Members>,
+    transition: &Transition<'_>,
     found: Option<&[domain::Found]>,
 ) -> (Result<Checked, Failure>, Traced) {
     evaluation::run(CostLimit::Verdict, |meter| {

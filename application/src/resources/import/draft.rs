@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::{Collection, Item, ItemId, Resource, Violation};
+use domain::{Collection, Item, ItemId, Violation};
 use jiff::Timestamp;
 
 use super::pace::let_others_run;
@@ -16,7 +16,6 @@ use crate::ports::{ItemChange, ItemChangeKind, Reach, ReadDependency, Scope, Sho
 use crate::resources::ResourceService;
 use crate::resources::read_set::DecisionContext;
 use crate::resources::result::remarks;
-use crate::resources::rules::has_rules;
 use crate::resources::validate::{Draft, ProposedItem, stored_members};
 use crate::{ItemAddress, Result};
 
@@ -38,22 +37,22 @@ pub(super) struct JudgedRows {
 }
 
 /// The drafts of rows, made one after the other.
-struct RowDrafts<'a, R> {
-    service: &'a ResourceService<R>,
+struct RowDrafts<'a> {
+    service: &'a ResourceService,
     batch: Batch<'a>,
     stored: &'a Stored,
     /// The items that rows before named.
     seen: HashSet<ItemId>,
 }
 
-impl<'a, R: Resource> RowDrafts<'a, R> {
-    fn new(service: &'a ResourceService<R>, batch: Batch<'a>, stored: &'a Stored) -> Self {
+impl<'a> RowDrafts<'a> {
+    fn new(service: &'a ResourceService, batch: Batch<'a>, stored: &'a Stored) -> Self {
         Self { service, batch, stored, seen: HashSet::new() }
     }
 
     /// The draft of the next row, or the error that prevents its item from being identified. A new
     /// item has this id, if it has one already.
-    fn next(&mut self, row: &ImportRow, id: Option<ItemId>) -> Result<ProposedItem<R>, Violation> {
+    fn next(&mut self, row: &ImportRow, id: Option<ItemId>) -> Result<ProposedItem, Violation> {
         let is_twice = row.id().is_some_and(|named| !self.seen.insert(named));
         match &row.content {
             Err(violation) => Err(violation.clone()),
@@ -63,7 +62,7 @@ impl<'a, R: Resource> RowDrafts<'a, R> {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Reads the items that rows name; `None` when they are too large to be changed together.
     pub(super) async fn stored(&self, batch: Batch<'_>) -> Result<Option<Stored>> {
         let mut stored = Stored::default();
@@ -128,11 +127,11 @@ impl<R: Resource> ResourceService<R> {
         content: &RowContent,
         stored: &Stored,
         id: Option<ItemId>,
-    ) -> Result<ProposedItem<R>, Violation> {
+    ) -> Result<ProposedItem, Violation> {
         let Some(named) = &content.id else {
             require_no_version(content)?;
             let parent = self.parent_of(content, stored)?;
-            let draft = Draft::of(&content.members.applied_to(None)?, None);
+            let draft = Draft::of(self.collection, &content.members.applied_to(None)?, None);
             let id = id.unwrap_or_else(|| self.ids.next_id());
             let address = ItemAddress { parent, id };
             return Ok(ProposedItem { address, before: None, draft });
@@ -148,7 +147,7 @@ impl<R: Resource> ResourceService<R> {
         if after.encoded() != before.encoded() {
             require_version(import, content, shown.item.version)?;
         }
-        let draft = Draft::of(&after, Some(shown.item.id));
+        let draft = Draft::of(self.collection, &after, Some(shown.item.id));
         let address = ItemAddress::of(&shown.item);
         Ok(ProposedItem { address, before: Some(shown.clone()), draft })
     }
@@ -186,7 +185,7 @@ impl<R: Resource> ResourceService<R> {
     /// Asks the rules about every row that changes something, each beside the others.
     pub(super) async fn judge_rows(&self, batch: Batch<'_>, stored: &Stored) -> Result<JudgedRows> {
         let (mut decision, mut ids) = (self.decision(), Vec::new());
-        if has_rules::<R>(&decision) && batch.rows.len() > 1 {
+        if decision.has_rules() && batch.rows.len() > 1 {
             let items;
             (items, ids) = self.proposed_items(batch, stored, decision.now).await;
             decision = decision.of_batch(items);
@@ -216,23 +215,23 @@ impl<R: Resource> ResourceService<R> {
         &self,
         batch: Batch<'_>,
         row: &ImportRow,
-        draft: ProposedItem<R>,
+        draft: ProposedItem,
         is_first: bool,
         decision: &mut DecisionContext,
     ) -> Result<(ImportedRow, Option<ItemChange>)> {
         let context = decision.context(&batch.options.caller, draft.operation(), draft.address);
         let imported = ImportedRow::written(row, &draft);
         let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
-        let (after, verdict) = self.judge(&context, before.as_ref(), draft, decision).await?;
+        let verdict = self.judge(&context, before.as_ref(), &draft, decision).await?;
         if !verdict.errors.is_empty() {
             return Ok((batch.refused(row, verdict.errors), None));
         }
-        if let Err(violation) = self.require_size(after.members().encoded().len()) {
+        if let Err(violation) = self.require_size(draft.after.encoded().len()) {
             return Ok((batch.refused(row, violation), None));
         }
         let remarks = remarks(&verdict.warnings);
         let mut imported = batch.warned(imported, verdict.warnings);
-        let addition = self.new_item(id, after, None);
+        let addition = self.new_item(id, draft.after, None);
         let kind = match &before {
             Some(shown) => ItemChangeKind::Update(addition.in_place_of(&shown.item)),
             None => ItemChangeKind::Insert(addition),
@@ -248,7 +247,7 @@ impl<R: Resource> ResourceService<R> {
 
 /// Returns true if the item has these members already. What was sound when it was written is not
 /// judged again.
-fn is_unchanged<R: Resource>(proposed: &ProposedItem<R>) -> bool {
-    let encoded = proposed.draft.after.members().encoded();
+fn is_unchanged(proposed: &ProposedItem) -> bool {
+    let encoded = proposed.draft.after.encoded();
     proposed.before.as_ref().is_some_and(|shown| *shown.item.members == *encoded)
 }

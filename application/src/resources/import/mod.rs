@@ -13,8 +13,7 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_trait::async_trait;
-use domain::{Operation, Resource, Violations};
+use domain::{Operation, Violations};
 
 pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
 
@@ -73,21 +72,14 @@ pub struct Imported {
     pub is_done: bool,
 }
 
-/// The imports.
-#[async_trait]
-pub trait ImportUseCases: Send + Sync {
+impl ResourceService {
     /// Makes new items of rows and gives new members to the items that rows name. Each row has a key
     /// of its own, so that an import that is sent again continues where it broke off.
     ///
     /// # Errors
     /// `KeyInUse`; `KeyReused`; `Invalid` when the rows are too much for one transaction;
     /// `TooManyConflicts`; `Store`.
-    async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported>;
-}
-
-#[async_trait]
-impl<R: Resource> ImportUseCases for ResourceService<R> {
-    async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
+    pub async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
         let operations = import.operations();
         self.access.require_whole(&options.caller, self.collection, operations)?;
         if let Some(parents) = self.collection.parent() {
@@ -177,7 +169,7 @@ impl<E: Into<ApplicationError>> From<E> for BatchError {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Imports the rows that were not imported before: one after the other until one has claimed the
     /// key, the others side by side.
     async fn import_each(

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use domain::{Item, Resource, Violations, WriteOperation};
+use domain::{Item, Violations, WriteOperation};
 
 use super::Batch;
 use super::pace::few_at_a_time;
@@ -39,7 +39,7 @@ impl Replay {
     }
 }
 
-impl<R: Resource> ResourceService<R> {
+impl ResourceService {
     /// Looks for what was done under the key of the request.
     pub(super) async fn replay(&self, batch: Batch<'_>) -> Result<Replay> {
         let Batch { options, rows: sent, .. } = batch;

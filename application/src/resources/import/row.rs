@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use domain::json::encode_string;
 use domain::{
-    ItemId, JsonErrorKind, Members, Pointer, Resource, Value, Version, Violation, Violations,
-    WriteOperation,
+    ItemId, JsonErrorKind, Members, Pointer, Value, Version, Violation, Violations, WriteOperation,
 };
 
 use crate::resources::validate::ProposedItem;
@@ -93,7 +92,7 @@ impl ImportedRow {
     }
 
     /// A row whose item is written.
-    pub(super) fn written<R: Resource>(row: &ImportRow, proposed: &ProposedItem<R>) -> Self {
+    pub(super) fn written(row: &ImportRow, proposed: &ProposedItem) -> Self {
         let outcome = match proposed.operation() {
             WriteOperation::Create => RowOutcome::Created,
             _ => RowOutcome::Replaced,

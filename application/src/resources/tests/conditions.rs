@@ -6,7 +6,7 @@ use super::*;
 async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
-    let service = service::<Document>(Collection::known("files"), repository);
+    let service = service(Collection::known("files"), repository);
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
     let replaced = service.replace(&write(&condition), members(r#"{"id":"also wrong"}"#)).await;
     assert!(
@@ -20,7 +20,7 @@ async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
 async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
-    let service = service::<Document>(Collection::known("cashprogram"), repository);
+    let service = service(Collection::known("cashprogram"), repository);
     let refused = service
         .replace_all(
             WRITE,
@@ -47,7 +47,7 @@ async fn a_version_of_another_history_is_compared_with_none() {
         repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
         let mut log = MockChangeLog::new();
         log.expect_history_id().returning(|| "next".into());
-        let mut service = service::<Document>(Collection::known("files"), repository);
+        let mut service = service(Collection::known("files"), repository);
         service.log = Arc::new(log);
         service
     };

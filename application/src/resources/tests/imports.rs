@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use domain::{Collection, Document, Violations, WriteOperation};
+use domain::{Collection, Violations, WriteOperation};
 use futures_lite::future::zip;
 
 use super::{LARGEST, WRITE, members, service, stored};
 use crate::ports::{Answered, MockItemRepository};
 use crate::{
-    Caller, IdempotencyKey, Import, ImportMode, ImportRow, ImportUseCases as _, Imported,
-    RepositoryError, RowContent, RowMembers, WriteOptions, WriteUseCases as _,
+    Caller, IdempotencyKey, Import, ImportMode, ImportRow, Imported, RepositoryError, RowContent,
+    RowMembers, WriteOptions,
 };
 
 /// Rows of an import, many more than another request may wait for.
@@ -65,7 +65,7 @@ async fn beside_a_post(options: &WriteOptions, import: &Import) -> (Imported, us
         let of_row = if key.path.contains('#') { "f" } else { "f#1" };
         Ok(is_replay.then(|| answered(of_row)))
     });
-    let files = service::<Document>(Collection::known("files"), repository);
+    let files = service(Collection::known("files"), repository);
     let post = async {
         files.create(WRITE, None, members("{}")).await.unwrap();
         // Each row that was drafted has an id, and the POST the one after them.
@@ -104,7 +104,7 @@ async fn errors_beyond_the_first_thousand_are_counted_only() {
     let mut import = import(ImportMode::All, &"x".repeat(2 * LARGEST));
     let more = import.rows.clone();
     import.rows.extend(more.into_iter().map(|row| ImportRow { number: row.number + ROWS, ..row }));
-    let files = service::<Document>(Collection::known("files"), MockItemRepository::new());
+    let files = service(Collection::known("files"), MockItemRepository::new());
     let imported = files.import(WRITE, &import).await.unwrap();
     let refused = imported.rows.iter().filter_map(|row| match &row.outcome {
         crate::RowOutcome::Refused(errors) => Some(errors),

@@ -29,8 +29,8 @@ fn policies() -> impl Policies {
     policies
 }
 
-fn limited(repository: MockItemRepository) -> ResourceService<Proposal> {
-    let mut service = service::<Proposal>(PROPOSALS, repository);
+fn limited(repository: MockItemRepository) -> ResourceService {
+    let mut service = service(PROPOSALS, repository);
     service.access = AccessControl::new(Arc::new(policies()));
     service
 }
@@ -53,7 +53,7 @@ async fn a_deletion_by_a_caller_who_may_delete_everything_reads_nothing_more() {
         .once()
         .withf(|_, _, _, metadata| metadata.warrant.undeletable().is_empty())
         .returning(|_, _, _, _| Ok(()));
-    let service = service::<Proposal>(PROPOSALS, repository);
+    let service = service(PROPOSALS, repository);
     service.delete(&write(&Precondition::NONE)).await.unwrap();
 }
 

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use domain::{
-    Collection, Document, Found, Lookup, LookupKey, Members, Pointer, Rule, Severity, Transition,
-    Version, Violation, WriteOperation,
+    About, Collection, Found, Lookup, LookupKey, Pointer, Severity, Transition, Version, Violation,
+    WriteOperation,
 };
 
 use super::{ANYONE, FIRST, WRITE, codes, id, item, members, ruled_service, stored, write};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
-use crate::{
-    BookRule, Precondition, ReadDependency, ReadUseCases as _, ReplacementBody, RepositoryError,
-    Rules, View, WriteUseCases as _,
-};
+use crate::{Precondition, ReadDependency, ReplacementBody, RepositoryError, Rule, Rules, View};
 
 /// Refuses what has a member `bad`, or what finds any other item.
 struct Test {
@@ -25,24 +23,22 @@ struct Test {
 const REFUSING: Test =
     Test { severity: Severity::Error, operations: &WriteOperation::ALL, looks_up: false };
 
-impl Rule<Members> for Test {
-    fn code(&self) -> &'static str {
-        "test"
+#[async_trait]
+impl Rule for Test {
+    fn about(&self) -> About<'_> {
+        About {
+            code: "test",
+            operations: self.operations,
+            severity: self.severity,
+            ..About::DEFAULT
+        }
     }
 
     fn fields(&self) -> Vec<&str> {
         vec!["bad"]
     }
 
-    fn operations(&self) -> &[WriteOperation] {
-        self.operations
-    }
-
-    fn severity(&self) -> Severity {
-        self.severity
-    }
-
-    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
+    async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
         let lookup = Lookup {
             collection: Collection::known("files"),
             key: LookupKey::Parent(id(9)),
@@ -51,17 +47,15 @@ impl Rule<Members> for Test {
         Ok(if self.looks_up { vec![lookup] } else { Vec::new() })
     }
 
-    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+    async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         let found_any = matches!(transition.found, [Found::Items(items)] if !items.is_empty());
         let is_bad = transition.after.get("bad").is_some() || found_any;
         if is_bad { Err(Violation::of_member("bad", "test", "remove it")) } else { Ok(()) }
     }
 }
 
-impl BookRule for Test {}
-
 fn book(rule: Test) -> Rules {
-    [Arc::new(rule) as Arc<dyn BookRule>].into()
+    [Arc::new(rule) as Arc<dyn Rule>].into()
 }
 
 fn refused() -> Vec<(String, String)> {
@@ -72,7 +66,7 @@ fn refused() -> Vec<(String, String)> {
 async fn a_rule_of_the_book_refuses_every_kind_of_write() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
-    let service = ruled_service::<Document>(Collection::known("files"), repository, book(REFUSING));
+    let service = ruled_service(Collection::known("files"), repository, book(REFUSING));
     let bad = || members(r#"{"bad":2}"#);
     assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
     assert_eq!(
@@ -94,7 +88,7 @@ async fn a_rule_of_the_book_refuses_every_kind_of_write() {
 async fn a_warning_is_told_and_the_write_is_done() {
     let mut repository = MockItemRepository::new();
     repository.expect_insert().once().returning(|_, item, _| Ok(stored(7, 1, &item.members)));
-    let service = ruled_service::<Document>(
+    let service = ruled_service(
         Collection::known("files"),
         repository,
         book(Test { severity: Severity::Warning, ..REFUSING }),
@@ -112,7 +106,7 @@ async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
     repository.expect_delete().once().returning(|_, _, _, _| Ok(()));
-    let service = ruled_service::<Document>(
+    let service = ruled_service(
         Collection::known("files"),
         repository,
         book(Test { operations: &[WriteOperation::Create], ..REFUSING }),
@@ -135,7 +129,7 @@ async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
         .once()
         .withf(move |_, _, change| rests_on(&change.read_set))
         .returning(|_, _, _| Err(RepositoryError::VersionConflict));
-    let service = ruled_service::<Document>(
+    let service = ruled_service(
         Collection::known("files"),
         repository,
         book(Test { looks_up: true, ..REFUSING }),
@@ -156,7 +150,7 @@ async fn a_write_does_not_rest_on_what_only_warns() {
         .withf(|_, _, change| change.read_set.is_empty())
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
     let warning = Test { looks_up: true, severity: Severity::Warning, ..REFUSING };
-    let written = ruled_service::<Document>(Collection::known("files"), repository, book(warning))
+    let written = ruled_service(Collection::known("files"), repository, book(warning))
         .create(WRITE, None, members("{}"))
         .await;
     assert!(!written.unwrap().warnings.is_empty());
@@ -175,8 +169,7 @@ async fn what_a_replacement_removes_is_judged_too() {
         content.has_more = false;
         Ok(content.into())
     });
-    let service =
-        ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
+    let service = ruled_service(Collection::known("cashprogram"), repository, book(REFUSING));
     let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
     let refused =
         service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
@@ -186,16 +179,17 @@ async fn what_a_replacement_removes_is_judged_too() {
 /// Admits one item of each year.
 struct OneAYear;
 
-impl Rule<Members> for OneAYear {
-    fn code(&self) -> &'static str {
-        "one_a_year"
+#[async_trait]
+impl Rule for OneAYear {
+    fn about(&self) -> About<'_> {
+        About { code: "one_a_year", ..About::DEFAULT }
     }
 
     fn fields(&self) -> Vec<&str> {
         vec!["year"]
     }
 
-    fn lookups(&self, transition: &Transition<'_, Members>) -> Result<Vec<Lookup>, Violation> {
+    async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
         let year = transition
             .after
             .get("year")
@@ -209,15 +203,13 @@ impl Rule<Members> for OneAYear {
         }])
     }
 
-    fn check(&self, transition: &Transition<'_, Members>) -> Result<(), Violation> {
+    async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         match transition.found {
             [Found::Items(others)] if others.is_empty() => Ok(()),
             _ => Err(Violation::of_member("year", "one_a_year", "take another")),
         }
     }
 }
-
-impl BookRule for OneAYear {}
 
 const WRITTEN: crate::CollectionWrite =
     crate::CollectionWrite { time: jiff::Timestamp::UNIX_EPOCH, revision: crate::Revision(9) };
@@ -233,10 +225,10 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
         assert!(change.read_set.is_empty(), "it rests on nothing but itself");
         Ok(WRITTEN)
     });
-    let service = ruled_service::<Document>(
+    let service = ruled_service(
         Collection::known("cashprogram"),
         repository,
-        [Arc::new(OneAYear) as Arc<dyn BookRule>].into(),
+        [Arc::new(OneAYear) as Arc<dyn Rule>].into(),
     );
     let element =
         |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
@@ -281,8 +273,7 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
         .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
         .once()
         .returning(|_, _, _| Ok(WRITTEN));
-    let service =
-        ruled_service::<Document>(Collection::known("cashprogram"), repository, book(REFUSING));
+    let service = ruled_service(Collection::known("cashprogram"), repository, book(REFUSING));
     let first = Precondition::one_of(vec![super::revision(1)]);
     service
         .replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST)
@@ -295,7 +286,7 @@ async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing()
     for severity in Severity::ALL {
         let mut repository = MockItemRepository::new();
         repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, r#"{"bad":1}"#))));
-        let service = ruled_service::<Document>(
+        let service = ruled_service(
             Collection::known("files"),
             repository,
             book(Test { severity, ..REFUSING }),

@@ -1,36 +1,29 @@
 //! A project does not end before it starts.
 
-use crate::{About, Proposal, Rule, Transition, Violation};
+use crate::{About, BuiltInRule, Proposal, Transition, Violation};
 
-pub(super) struct DatesInOrder;
+pub(super) const RULE: BuiltInRule = BuiltInRule {
+    about: About {
+        code: "dates_in_order",
+        pointer: Some("/end_date"),
+        description: Some("A project does not end before it starts."),
+        ..About::DEFAULT
+    },
+    fields: &["start_date", "end_date"],
+    check,
+    ..BuiltInRule::DEFAULT
+};
 
-impl Rule<Proposal> for DatesInOrder {
-    fn code(&self) -> &'static str {
-        "dates_in_order"
-    }
-
-    fn fields(&self) -> Vec<&str> {
-        vec!["start_date", "end_date"]
-    }
-
-    fn about(&self) -> About<'_> {
-        About {
-            pointer: Some("/end_date"),
-            description: Some("A project does not end before it starts."),
-            ..About::default()
+fn check(transition: &Transition<'_>) -> Result<(), Violation> {
+    let proposal = Proposal::of(transition.after);
+    match (proposal.start_date(), proposal.end_date()) {
+        (Some(start), Some(end)) if end < start => {
+            let detail = format!(
+                "the project would end on {end}, before it starts on {start}; correct one of the two dates"
+            );
+            Err(Violation::of_member("end_date", "dates_in_order", detail))
         }
-    }
-
-    fn check(&self, transition: &Transition<'_, Proposal>) -> Result<(), Violation> {
-        match (transition.after.start_date(), transition.after.end_date()) {
-            (Some(start), Some(end)) if end < start => {
-                let detail = format!(
-                    "the project would end on {end}, before it starts on {start}; correct one of the two dates"
-                );
-                Err(Violation::of_member("end_date", "dates_in_order", detail))
-            }
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 
@@ -39,7 +32,7 @@ mod tests {
     use jiff::civil::{Date, date};
     use proptest::prelude::*;
 
-    use crate::{Members, Proposal, Resource};
+    use crate::{Members, proposal};
 
     fn any_day() -> impl Strategy<Value = Date> {
         (0_i16..=9999, 1_i8..=12, 1_i8..=28).prop_map(|(year, month, day)| date(year, month, day))
@@ -54,7 +47,7 @@ mod tests {
             ("end_date", &*end),
         ];
         let violations =
-            Proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
+            proposal::judge(None, Members::from_iter(members)).err().unwrap_or_default();
         violations
             .iter()
             .map(|violation| (violation.pointer.to_string(), violation.code.to_string()))
@@ -87,7 +80,7 @@ mod tests {
                 ("end_date", end),
             ];
             assert_eq!(
-                Proposal::judge(None, Members::from_iter(members)).is_ok(),
+                proposal::judge(None, Members::from_iter(members)).is_ok(),
                 passes,
                 "{start} to {end}"
             );

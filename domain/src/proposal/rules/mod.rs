@@ -5,7 +5,7 @@
 
 mod dates_in_order;
 
-use crate::{Proposal, Rule};
+use crate::BuiltInRule;
 
 /// The rules in the order in which their violations are reported.
-pub const RULES: &[&dyn Rule<Proposal>] = &[&dates_in_order::DatesInOrder];
+pub const RULES: &[BuiltInRule] = &[dates_in_order::RULE];

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::trace_span;
-use application::{ChangeService, ItemAddress, ReplacementBody, ResourceUseCases, Standbys};
+use application::{ChangeService, ItemAddress, ReplacementBody, ResourceService, Standbys};
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
@@ -63,7 +63,7 @@ pub struct HttpContext {
 /// The endpoint of all operations of a group.
 pub struct GroupEndpoint {
     group: Group,
-    service: Arc<dyn ResourceUseCases>,
+    service: Arc<ResourceService>,
     context: Arc<HttpContext>,
     node: Node,
     /// The same at each of the standbys.
@@ -74,8 +74,8 @@ impl GroupEndpoint {
     /// The operations of a group over its use cases, and over those that read each of the standbys.
     pub fn new(
         group: Group,
-        service: Arc<dyn ResourceUseCases>,
-        at_standbys: impl Iterator<Item = Arc<dyn ResourceUseCases>>,
+        service: Arc<ResourceService>,
+        at_standbys: impl Iterator<Item = Arc<ResourceService>>,
         context: &Arc<HttpContext>,
     ) -> Arc<Self> {
         let on = |node, service, standbys| {
