@@ -1,7 +1,8 @@
-//! The composition root: chooses the adapters and wires them together. The commands are in the
-//! command-line adapter; [`serve`] runs the server.
+//! The composition root: chooses the adapters and wires them together. [`commands`] is the command
+//! line; [`serve`] runs the server.
 
 mod access;
+mod commands;
 mod monitoring;
 mod retention;
 mod serve;
@@ -11,8 +12,10 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use crate::commands::{
+    CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring,
+};
 use application::{Clock, NoPolicies, Ports};
-use cli_adapter::{CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring};
 use http_adapter::BaseUrl;
 use jiff::tz::TimeZone;
 use policies_adapter::PolicySet;
@@ -33,7 +36,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn main() -> ExitCode {
-    cli_adapter::run(&Wiring {
+    commands::run(&Wiring {
         version: &VERSION,
         open_traces: telemetry_adapter::traces::open,
         inherited_listener: || system_adapter::inherited_listener().map_err(failed),

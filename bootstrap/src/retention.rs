@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use application::{Compaction, IdGenerator as _};
-use cli_adapter::{
+use crate::commands::{
     CommandError, CompactOptions, OpenedToCompact, RetentionOptions, keep_compacting,
 };
+use application::{Compaction, IdGenerator as _};
 use domain::RetentionPolicy;
 use holds_adapter::ReloadableHolds;
 use jiff::tz::TimeZone;

@@ -3,9 +3,9 @@
 use std::net;
 use std::sync::Arc;
 
+use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
-use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
