@@ -1,20 +1,25 @@
 //! `access check`: what policies in files let a caller do.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
 
 use application::{
-    Caller, Ownership, PolicyFiles, Ports, UndeletableItems, ownership_of, undeletable_below,
+    Caller, Clock as _, Ownership, PolicyFiles, Ports, UndeletableItems, ownership_of,
+    undeletable_below,
 };
 use domain::{Collection, ItemId, Operation};
 use jiff::civil::Date;
+use policies_adapter::PolicySet;
+use system_adapter::SystemClock;
 
 use crate::commands::error::CommandError;
 use crate::commands::options::AccessCheckOptions;
-use crate::commands::{Wiring, close};
+use crate::{close, failed, look, open_rules, ports};
 
 /// A caller who wants to do something, and the policies that decide.
 struct Question {
-    policies: Box<dyn PolicyFiles>,
+    policies: PolicySet,
     caller: Caller,
     collection: Collection,
     operation: Operation,
@@ -22,12 +27,12 @@ struct Question {
 }
 
 /// Prints the decision and the policies that decided. Fails where nothing is permitted.
-pub async fn check(options: &AccessCheckOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     let unknown = |name: &str| CommandError::Usage(format!("there is no `{name}`; see --help"));
-    let clock = (wiring.clock)(options.time_zone.zone.clone());
+    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
     let question = Question {
-        policies: (wiring.policies)(&options.policies)?,
-        caller: (wiring.caller)(&options.caller)?,
+        policies: load(&options.policies)?,
+        caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
         collection: Collection::named(&options.group).ok_or_else(|| unknown(&options.group))?,
         operation: Operation::named(&options.operation)
             .ok_or_else(|| unknown(&options.operation))?,
@@ -37,15 +42,20 @@ pub async fn check(options: &AccessCheckOptions, wiring: &Wiring) -> Result<(), 
         None => question.on_all(),
         Some(id) => {
             let id = ItemId::parse(id).ok_or_else(|| no_item(&options.group, id))?;
-            let zone = options.time_zone.zone.clone();
-            let opened = (wiring.open_to_look)(&options.database, None, zone).await?;
-            let answer = question.on_item(&opened.ports, id).await;
-            close(opened.store).await;
+            let store = look(&options.database).await?;
+            let ports = ports(&store, open_rules(None)?, Arc::new(clock));
+            let answer = question.on_item(&ports, id).await;
+            close(store).await;
             answer?
         }
     };
     crate::commands::print(&said)?;
     if is_permitted { Ok(()) } else { Err(CommandError::Denied) }
+}
+
+/// Reads policies in files.
+pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
+    PolicySet::load(path).map_err(failed)
 }
 
 fn no_item(group: &str, id: &str) -> CommandError {

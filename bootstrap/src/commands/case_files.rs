@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use application::CaseFiles;
+use application::{CaseFiles, Clock as _};
+use system_adapter::SystemClock;
 
-use crate::commands::Wiring;
 use crate::commands::error::CommandError;
 use crate::commands::options::CheckOptions;
 
@@ -15,9 +15,8 @@ pub fn check(
     files: &dyn CaseFiles,
     kind: &str,
     options: &CheckOptions,
-    wiring: &Wiring,
 ) -> Result<(), CommandError> {
-    let clock = (wiring.clock)(options.time_zone.zone.clone());
+    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
     let today = clock.day_of(clock.now());
     let (summaries, warnings) = (files.summaries(today), files.warnings(today));
     let mut out = String::new();

@@ -1,37 +1,30 @@
-//! Removing the bodies of old versions: the command `compact`, and the task of `serve`.
+//! `compact`: removes the bodies of old versions in one pass.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use application::{Compaction, CompactionOutcome, CompactionStep, RepositoryError, Sequence};
 use bytesize::ByteSize;
 use indicatif::ProgressBar;
+use storage_adapter::Store;
 use tokio::time::sleep;
 
 use crate::commands::error::CommandError;
 use crate::commands::options::CompactOptions;
+use crate::commands::print;
 use crate::commands::progress::Meter;
-use crate::commands::{Wiring, print};
+use crate::retention::{Retention, sum_of};
+use crate::{close, connect, failed, look};
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
-
-/// The pause after a step of the task: so many times as long as the step took, within these limits.
-/// The longest is shorter than a lease.
-const SHARE: u32 = 4;
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// The time after which the task looks again for something to do.
-const IDLE: Duration = Duration::from_mins(1);
 
 /// The time after which the command looks again whether another worker has ended.
 const BUSY: Duration = Duration::from_secs(1);
 
 /// Removes the bodies that are not to be kept, in one pass.
-pub async fn run(options: &CompactOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     let mut meter = Meter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
-    let opened = meter.watch((wiring.open_to_compact)(options)).await?;
-    let (compaction, store) = (opened.compaction, opened.store);
-    meter.bar().set_length(opened.last.0.unsigned_abs());
+    let (compaction, store, last) = meter.watch(open(options)).await?;
+    meter.bar().set_length(last.0.unsigned_abs());
     let bar = meter.bar().clone();
     let work = async {
         if !options.dry_run && store.wait_until_indexed().await.is_err() {
@@ -43,7 +36,7 @@ pub async fn run(options: &CompactOptions, wiring: &Wiring) -> Result<(), Comman
     };
     let outcome = meter.watch(work).await;
     meter.end();
-    crate::commands::close(store).await;
+    close(store).await;
     let CompactionStep { removed, bytes, held, .. } = outcome.map_err(|error| match error {
         CommandError::Stopped(signal) => CommandError::Interrupted(signal),
         error => error,
@@ -53,6 +46,20 @@ pub async fn run(options: &CompactOptions, wiring: &Wiring) -> Result<(), Comman
         "{would} the bodies of {removed} versions, {} in the store; {held} more are kept for legal holds\n",
         ByteSize(bytes)
     ))
+}
+
+/// Opens the store, of which the last change is returned too. A dry run only looks, beside who serves it.
+async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence), CommandError> {
+    let retention = Retention::open(&options.retention)?;
+    let store = if options.dry_run {
+        look(&options.database).await?
+    } else {
+        let store = connect(&options.database).await?;
+        store.is_migrated().await?.then_some(store).ok_or(CommandError::NotMigrated)?
+    };
+    let last = store.change_log().last().await.map_err(failed)?;
+    let compaction = retention.worker(&store, &options.time_zone.zone);
+    Ok((compaction.ok_or(CommandError::NoRetention)?, store, last))
 }
 
 /// Goes through the whole log, and returns the sum of the steps.
@@ -83,39 +90,5 @@ async fn pass(
         let Some(read_to) = step.read_to else { return Ok(sum) };
         after = read_to;
         bar.set_position(after.0.unsigned_abs());
-    }
-}
-
-fn sum_of(sum: CompactionStep, step: CompactionStep) -> CompactionStep {
-    CompactionStep {
-        removed: sum.removed + step.removed,
-        bytes: sum.bytes + step.bytes,
-        held: sum.held + step.held,
-        read_to: step.read_to,
-    }
-}
-
-/// Removes bodies when a pass is due, a little at a time, for ever.
-pub async fn keep_compacting(compaction: Compaction) {
-    let mut sum = CompactionStep::default();
-    loop {
-        let begun = Instant::now();
-        let pause = match compaction.advance(None).await {
-            Ok(CompactionOutcome::Done(step)) => {
-                sum = sum_of(sum, step);
-                if step.read_to.is_none() {
-                    let CompactionStep { removed, bytes, held, .. } = sum;
-                    tracing::info!(removed, bytes, held, "old bodies were removed");
-                    sum = CompactionStep::default();
-                }
-                (begun.elapsed() * SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
-            }
-            Ok(CompactionOutcome::Busy | CompactionOutcome::NotDue) => IDLE,
-            Err(error) => {
-                tracing::warn!(%error, "old bodies could not be removed; trying again");
-                IDLE
-            }
-        };
-        sleep(pause).await;
     }
 }

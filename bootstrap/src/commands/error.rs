@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use application::ApplicationError;
-use application::maintenance::MaintenanceError;
+use storage_adapter::{StoreError, TransferError};
 use thiserror::Error;
 
 /// Why the process ends without having done what it was asked to.
@@ -20,9 +20,12 @@ pub enum CommandError {
     /// An adapter failed.
     #[error("{0}")]
     Failed(String),
-    /// A store cannot be opened or maintained.
+    /// A store cannot be opened.
     #[error(transparent)]
-    Store(#[from] MaintenanceError),
+    Store(#[from] StoreError),
+    /// A store cannot be maintained or transferred.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// The store lacks a schema, or has that of an earlier version.
     #[error(
         "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
@@ -80,10 +83,12 @@ pub enum CommandError {
 impl CommandError {
     /// 2 for an error of the command line, as is usual; 1 for all else.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        let is_usage = matches!(
-            self,
-            Self::Usage(_) | Self::NoRetention | Self::Store(MaintenanceError::InvalidOptions(_))
-        );
+        let is_usage = match self {
+            Self::Usage(_) | Self::NoRetention => true,
+            Self::Store(error) => error.is_of_options(),
+            Self::Transfer(error) => error.is_of_options(),
+            _ => false,
+        };
         ExitCode::from(if is_usage { 2 } else { 1 })
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::commands::error::CommandError;
 use crate::commands::options::HistoryCommand;
-use crate::commands::{Wiring, print};
+use crate::commands::print;
+use crate::store_options;
 
 /// Entity tags and cursors of the original store do not match in the copy afterwards.
-pub async fn run(command: HistoryCommand, wiring: &Wiring) -> Result<(), CommandError> {
+pub fn run(command: HistoryCommand) -> Result<(), CommandError> {
     let HistoryCommand::Renew { database } = command;
-    (wiring.maintenance)(&database).renew_history().await?;
+    store_options(&database).renew_history()?;
     print(
         "the store has a new history; entity tags and cursors of the old one match nothing in it\n",
     )

@@ -1,12 +1,13 @@
 //! `migrate`: changes the schema, or says what would be changed.
 
-use application::maintenance::MigrationStep;
+use storage_adapter::MigrationStep;
 
 use crate::commands::options::{MigrateOptions, MigratePhase};
-use crate::commands::{CommandError, Wiring, print};
+use crate::commands::{CommandError, print};
+use crate::store_options;
 
-pub async fn run(options: &MigrateOptions, wiring: &Wiring) -> Result<(), CommandError> {
-    let store = (wiring.maintenance)(&options.database);
+pub async fn run(options: &MigrateOptions) -> Result<(), CommandError> {
+    let store = store_options(&options.database);
     if options.plan {
         let steps = store.migration_plan().await?;
         let lines: Vec<_> = steps.iter().map(line).collect();

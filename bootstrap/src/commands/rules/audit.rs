@@ -11,13 +11,14 @@ use application::{
 use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
 use serde_json::Value;
+use system_adapter::SystemClock;
 
 use super::entries::Entries;
 use crate::commands::error::CommandError;
 use crate::commands::options::{AuditFormat, AuditOptions};
 use crate::commands::progress::Meter;
 use crate::commands::signals::Signals;
-use crate::commands::{Opened, Wiring};
+use crate::{close, look, open_rules, ports};
 
 const BAR: &str =
     "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
@@ -40,11 +41,12 @@ const RULE: &[&str] = &[
 
 /// Looks at every item that the rules in a file are about, and says to how many each rule applies,
 /// and which it would refuse or warn of.
-pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let mut signals = Signals::listen()?;
-    let zone = options.time_zone.zone.clone();
-    let opening = (wiring.open_to_look)(&options.database, Some(&options.file), zone);
-    let Opened { ports, store } = opening.await?;
+    let rules = open_rules(Some(&options.file))?;
+    let store = look(&options.database).await?;
+    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
+    let ports = ports(&store, rules, Arc::new(clock));
     let mut audit = Audit::begin(&ports, options).await?;
     let outcome = tokio::select! {
         outcome = audit.run() => outcome,
@@ -57,7 +59,7 @@ pub async fn audit(options: &AuditOptions, wiring: &Wiring) -> Result<(), Comman
         audit.summarize(options.output)?;
     }
     drop((audit, ports));
-    crate::commands::close(store).await;
+    close(store).await;
     Ok(())
 }
 

@@ -3,4 +3,15 @@
 mod audit;
 mod entries;
 
+use std::path::Path;
+
+use rules_adapter::RuleSet;
+
+use crate::commands::error::CommandError;
+use crate::{failed, reserved_rule_ids};
 pub use audit::audit;
+
+/// Reads rules in files.
+pub fn load(path: &Path) -> Result<RuleSet, CommandError> {
+    RuleSet::load(path, &reserved_rule_ids()).map_err(failed)
+}

@@ -17,11 +17,13 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use indicatif::ProgressBar;
 use jiff::SignedDuration;
 use serde_json::Value;
+use system_adapter::SystemClock;
 
 use crate::commands::error::CommandError;
+use crate::commands::joined;
 use crate::commands::options::SeedOptions;
 use crate::commands::progress::Meter;
-use crate::commands::{Opened, Wiring, joined};
+use crate::{close, connect, open_rules, ports};
 use items::Recipe;
 
 /// Writes in flight: enough to share the store's transactions, and few enough that none has to wait
@@ -42,12 +44,18 @@ const BAR: &str =
     "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
 
 /// Adds made-up data to the store.
-pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
     let total = programs + proposals * (1 + library);
     let mut meter = Meter::start(Some(total), BAR, "storing made-up data")?;
-    let Opened { ports, store } = meter.watch((wiring.open_to_seed)(&options.database)).await?;
+    let open = async {
+        let store = connect(&options.database).await?;
+        store.migrate().await.map_err(CommandError::from).map(|()| store)
+    };
+    let store = meter.watch(open).await?;
+    // Made-up items are judged by the rules written in Rust alone.
+    let ports = ports(&store, open_rules(None)?, Arc::new(SystemClock::default()));
     tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
     let recipe = Recipe { seed, proposals, median_size };
     // Limits are for patches and for requests that are sent again; there are none of either.
@@ -70,7 +78,7 @@ pub async fn run(options: &SeedOptions, wiring: &Wiring) -> Result<(), CommandEr
     if load.halted.get().is_none() && store.wait_until_indexed().await.is_err() {
         tracing::warn!("the full-text index is behind; it catches up when the service is started");
     }
-    crate::commands::close(store).await;
+    close(store).await;
     let [programs, proposals, library] =
         load.stored.each_ref().map(|count| count.load(Ordering::Relaxed));
     let stored =

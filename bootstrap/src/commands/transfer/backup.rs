@@ -1,27 +1,27 @@
 //! `proposal-service backup`: a copy of the `SQLite` file, also while it is served.
 
-use application::maintenance::BackupProgress;
 use tokio::task::spawn_blocking;
 
 use super::new_file::NewFile;
 use crate::commands::error::CommandError;
+use crate::commands::joined;
 use crate::commands::options::BackupOptions;
 use crate::commands::progress::Meter;
-use crate::commands::{Wiring, joined};
+use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
 /// Backs up the file that the options name.
-pub async fn backup(options: &BackupOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
     let mut meter = Meter::start(None, BAR, "copying the database file, in bytes")?;
     let file = NewFile::create(&options.file)?;
-    let (maintenance, to, bar) =
-        ((wiring.maintenance)(&options.database), file.partial().to_owned(), meter.bar().clone());
-    let report = move |BackupProgress { copied, total }| {
+    let (store, to, bar) =
+        (store_options(&options.database), file.partial().to_owned(), meter.bar().clone());
+    let report = move |copied, total| {
         bar.set_length(total);
         bar.set_position(copied);
     };
-    meter.watch(joined(spawn_blocking(move || maintenance.back_up(&to, &report)))).await?;
+    meter.watch(joined(spawn_blocking(move || store.back_up(&to, &report)))).await?;
     meter.end();
     file.finish()?;
     let (bytes, seconds) = (meter.bar().position(), meter.seconds());

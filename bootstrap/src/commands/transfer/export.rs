@@ -2,17 +2,18 @@
 
 use std::io::{self, BufWriter, Write};
 
-use application::maintenance::HistoryReader;
 use indicatif::ProgressBar;
 use sha2::{Digest as _, Sha256};
+use storage_adapter::LogReader;
 use tokio::task::spawn_blocking;
 
 use super::format;
 use super::new_file::NewFile;
 use crate::commands::error::CommandError;
+use crate::commands::joined;
 use crate::commands::options::ExportOptions;
 use crate::commands::progress::Meter;
-use crate::commands::{Wiring, joined};
+use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
 
@@ -20,10 +21,10 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 const BUFFER: usize = 1 << 16;
 
 /// Writes the store that the options name to where they say.
-pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
     let mut meter = Meter::start(None, BAR, "exporting, by the numbers of the changes")?;
-    let log = meter.watch((wiring.maintenance)(&options.database).read_history()).await?;
+    let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
     meter.bar().set_length(log.last().0.unsigned_abs());
     let out: Box<dyn Write + Send> = match &file {
         Some(file) => Box::new(file.handle()?),
@@ -47,7 +48,7 @@ pub async fn export(options: &ExportOptions, wiring: &Wiring) -> Result<(), Comm
 
 /// Writes header, changes and trailer; returns the number of changes.
 fn write_all(
-    mut log: Box<dyn HistoryReader>,
+    mut log: LogReader,
     out: impl Write,
     bar: &ProgressBar,
     write_error: &dyn Fn(io::Error) -> CommandError,

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use application::maintenance::ChangeRecord;
 use application::{ChangeAuthor, Sequence};
 use domain::json::{self, MAX_DEPTH, Read, encode_string};
 use domain::{Collection, ItemId, Members, Value, Version, WriteOperation, nearest};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
+use storage_adapter::ChangeRecord;
 
 /// The name of the format, in the header of every export.
 const FORMAT: &str = "proposal-service-changes";

@@ -4,15 +4,16 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use application::maintenance::{CollectionSummary, HistoryImport, Maintenance};
+use storage_adapter::{CollectionSummary, HistoryValidator, ImportTransaction, StoreOptions};
 use tokio::sync::mpsc::channel;
 use tokio::task::spawn_blocking;
 
 use super::reading::{Found, Reading};
 use crate::commands::error::CommandError;
+use crate::commands::joined;
 use crate::commands::options::ImportOptions;
 use crate::commands::progress::Meter;
-use crate::commands::{Wiring, joined};
+use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
@@ -26,20 +27,20 @@ const LARGEST: usize = 900_000_000;
 type Source = Box<dyn BufRead + Send>;
 
 /// Checks and stores what the options name. The header is read before the store is touched.
-pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), CommandError> {
+pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     let (source, named, length) = open(options.file.as_deref())?;
     let template = if length.is_some() { BAR } else { SPINNER };
     let mut meter = Meter::start(length, template, "importing, in bytes")?;
     let largest = options.max_body.min(LARGEST);
-    let (bar, maintenance) = (meter.bar().clone(), (wiring.maintenance)(&options.database));
-    let validator = maintenance.validate_history()?;
+    let (bar, options_of_store) = (meter.bar().clone(), store_options(&options.database));
+    let validator = HistoryValidator::new()?;
     let begun = spawn_blocking(move || Reading::begin(source, named, largest, bar, validator));
     let reading = meter.watch(joined(begun)).await?;
     let found = if options.dry_run {
-        maintenance.check_is_empty().await?;
+        options_of_store.check_is_empty().await?;
         meter.watch(joined(spawn_blocking(move || reading.finish(None)))).await?
     } else {
-        let (import, found) = meter.watch(store(&*maintenance, reading)).await?;
+        let (import, found) = meter.watch(store(&options_of_store, reading)).await?;
         import.commit().await?;
         found
     };
@@ -49,14 +50,14 @@ pub async fn import(options: &ImportOptions, wiring: &Wiring) -> Result<(), Comm
 
 /// Stores what is read while more is read.
 async fn store(
-    maintenance: &dyn Maintenance,
+    options: &StoreOptions,
     reading: Reading<Source>,
-) -> Result<(Box<dyn HistoryImport>, Found), CommandError> {
-    let mut import = maintenance.begin_import().await?;
+) -> Result<(ImportTransaction, Found), CommandError> {
+    let mut import = ImportTransaction::begin(options).await?;
     let (sender, mut checked) = channel(1);
     let work = spawn_blocking(move || reading.finish(Some(sender)));
     while let Some(batch) = checked.recv().await {
-        import.store(batch).await?;
+        import.store(&batch).await?;
     }
     Ok((import, joined(work).await?))
 }

@@ -4,9 +4,9 @@ use std::io::BufRead;
 use std::mem::take;
 use std::ops::ControlFlow;
 
-use application::maintenance::{CheckedChange, CollectionSummary, HistoryValidator};
 use indicatif::ProgressBar;
 use sha2::{Digest as _, Sha256};
+use storage_adapter::{CheckedChange, CollectionSummary, HistoryValidator};
 use tokio::sync::mpsc::Sender;
 
 use super::format::{self, Entry};
@@ -38,7 +38,7 @@ pub struct Reading<R> {
     largest: usize,
     bar: ProgressBar,
     digest: Sha256,
-    validator: Box<dyn HistoryValidator>,
+    validator: HistoryValidator,
     changes: u64,
     /// Each with the number of its line.
     errors: Vec<String>,
@@ -52,7 +52,7 @@ impl<R: BufRead> Reading<R> {
         named: String,
         largest: usize,
         bar: ProgressBar,
-        validator: Box<dyn HistoryValidator>,
+        validator: HistoryValidator,
     ) -> Result<Self, CommandError> {
         let lines = Lines::new(source, named, (largest + format::ENVELOPE) as u64);
         let (digest, errors) = (Sha256::new(), Vec::new());

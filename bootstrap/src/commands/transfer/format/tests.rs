@@ -1,10 +1,10 @@
 //! Lines that are read and refused.
 
-use application::maintenance::ChangeRecord;
 use application::{ChangeAuthor, Sequence};
 use domain::json::encode_string;
 use domain::{Collection, ItemId, Version, WriteOperation};
 use sha2::{Digest as _, Sha256};
+use storage_adapter::ChangeRecord;
 
 use super::{Entry, checksum, header, read_entry, read_header, trailer};
 
