@@ -34,7 +34,6 @@ pub use compaction::{Compaction, CompactionOutcome, CompactionStep};
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
-pub use ports::maintenance;
 pub use ports::{
     Access, Answered, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
     ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::commands::{AccessOptions, CommandError};
 use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
-use cli_adapter::{AccessOptions, CommandError};
 use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;

@@ -1,7 +1,8 @@
-//! The composition root: chooses the adapters and wires them together. The commands are in the
-//! command-line adapter; [`serve`] runs the server.
+//! The composition root: chooses the adapters and wires them together. [`commands`] is the command
+//! line; [`serve`] runs the server.
 
 mod access;
+mod commands;
 mod monitoring;
 mod retention;
 mod serve;
@@ -12,19 +13,21 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use application::{Clock, NoPolicies, Ports};
-use cli_adapter::{CommandError, DatabaseOptions, NewKeyOptions, OpenapiOptions, Opened, Wiring};
 use http_adapter::BaseUrl;
-use jiff::tz::TimeZone;
-use policies_adapter::PolicySet;
-use rules_adapter::{ReloadableRules, RuleSet, Trials};
-use storage_adapter::{SCHEMA_VERSION, Store, StoreError, StoreOptions};
-use system_adapter::{SystemClock, UuidV7Generator};
+use rules_adapter::{ReloadableRules, Trials};
+use storage_adapter::{SCHEMA_VERSION, Store, StoreOptions};
+use system_adapter::UuidV7Generator;
+
+use commands::{CommandError, DatabaseOptions};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// How long the store may take to open, and a request to get a connection to it.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a store may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The version, the commit and the version of the schema. `build.rs` names the commit.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -33,58 +36,23 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn main() -> ExitCode {
-    cli_adapter::run(&Wiring {
-        version: &VERSION,
-        open_traces: telemetry_adapter::traces::open,
-        inherited_listener: || system_adapter::inherited_listener().map_err(failed),
-        serve: |options, listener, signals| Box::pin(serve::serve(options, listener, signals)),
-        openapi,
-        maintenance: |options| Box::new(store_options(options)),
-        open_to_seed: |options| Box::pin(open_to_seed(options)),
-        open_to_look: |options, rules, zone| Box::pin(open_to_look(options, rules, zone)),
-        open_to_compact: |options| Box::pin(retention::open_to_compact(options)),
-        rules: |path| RuleSet::load(path, &reserved()).map(|it| Box::new(it) as _).map_err(failed),
-        new_key: |NewKeyOptions { name, roles, expires }| {
-            let made = identity_adapter::new_key(name, roles, *expires);
-            let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
-            Ok([made.printed, made.line])
-        },
-        policies: |path| PolicySet::load(path).map(|it| Box::new(it) as _).map_err(failed),
-        caller: |path| policies_adapter::read_caller(path).map_err(failed),
-        clock: |zone| Arc::new(SystemClock::in_zone(zone)),
-    })
+    commands::run()
 }
 
-fn openapi(options: &OpenapiOptions) -> Result<String, CommandError> {
-    let base_url = base_url(&options.base_url)?;
-    Ok(http_adapter::openapi_document(base_url, open_rules(options.rules.as_deref())?))
-}
-
-async fn open_to_seed(options: &DatabaseOptions) -> Result<Opened, CommandError> {
-    let store = connect(options).await?;
-    store.migrate().await.map_err(store_error)?;
-    // Made-up items are judged by the rules written in Rust alone.
-    Ok(opened(store, Arc::new(ReloadableRules::none()), TimeZone::UTC))
-}
-
-async fn open_to_look(
-    options: &DatabaseOptions,
-    rules: Option<&Path>,
-    zone: TimeZone,
-) -> Result<Opened, CommandError> {
-    let rules = open_rules(rules)?;
-    let store = Store::connect_to_look(&store_options(options)).await;
-    let store = store.map_err(store_error)?.ok_or(CommandError::NotMigrated)?;
-    Ok(opened(store, rules, zone))
-}
-
-fn opened(store: Store, rules: Arc<ReloadableRules>, zone: TimeZone) -> Opened {
-    let clock = Arc::new(SystemClock::in_zone(zone));
-    Opened { ports: ports(&store, rules, clock), store: Box::new(store) }
+/// Opens a store that is only read, also while another process serves it.
+async fn look(options: &DatabaseOptions) -> Result<Store, CommandError> {
+    Store::connect_to_look(&store_options(options)).await?.ok_or(CommandError::NotMigrated)
 }
 
 async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
-    Store::connect(&store_options(options)).await.map_err(store_error)
+    Ok(Store::connect(&store_options(options)).await?)
+}
+
+/// Closes a store, but does not wait for ever.
+async fn close(store: Store) {
+    if tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await.is_err() {
+        tracing::warn!("the store did not close in time");
+    }
 }
 
 fn store_options(options: &DatabaseOptions) -> StoreOptions {
@@ -114,14 +82,14 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
 
 /// The rules that a path holds, or none.
 fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
-    let open = |path| ReloadableRules::open(path, &reserved());
+    let open = |path| ReloadableRules::open(path, &reserved_rule_ids());
     let rules = path.map_or_else(|| Ok(ReloadableRules::none()), open);
     rules.map(Arc::new).map_err(failed)
 }
 
 /// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose
 /// page would be at the path of something else.
-fn reserved() -> Vec<&'static str> {
+fn reserved_rule_ids() -> Vec<&'static str> {
     domain::rule_codes().chain(http_adapter::RESERVED_RULE_IDS).collect()
 }
 
@@ -129,10 +97,6 @@ fn base_url(text: &str) -> Result<BaseUrl, CommandError> {
     text.parse().map_err(|error| {
         CommandError::Usage(format!("--base-url (or PROPOSAL_SERVICE_BASE_URL): {error}"))
     })
-}
-
-fn store_error(error: StoreError) -> CommandError {
-    CommandError::Store(error.into())
 }
 
 fn failed(error: impl std::fmt::Display) -> CommandError {

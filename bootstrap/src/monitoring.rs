@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use application::Clock;
 use application::metrics::Instrumented;
-use cli_adapter::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics};
 use rules_adapter::Watches;
 use storage_adapter::{SCHEMA_VERSION, Store};

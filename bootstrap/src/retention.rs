@@ -1,11 +1,9 @@
 //! The removal of the bodies of old versions, as the options say.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use application::{Compaction, IdGenerator as _};
-use cli_adapter::{
-    CommandError, CompactOptions, OpenedToCompact, RetentionOptions, keep_compacting,
-};
+use application::{Compaction, CompactionOutcome, CompactionStep, IdGenerator as _};
 use domain::RetentionPolicy;
 use holds_adapter::ReloadableHolds;
 use jiff::tz::TimeZone;
@@ -13,7 +11,19 @@ use rules_adapter::Watches;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
 
-use crate::{connect, failed, store_error, store_options};
+use tokio::time::sleep;
+
+use crate::commands::{CommandError, RetentionOptions};
+use crate::failed;
+
+/// The pause after a step of the task: so many times as long as the step took, within these limits.
+/// The longest is shorter than a lease.
+const SHARE: u32 = 4;
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The time after which the task looks again for something to do.
+const IDLE: Duration = Duration::from_mins(1);
 
 /// The policy, if there is one, and the legal holds.
 pub struct Retention {
@@ -31,7 +41,7 @@ impl Retention {
     }
 
     /// A worker that carries the policy out.
-    fn worker(&self, store: &Store, zone: &TimeZone) -> Option<Compaction> {
+    pub fn worker(&self, store: &Store, zone: &TimeZone) -> Option<Compaction> {
         Some(Compaction {
             bodies: store.version_bodies(),
             holds: self.holds.clone(),
@@ -51,19 +61,37 @@ impl Retention {
     }
 }
 
-/// Opens a store for the command `compact`. A dry run only looks, beside who serves it.
-pub async fn open_to_compact(options: &CompactOptions) -> Result<OpenedToCompact, CommandError> {
-    let retention = Retention::open(&options.retention)?;
-    let store = if options.dry_run {
-        let store = Store::connect_to_look(&store_options(&options.database)).await;
-        store.map_err(store_error)?.ok_or(CommandError::NotMigrated)?
-    } else {
-        let store = connect(&options.database).await?;
-        let is_migrated = store.is_migrated().await.map_err(store_error)?;
-        is_migrated.then_some(store).ok_or(CommandError::NotMigrated)?
-    };
-    let last = store.change_log().last().await.map_err(failed)?;
-    let compaction = retention.worker(&store, &options.time_zone.zone);
-    let compaction = compaction.ok_or(CommandError::NoRetention)?;
-    Ok(OpenedToCompact { compaction, last, store: Box::new(store) })
+/// Removes bodies when a pass is due, a little at a time, for ever.
+async fn keep_compacting(compaction: Compaction) {
+    let mut sum = CompactionStep::default();
+    loop {
+        let begun = Instant::now();
+        let pause = match compaction.advance(None).await {
+            Ok(CompactionOutcome::Done(step)) => {
+                sum = sum_of(sum, step);
+                if step.read_to.is_none() {
+                    let CompactionStep { removed, bytes, held, .. } = sum;
+                    tracing::info!(removed, bytes, held, "old bodies were removed");
+                    sum = CompactionStep::default();
+                }
+                (begun.elapsed() * SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+            }
+            Ok(CompactionOutcome::Busy | CompactionOutcome::NotDue) => IDLE,
+            Err(error) => {
+                tracing::warn!(%error, "old bodies could not be removed; trying again");
+                IDLE
+            }
+        };
+        sleep(pause).await;
+    }
+}
+
+/// Adds the counts of a step to those before it.
+pub fn sum_of(sum: CompactionStep, step: CompactionStep) -> CompactionStep {
+    CompactionStep {
+        removed: sum.removed + step.removed,
+        bytes: sum.bytes + step.bytes,
+        held: sum.held + step.held,
+        read_to: step.read_to,
+    }
 }

@@ -3,9 +3,9 @@
 use std::net;
 use std::sync::Arc;
 
+use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
 use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
-use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::access::AccessFiles;
 use crate::monitoring::Monitoring;
 use crate::retention::Retention;
-use crate::{VERSION, base_url, connect, failed, open_rules, ports, store_error, store_options};
+use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
 
 /// Serves requests until a signal.
 pub async fn serve(
@@ -75,7 +75,7 @@ pub async fn serve(
     let stopped = signals.stop(options.drain_delay, leaving);
     http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped).await;
     drop((watches, ports));
-    close(Box::new(store)).await;
+    close(store).await;
     telemetry_adapter::traces::close().await;
     tracing::info!("stopped");
     Ok(())
@@ -103,11 +103,10 @@ async fn prepare(options: &ServeOptions) -> Result<Store, CommandError> {
     let store = connect(&options.database).await?;
     let urls = options.replicas.urls.join("\n");
     let replicas = ReplicaOptions { urls, max_lag: options.replicas.max_lag };
-    let store = store.with_replicas(&store_options(&options.database), &replicas);
-    let store = store.map_err(store_error)?;
+    let store = store.with_replicas(&store_options(&options.database), &replicas)?;
     match options.migrate {
-        MigrateMode::Auto => store.migrate().await.map_err(store_error)?,
-        MigrateMode::Never if store.is_migrated().await.map_err(store_error)? => {}
+        MigrateMode::Auto => store.migrate().await?,
+        MigrateMode::Never if store.is_migrated().await? => {}
         MigrateMode::Never => return Err(CommandError::NotMigrated),
     }
     store.warn_of_times_ahead(SystemClock::default().now()).await;

@@ -153,6 +153,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns whether the options that name the store are wrong.
+    #[must_use]
+    pub const fn is_of_options(&self) -> bool {
+        use StoreError::{InMemory, InvalidUrl, NoReplicas, ReplicaUrl, UnknownScheme};
+        matches!(self, UnknownScheme | InvalidUrl(_) | InMemory | ReplicaUrl(_) | NoReplicas)
+    }
+
     pub(crate) fn connect(target: String, error: &dyn Display) -> Self {
         Self::Connect(target, error.to_string().replace(['\n', '\r'], " "))
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use application::maintenance::MigrationStep;
 use application::metrics::{Collector, Instrumented};
 use application::{
     CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, Standbys,
@@ -13,7 +12,7 @@ use jiff::Timestamp;
 use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
 use crate::error::StoreError;
-use crate::migration::plan;
+use crate::migration::plan::{self, MigrationStep};
 use crate::migration::runner::Runner;
 use crate::migration::schema_version::{self, Access};
 use crate::options::{ReplicaOptions, StoreOptions};

@@ -13,7 +13,6 @@ mod history;
 mod identity;
 mod ids;
 mod items;
-pub mod maintenance;
 mod policies;
 mod policy_files;
 mod readiness;

@@ -1,6 +1,5 @@
 //! The steps of migrations that are left, for people.
 
-use application::maintenance::MigrationStep;
 use sea_orm::{ConnectionTrait, DbErr};
 
 use super::backfill::ROWS;
@@ -33,6 +32,21 @@ const LOCKS: [(&str, &str); 8] = [
     ("DELETE", "rows, for a moment"),
     ("INSERT", "rows, for a moment"),
 ];
+
+/// A step of a migration.
+#[derive(Clone, Debug)]
+pub struct MigrationStep {
+    /// The name of the migration.
+    pub migration: &'static str,
+    /// `expand`, `backfill` or `contract`.
+    pub phase: &'static str,
+    /// The description of the step.
+    pub action: String,
+    /// The lock that is taken where several services share a database, and who waits for it.
+    pub lock: &'static str,
+    /// The seconds that it takes, roughly; `None` for a moment.
+    pub seconds: Option<i64>,
+}
 
 /// The steps that are left, in their order.
 pub(crate) async fn steps(engine: &dyn Engine) -> Result<Vec<MigrationStep>, StoreError> {

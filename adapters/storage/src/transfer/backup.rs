@@ -10,7 +10,6 @@
 
 use std::path::Path;
 
-use application::maintenance::BackupProgress;
 use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
@@ -22,11 +21,11 @@ use crate::sqlite::file::existing_file;
 const PAGES: i32 = 4_096;
 
 /// Backs up the `SQLite` file that a URL names into an empty file, which is to be flushed to the
-/// disk by the caller. Reports after each step.
+/// disk by the caller. Reports the bytes copied and those in all after each step.
 pub(super) fn back_up(
     url: &str,
     to: &Path,
-    report: &dyn Fn(BackupProgress),
+    report: &dyn Fn(u64, u64),
 ) -> Result<(), TransferError> {
     let file = match url.split_once(':') {
         Some(("sqlite", _)) => existing_file(url)?,
@@ -38,11 +37,7 @@ pub(super) fn back_up(
     copy(source, to, report).map_err(TransferError::at("copy the database file"))
 }
 
-fn copy(
-    mut source: Connection,
-    to: &Path,
-    report: &dyn Fn(BackupProgress),
-) -> rusqlite::Result<()> {
+fn copy(mut source: Connection, to: &Path, report: &dyn Fn(u64, u64)) -> rusqlite::Result<()> {
     let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
     // A transaction begins with what it reads first.
     let snapshot = source.transaction()?;
@@ -57,7 +52,7 @@ fn copy(
     loop {
         let step = backup.step(PAGES)?;
         let Progress { pagecount, remaining } = backup.progress();
-        report(BackupProgress { copied: bytes(pagecount - remaining), total: bytes(pagecount) });
+        report(bytes(pagecount - remaining), bytes(pagecount));
         match step {
             StepResult::Done => break,
             StepResult::More => {}

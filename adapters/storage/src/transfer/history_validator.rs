@@ -4,23 +4,21 @@
 //! The rules of the business are not judged, because what was once accepted is history. The
 //! validator knows the last version of every item (`known_items.rs`).
 
-use application::maintenance::{
-    ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, MaintenanceError,
-};
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::TransferError;
+use super::change_record::{ChangeRecord, CheckedChange};
 use super::history_error::HistoryError::{
     self, Bodiless, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan,
     Relinked, Sequence, Time, Version,
 };
 use super::history_error::ensure;
-use super::known_items::{Known, KnownItems};
+use super::known_items::{CollectionSummary, Known, KnownItems};
 
 /// Checks changes one after the other.
-pub(super) struct SqliteHistoryValidator {
+pub struct HistoryValidator {
     items: KnownItems,
     last: application::Sequence,
 }
@@ -29,8 +27,11 @@ fn failed(error: rusqlite::Error) -> TransferError {
     TransferError::at("check the changes in the folder for temporary files")(error)
 }
 
-impl SqliteHistoryValidator {
+impl HistoryValidator {
     /// Creates a validator that has seen no changes.
+    ///
+    /// # Errors
+    /// Where there is no room for temporary files.
     pub fn new() -> Result<Self, TransferError> {
         Ok(Self { items: KnownItems::new().map_err(failed)?, last: application::Sequence(0) })
     }
@@ -85,14 +86,18 @@ impl SqliteHistoryValidator {
         });
         Ok(parent.and(continues))
     }
-}
 
-impl HistoryValidator for SqliteHistoryValidator {
-    fn check(
+    /// Checks that a change can follow those before it, and otherwise tells the reason and how to
+    /// fix it. The change counts in either case, so that one error is not reported on every line
+    /// after it.
+    ///
+    /// # Errors
+    /// Where there is no room for temporary files.
+    pub fn check(
         &mut self,
         line: u64,
         record: ChangeRecord,
-    ) -> Result<Result<CheckedChange, String>, MaintenanceError> {
+    ) -> Result<Result<CheckedChange, String>, TransferError> {
         let known = self.items.find(record.item).map_err(failed)?;
         let checked = match self.check_item(&record, known.as_ref()) {
             Ok(()) => self.check_links(&record).map_err(failed)?,
@@ -109,7 +114,12 @@ impl HistoryValidator for SqliteHistoryValidator {
         })
     }
 
-    fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, MaintenanceError> {
+    /// The items that exist without the item they belong to, or without a body: their lines and what is
+    /// wrong, at most `limit`.
+    ///
+    /// # Errors
+    /// Where temporary files cannot be read.
+    pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, TransferError> {
         let orphan = |(line, [item, parent]): (u64, [ItemId; 2])| {
             (line, Orphan { item, parent }.to_string())
         };
@@ -119,8 +129,12 @@ impl HistoryValidator for SqliteHistoryValidator {
         Ok(orphans.into_iter().map(orphan).chain(without.into_iter().map(bodiless)).collect())
     }
 
-    fn summary(&self) -> Result<Vec<CollectionSummary>, MaintenanceError> {
-        Ok(self.items.summary().map_err(failed)?)
+    /// Counts what was checked, by collection.
+    ///
+    /// # Errors
+    /// Where temporary files cannot be read.
+    pub fn summary(&self) -> Result<Vec<CollectionSummary>, TransferError> {
+        self.items.summary().map_err(failed)
     }
 }
 
@@ -131,7 +145,7 @@ mod tests {
     use jiff::Timestamp;
     use uuid::Uuid;
 
-    use super::{ChangeRecord, CollectionSummary, HistoryValidator as _, SqliteHistoryValidator};
+    use super::{ChangeRecord, CollectionSummary, HistoryValidator};
 
     const TIME: i64 = 1_700_000_000_000_000;
 
@@ -166,7 +180,7 @@ mod tests {
     /// The error of the last of the changes; those before it must have none.
     #[track_caller]
     fn error(changes: Vec<ChangeRecord>) -> Option<String> {
-        let mut validator = SqliteHistoryValidator::new().unwrap();
+        let mut validator = HistoryValidator::new().unwrap();
         let mut errors: Vec<_> = (1..)
             .zip(changes)
             .map(|(line, change)| validator.check(line, change).unwrap().err())
@@ -186,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_deleted_item_may_exist_again_and_is_as_old_as_before() {
-        let mut validator = SqliteHistoryValidator::new().unwrap();
+        let mut validator = HistoryValidator::new().unwrap();
         let history = [
             change(1, 1, 1, Create),
             change(2, 1, 2, Delete),
@@ -282,7 +296,7 @@ mod tests {
         let later = library_item(11, 2, 2, Delete);
         let history = [begun(), vec![deletions[0].clone(), later]].concat();
         refused(history, "does not exist there as an item of `proposals`");
-        let mut validator = SqliteHistoryValidator::new().unwrap();
+        let mut validator = HistoryValidator::new().unwrap();
         for change in [begun(), deletions[..1].to_vec()].concat() {
             validator.check(7, change).unwrap().unwrap();
         }
@@ -306,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_summary_counts_by_group() {
-        let mut validator = SqliteHistoryValidator::new().unwrap();
+        let mut validator = HistoryValidator::new().unwrap();
         for change in [
             change(1, 1, 1, Create),
             library_item(2, 2, 1, Create),

@@ -7,8 +7,6 @@
 
 use std::collections::HashMap;
 
-use application::maintenance::{CheckedChange, HistoryImport, MaintenanceError};
-use async_trait::async_trait;
 use domain::ItemId;
 use domain::WriteOperation;
 use jiff::Timestamp;
@@ -19,6 +17,7 @@ use sea_orm::{
     QueryFilter, Value,
 };
 
+use super::change_record::CheckedChange;
 use super::{TransferError, connect_to_look};
 use crate::entities::{change, item};
 use crate::migration::runner::Runner;
@@ -59,7 +58,7 @@ const POSTGRES: Preparation = Preparation {
 };
 
 /// An import under way. Dropped before its commit it leaves nothing.
-pub(super) struct Import {
+pub struct ImportTransaction {
     transaction: DatabaseTransaction,
     dialect: &'static Dialect,
     preparation: Preparation,
@@ -68,10 +67,13 @@ pub(super) struct Import {
     lock: Option<DatabaseTransaction>,
 }
 
-impl Import {
+impl ImportTransaction {
     /// Prepares the store's schema and begins the transaction. Nobody else prepares the store or
     /// writes to it until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait
     /// for the locks.
+    ///
+    /// # Errors
+    /// Where the store is not empty, or cannot be opened or prepared.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
         let engine = store.engine.as_ref();
@@ -87,6 +89,33 @@ impl Import {
             return Err(TransferError::NotEmpty);
         }
         Ok(Self { transaction, dialect, preparation, store, lock })
+    }
+
+    /// Stores changes after those before them.
+    ///
+    /// # Errors
+    /// Where the database refuses.
+    pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), TransferError> {
+        for some in changes.chunks(CHANGES) {
+            self.store_some(some).await.map_err(TransferError::at(STEP))?;
+        }
+        Ok(())
+    }
+
+    /// Commits everything, and closes the store.
+    ///
+    /// # Errors
+    /// Where the database refuses; nothing is stored then.
+    pub async fn commit(self) -> Result<(), TransferError> {
+        let Self { transaction, dialect, preparation, store, lock } = self;
+        let Preparation { counting, commit, .. } = preparation;
+        for text in [counting, &count_totals(dialect), commit] {
+            transaction.execute_unprepared(text).await.map_err(TransferError::at(STEP))?;
+        }
+        transaction.commit().await.map_err(TransferError::at(STEP))?;
+        drop(lock);
+        store.close().await;
+        Ok(())
     }
 
     async fn store_some(&self, changes: &[CheckedChange]) -> Result<(), DbErr> {
@@ -182,29 +211,7 @@ fn unbuildable(error: impl std::fmt::Display) -> DbErr {
     DbErr::Custom(error.to_string())
 }
 
-#[async_trait]
-impl HistoryImport for Import {
-    async fn store(&mut self, changes: Vec<CheckedChange>) -> Result<(), MaintenanceError> {
-        for some in changes.chunks(CHANGES) {
-            self.store_some(some).await.map_err(TransferError::at(STEP))?;
-        }
-        Ok(())
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), MaintenanceError> {
-        let Self { transaction, dialect, preparation, store, lock } = *self;
-        let Preparation { counting, commit, .. } = preparation;
-        for text in [counting, &count_totals(dialect), commit] {
-            transaction.execute_unprepared(text).await.map_err(TransferError::at(STEP))?;
-        }
-        transaction.commit().await.map_err(TransferError::at(STEP))?;
-        drop(lock);
-        store.close().await;
-        Ok(())
-    }
-}
-
-/// Fails unless [`Import::begin`] would take the store. Creates and changes nothing.
+/// Fails unless [`ImportTransaction::begin`] would take the store. Creates and changes nothing.
 pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), TransferError> {
     let connection = match connect_to_look(options).await {
         // It would be created.

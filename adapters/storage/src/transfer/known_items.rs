@@ -2,11 +2,12 @@
 //! the folder for temporary files and is gone with the process: memory does not grow with the number
 //! of items.
 
-use application::maintenance::{ChangeRecord, CollectionSummary};
 use domain::{ItemId, WriteOperation};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use uuid::Uuid;
+
+use super::change_record::ChangeRecord;
 
 /// `since` is when the item was first created, `creator` by whom, `updated` the time of its last
 /// change.
@@ -27,6 +28,17 @@ const BODILESS: &str =
     "SELECT line, id FROM known WHERE is_bodiless AND NOT is_deleted ORDER BY line LIMIT ?1";
 
 const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
+
+/// The items of one collection in a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionSummary {
+    /// The collection's name.
+    pub collection: String,
+    /// Items that exist after the last change.
+    pub items: u64,
+    /// Items that were deleted.
+    pub deleted: u64,
+}
 
 /// The items so far.
 pub(super) struct KnownItems(Connection);

@@ -5,7 +5,6 @@
 //! consistent whole up to the change that was the last when reading began: numbers of the log grow
 //! in the order of the commits, and none comes later that is smaller.
 
-use application::maintenance::{ChangeRecord, HistoryReader, MaintenanceError};
 use application::{LoggedChange, Sequence};
 use domain::{ItemId, WriteOperation};
 use futures_util::TryStreamExt;
@@ -16,6 +15,7 @@ use sea_orm::{
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::change_record::ChangeRecord;
 use super::{TransferError, connect_to_look};
 use crate::StoreOptions;
 use crate::entities::change;
@@ -40,7 +40,7 @@ const FOLLOWS: &str = "follows";
 type Batch = Result<Vec<ChangeRecord>, TransferError>;
 
 /// Reads the change log from its beginning to the change that was the last when it was opened.
-pub(super) struct LogReader {
+pub struct LogReader {
     batches: Receiver<Batch>,
     last: Sequence,
 }
@@ -48,6 +48,9 @@ pub(super) struct LogReader {
 impl LogReader {
     /// Opens the log of a store, which another process may be serving. Nothing is written: not even
     /// a schema is prepared.
+    ///
+    /// # Errors
+    /// Where there is no store, or it cannot be opened.
     pub async fn open(options: &StoreOptions) -> Result<Self, TransferError> {
         let connection = connect_to_look(options).await?;
         let dialect = Dialect::of(connection.get_database_backend());
@@ -75,15 +78,16 @@ impl LogReader {
         });
         Ok(Self { batches, last: Sequence(last) })
     }
-}
 
-impl HistoryReader for LogReader {
-    fn last(&self) -> Sequence {
+    /// The number of the last change that is read.
+    #[must_use]
+    pub const fn last(&self) -> Sequence {
         self.last
     }
 
-    fn next_batch(&mut self) -> Option<Result<Vec<ChangeRecord>, MaintenanceError>> {
-        self.batches.blocking_recv().map(|batch| Ok(batch?))
+    /// The next changes; `None` at the end. Blocks.
+    pub fn next_batch(&mut self) -> Option<Result<Vec<ChangeRecord>, TransferError>> {
+        self.batches.blocking_recv()
     }
 }
 

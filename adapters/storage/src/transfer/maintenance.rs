@@ -1,97 +1,88 @@
-//! The port [`Maintenance`]: each method opens the store for itself.
+//! Operations on a whole store: each opens the store for itself.
 
 use std::path::Path;
 
-use application::RepositoryError;
-use application::maintenance::{
-    BackupProgress, HistoryImport, HistoryReader, HistoryValidator, Maintenance, MaintenanceError,
-    MigrationStep, OpenStore,
-};
-use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::TransferError;
 use super::backup::back_up;
 use super::erasure::erase;
 use super::history_id::renew;
-use super::history_validator::SqliteHistoryValidator;
-use super::import::{Import, check_is_empty};
-use super::log_reader::LogReader;
+use super::import::check_is_empty;
+use crate::migration::plan::MigrationStep;
 use crate::{Store, StoreError, StoreOptions};
 
-#[async_trait]
-impl Maintenance for StoreOptions {
-    async fn migrate(&self) -> Result<(), MaintenanceError> {
+impl StoreOptions {
+    /// [Expands](Store::migrate) the schema and [fills it in](Store::fill_in).
+    ///
+    /// # Errors
+    /// As of these.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
         let store = Store::connect(self).await?;
         let migrated = match store.migrate().await {
             Ok(()) => store.fill_in().await,
             failed => failed,
         };
         store.close().await;
-        Ok(migrated?)
+        migrated
     }
 
-    async fn contract(&self) -> Result<usize, MaintenanceError> {
+    /// [Contracts](Store::contract) the schema, and returns how many migrations did.
+    ///
+    /// # Errors
+    /// Where an older service runs, or the database refuses.
+    pub async fn contract(&self) -> Result<usize, StoreError> {
         let store = Store::connect(self).await?;
         let contracted = store.contract().await;
         store.close().await;
-        Ok(contracted?)
+        contracted
     }
 
-    async fn migration_plan(&self) -> Result<Vec<MigrationStep>, MaintenanceError> {
+    /// Returns the steps of migrations that are left. Changes nothing.
+    ///
+    /// # Errors
+    /// Where the database cannot be asked.
+    pub async fn migration_plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
         let store = Store::open_to_look(self).await?;
         let plan = store.plan().await;
         store.close().await;
-        Ok(plan?)
+        plan
     }
 
-    fn back_up(&self, to: &Path, report: &dyn Fn(BackupProgress)) -> Result<(), MaintenanceError> {
-        Ok(back_up(&self.url, to, report)?)
+    /// Backs up the store's file into the empty file at `to` as it is at one moment, while others
+    /// may go on writing; reports the bytes copied and those in all. Blocks. The caller flushes the
+    /// copy to the disk.
+    ///
+    /// # Errors
+    /// Where there is no file to copy, it cannot be read, or the copy cannot be written.
+    pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), TransferError> {
+        back_up(&self.url, to, report)
     }
 
-    async fn renew_history(&self) -> Result<(), MaintenanceError> {
-        Ok(renew(&self.url)?)
+    /// Gives the store a new history: entity tags and cursors of the old one do not match in it. For a
+    /// file that was copied byte by byte.
+    ///
+    /// # Errors
+    /// Where a service has the file open.
+    pub fn renew_history(&self) -> Result<(), TransferError> {
+        renew(&self.url)
     }
 
-    async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, MaintenanceError> {
-        Ok(erase(self, id, time).await?)
+    /// Erases the display name of a caller, and keeps none from now on, also while another process
+    /// serves the store; that one does not return the name a minute later. Returns whether a name was
+    /// known until now.
+    ///
+    /// # Errors
+    /// Where the database refuses.
+    pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, TransferError> {
+        erase(self, id, time).await
     }
 
-    async fn read_history(&self) -> Result<Box<dyn HistoryReader>, MaintenanceError> {
-        Ok(Box::new(LogReader::open(self).await?))
-    }
-
-    fn validate_history(&self) -> Result<Box<dyn HistoryValidator>, MaintenanceError> {
-        Ok(Box::new(SqliteHistoryValidator::new()?))
-    }
-
-    async fn check_is_empty(&self) -> Result<(), MaintenanceError> {
-        Ok(check_is_empty(self).await?)
-    }
-
-    async fn begin_import(&self) -> Result<Box<dyn HistoryImport>, MaintenanceError> {
-        Ok(Box::new(Import::begin(self).await?))
-    }
-}
-
-#[async_trait]
-impl OpenStore for Store {
-    async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        self.wait_until_indexed().await
-    }
-
-    async fn close(self: Box<Self>) {
-        (*self).close().await;
-    }
-}
-
-impl From<StoreError> for MaintenanceError {
-    fn from(error: StoreError) -> Self {
-        use StoreError::{InMemory, InvalidUrl, NoReplicas, ReplicaUrl, UnknownScheme};
-        match error {
-            UnknownScheme | InvalidUrl(_) | InMemory | ReplicaUrl(_) | NoReplicas => {
-                Self::InvalidOptions(error.to_string())
-            }
-            _ => Self::Failed(error.to_string()),
-        }
+    /// Fails unless [`ImportTransaction`](super::ImportTransaction) would accept the store. Creates and changes nothing.
+    ///
+    /// # Errors
+    /// Where the store is not empty, or cannot be read.
+    pub async fn check_is_empty(&self) -> Result<(), TransferError> {
+        check_is_empty(self).await
     }
 }

@@ -8,9 +8,10 @@
 //! - `backup.rs` backs up an `SQLite` file page by page;
 //! - `history_id.rs` renews the history id of a copied file;
 //! - `erasure.rs` erases the name of a caller;
-//! - `maintenance.rs` offers all of it as the port `Maintenance`.
+//! - `maintenance.rs` has the operations that open the store for themselves.
 
 mod backup;
+mod change_record;
 mod erasure;
 mod history_error;
 mod history_id;
@@ -23,7 +24,6 @@ mod maintenance;
 use std::fmt::Display;
 use std::path::Path;
 
-use application::maintenance::MaintenanceError;
 use rusqlite::{Connection, OpenFlags};
 use sea_orm::DatabaseConnection;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
@@ -35,12 +35,18 @@ use crate::postgres::single_connection;
 use crate::sqlite;
 use crate::sqlite::BUSY_TIMEOUT;
 
+pub use change_record::{ChangeRecord, CheckedChange};
+pub use history_validator::HistoryValidator;
+pub use import::ImportTransaction;
+pub use known_items::CollectionSummary;
+pub use log_reader::LogReader;
+
 /// Rows of an `SQLite` file that are read ahead: a row may be as large as a request.
 const ROWS_READ_AHEAD: usize = 4;
 
 /// Why a store was not backed up or transferred. Each is one line that an operator can act on.
 #[derive(Debug, Error)]
-enum TransferError {
+pub enum TransferError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -72,28 +78,35 @@ enum TransferError {
         "the change log is not whole: nothing tells what {item} was at version {version}. A store whose log was pruned cannot be \
          exported; back it up instead (docs/backup.md)"
     )]
-    Incomplete { item: String, version: i64 },
+    Incomplete {
+        /// The item.
+        item: String,
+        /// The version that is missing.
+        version: i64,
+    },
     /// The database failed.
     #[error("cannot {step}: {cause}")]
-    Database { step: &'static str, cause: String },
+    Database {
+        /// The operation that failed.
+        step: &'static str,
+        /// The message of the database.
+        cause: String,
+    },
 }
 
 impl TransferError {
+    /// Returns whether the options that name the store are wrong, or name one of a kind that cannot do this.
+    #[must_use]
+    pub fn is_of_options(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_of_options(),
+            error => matches!(error, Self::NotAFile | Self::RenewsItself),
+        }
+    }
+
     /// Makes an error of what a database says in a step.
     fn at<E: Display>(step: &'static str) -> impl Fn(E) -> Self {
         move |error| Self::Database { step, cause: error.to_string().replace(['\n', '\r'], " ") }
-    }
-}
-
-impl From<TransferError> for MaintenanceError {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::Store(error) => error.into(),
-            TransferError::NotAFile | TransferError::RenewsItself => {
-                Self::InvalidOptions(error.to_string())
-            }
-            _ => Self::Failed(error.to_string()),
-        }
     }
 }
 

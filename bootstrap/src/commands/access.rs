@@ -1,0 +1,153 @@
+//! `access check`: what policies in files let a caller do.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use application::{
+    Caller, Clock as _, Ownership, PolicyFiles, Ports, UndeletableItems, ownership_of,
+    undeletable_below,
+};
+use domain::{Collection, ItemId, Operation};
+use jiff::civil::Date;
+use policies_adapter::PolicySet;
+use system_adapter::SystemClock;
+
+use crate::commands::error::CommandError;
+use crate::commands::options::AccessCheckOptions;
+use crate::{close, failed, look, open_rules, ports};
+
+/// A caller who wants to do something, and the policies that decide.
+struct Question {
+    policies: PolicySet,
+    caller: Caller,
+    collection: Collection,
+    operation: Operation,
+    today: Date,
+}
+
+/// Prints the decision and the policies that decided. Fails where nothing is permitted.
+pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
+    let unknown = |name: &str| CommandError::Usage(format!("there is no `{name}`; see --help"));
+    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
+    let question = Question {
+        policies: load(&options.policies)?,
+        caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
+        collection: Collection::named(&options.group).ok_or_else(|| unknown(&options.group))?,
+        operation: Operation::named(&options.operation)
+            .ok_or_else(|| unknown(&options.operation))?,
+        today: clock.day_of(clock.now()),
+    };
+    let (said, is_permitted) = match &options.item {
+        None => question.on_all(),
+        Some(id) => {
+            let id = ItemId::parse(id).ok_or_else(|| no_item(&options.group, id))?;
+            let store = look(&options.database).await?;
+            let ports = ports(&store, open_rules(None)?, Arc::new(clock));
+            let answer = question.on_item(&ports, id).await;
+            close(store).await;
+            answer?
+        }
+    };
+    crate::commands::print(&said)?;
+    if is_permitted { Ok(()) } else { Err(CommandError::Denied) }
+}
+
+/// Reads policies in files.
+pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
+    PolicySet::load(path).map_err(failed)
+}
+
+fn no_item(group: &str, id: &str) -> CommandError {
+    CommandError::Failed(format!("the database has no item {id} in `{group}`"))
+}
+
+impl Question {
+    fn permits(&self, collection: Collection, ownership: Ownership) -> bool {
+        let access = self.policies.access_on(self.today, &self.caller, collection);
+        access.on(ownership).contains(self.operation)
+    }
+
+    fn permits_some(&self, collection: Collection) -> bool {
+        Ownership::ALL.into_iter().any(|ownership| self.permits(collection, ownership))
+    }
+
+    fn decision(&self, collection: Collection, ownership: Ownership) -> String {
+        let word = if self.permits(collection, ownership) { "allowed" } else { "denied" };
+        let Self { policies, caller, operation, today, .. } = self;
+        let ids = policies.deciding_on(*today, caller, collection, *operation, ownership);
+        match ids.join(", ") {
+            ids if ids.is_empty() => format!("{word}: no policy allows it"),
+            ids => format!("{word} by {ids}"),
+        }
+    }
+
+    /// The collections of the items that are deleted with those of the group, if that is the operation.
+    fn deleted_with_it(&self) -> impl Iterator<Item = Collection> {
+        self.collection.children().filter(|_| self.operation == Operation::Delete)
+    }
+
+    /// The denial of the deletion of all items, because none that belong to them may be deleted.
+    fn denied_below(&self) -> Option<String> {
+        let denied = self.deleted_with_it().find(|child| !self.permits_some(*child))?;
+        Some(self.decision_below(denied, Ownership::Others))
+    }
+
+    fn decision_below(&self, collection: Collection, ownership: Ownership) -> String {
+        let decision = self.decision(collection, ownership);
+        format!("{decision}, for items of `{}` that are deleted with it", collection.name())
+    }
+
+    /// The decisions on all items of the group.
+    fn on_all(&self) -> (String, bool) {
+        let mut said = String::new();
+        self.describe(self.collection, "", &mut said);
+        if !self.permits_some(self.collection) {
+            return (said, false);
+        }
+        if let Some(denied) = self.denied_below() {
+            return (format!("{denied}\n"), false);
+        }
+        for child in self.deleted_with_it() {
+            if !Ownership::ALL.into_iter().all(|ownership| self.permits(child, ownership)) {
+                let which = format!(" of `{}` that are deleted with it", child.name());
+                self.describe(child, &which, &mut said);
+            }
+        }
+        (said, true)
+    }
+
+    /// Adds the decisions on the items of a collection.
+    fn describe(&self, collection: Collection, which: &str, said: &mut String) {
+        let [own, others] = Ownership::ALL.map(|ownership| self.decision(collection, ownership));
+        // Writing to a String cannot fail.
+        let _ = if own == others {
+            writeln!(said, "{own}")
+        } else {
+            writeln!(
+                said,
+                "items{which} that the caller created: {own}\nother items{which}: {others}"
+            )
+        };
+    }
+
+    /// The decision on an item, and on those that are deleted with it.
+    async fn on_item(&self, ports: &Ports, id: ItemId) -> Result<(String, bool), CommandError> {
+        let found = ownership_of(ports, &self.caller, self.collection, id).await?;
+        let ownership = found.ok_or_else(|| no_item(self.collection.name(), &id.to_string()))?;
+        let decision = self.decision(self.collection, ownership);
+        if !self.permits(self.collection, ownership) {
+            return Ok((decision + "\n", false));
+        }
+        let mut denied = self.denied_below();
+        if denied.is_none() && self.operation == Operation::Delete {
+            let access = |child| self.policies.access_on(self.today, &self.caller, child);
+            let undeletable = UndeletableItems::below(self.collection, &self.caller, access);
+            denied = undeletable_below(&*ports.items, id, &undeletable)
+                .await?
+                .map(|found| self.decision_below(found.collection, found.ownership));
+        }
+        let is_permitted = denied.is_none();
+        Ok((denied.unwrap_or(decision) + "\n", is_permitted))
+    }
+}

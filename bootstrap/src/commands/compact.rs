@@ -1,0 +1,94 @@
+//! `compact`: removes the bodies of old versions in one pass.
+
+use std::time::Duration;
+
+use application::{Compaction, CompactionOutcome, CompactionStep, RepositoryError, Sequence};
+use bytesize::ByteSize;
+use indicatif::ProgressBar;
+use storage_adapter::Store;
+use tokio::time::sleep;
+
+use crate::commands::error::CommandError;
+use crate::commands::options::CompactOptions;
+use crate::commands::print;
+use crate::commands::progress::Meter;
+use crate::retention::{Retention, sum_of};
+use crate::{close, connect, failed, look};
+
+const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
+
+/// The time after which the command looks again whether another worker has ended.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// Removes the bodies that are not to be kept, in one pass.
+pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
+    let mut meter = Meter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
+    let (compaction, store, last) = meter.watch(open(options)).await?;
+    meter.bar().set_length(last.0.unsigned_abs());
+    let bar = meter.bar().clone();
+    let work = async {
+        if !options.dry_run && store.wait_until_indexed().await.is_err() {
+            tracing::warn!(
+                "the full-text index is behind; the versions that it has not reached keep their bodies until the next run"
+            );
+        }
+        pass(&compaction, options.dry_run, &bar).await
+    };
+    let outcome = meter.watch(work).await;
+    meter.end();
+    close(store).await;
+    let CompactionStep { removed, bytes, held, .. } = outcome.map_err(|error| match error {
+        CommandError::Stopped(signal) => CommandError::Interrupted(signal),
+        error => error,
+    })?;
+    let would = if options.dry_run { "would remove" } else { "removed" };
+    print(&format!(
+        "{would} the bodies of {removed} versions, {} in the store; {held} more are kept for legal holds\n",
+        ByteSize(bytes)
+    ))
+}
+
+/// Opens the store, of which the last change is returned too. A dry run only looks, beside who serves it.
+async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence), CommandError> {
+    let retention = Retention::open(&options.retention)?;
+    let store = if options.dry_run {
+        look(&options.database).await?
+    } else {
+        let store = connect(&options.database).await?;
+        store.is_migrated().await?.then_some(store).ok_or(CommandError::NotMigrated)?
+    };
+    let last = store.change_log().last().await.map_err(failed)?;
+    let compaction = retention.worker(&store, &options.time_zone.zone);
+    Ok((compaction.ok_or(CommandError::NoRetention)?, store, last))
+}
+
+/// Goes through the whole log, and returns the sum of the steps.
+async fn pass(
+    compaction: &Compaction,
+    is_dry_run: bool,
+    bar: &ProgressBar,
+) -> Result<CompactionStep, CommandError> {
+    let failed = |error: RepositoryError| CommandError::Failed(format!("cannot compact: {error}"));
+    let (mut sum, mut after, mut is_waiting) = (CompactionStep::default(), Sequence(0), false);
+    loop {
+        let outcome = if is_dry_run {
+            CompactionOutcome::Done(compaction.step(after, true).await.map_err(failed)?)
+        } else {
+            compaction.advance(Some(after)).await.map_err(failed)?
+        };
+        let CompactionOutcome::Done(step) = outcome else {
+            if !is_waiting {
+                tracing::info!(
+                    "another process is removing bodies of this store; waiting for its end"
+                );
+            }
+            is_waiting = true;
+            sleep(BUSY).await;
+            continue;
+        };
+        sum = sum_of(sum, step);
+        let Some(read_to) = step.read_to else { return Ok(sum) };
+        after = read_to;
+        bar.set_position(after.0.unsigned_abs());
+    }
+}

@@ -1,0 +1,276 @@
+//! `load`: sends a file of items to a running service, and says what became of its rows.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::Duration;
+
+use application::table::FORMATS;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body, SendBody};
+use url::Url;
+use uuid::Uuid;
+
+use crate::commands::error::CommandError;
+use crate::commands::options::{LoadOptions, read_bounded};
+use crate::commands::print;
+
+/// How often a file is sent again when the connection breaks or the service is busy. It is known by
+/// its key, so that no row is done twice.
+const ATTEMPTS: u32 = 5;
+
+/// The statuses of a service that is busy, also with an earlier attempt whose connection broke.
+const BUSY: [u16; 2] = [409, 503];
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long the first of these waits; the others wait longer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Most rows that are reported with their errors.
+const MOST_REPORTED: usize = 50;
+
+/// The variable that holds the token of the caller.
+const TOKEN: &str = "PROPOSAL_SERVICE_TOKEN";
+
+const TEMPLATE: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {msg}";
+
+/// Loads a file.
+pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
+    let media_type = media_type(&options.file)?;
+    let target = target(options)?;
+    let headers = Headers {
+        media_type,
+        key: format!("\"{}\"", Uuid::new_v4()),
+        authorization: token(options.token_file.as_deref())?.map(|token| format!("Bearer {token}")),
+    };
+    let agent = agent(&target);
+    let mut attempt = 1;
+    let (status, answer) = loop {
+        let sent = send(&agent, &target, &headers, &options.file)?;
+        match sent {
+            Ok((status, answer)) if !BUSY.contains(&status) || attempt == ATTEMPTS => {
+                break (status, answer);
+            }
+            Err(error) if attempt == ATTEMPTS => {
+                return Err(CommandError::Failed(format!(
+                    "{} does not answer: {error}",
+                    options.url
+                )));
+            }
+            Ok(_) => tracing::warn!("the service is busy; trying again"),
+            Err(error) => {
+                // A service that was reached before may be starting again.
+                if attempt == 1
+                    && let Some(reason) = never_reached(&error)
+                {
+                    return Err(CommandError::Failed(format!("{}: {reason}", options.url)));
+                }
+                tracing::warn!(%error, "the connection broke; trying again");
+            }
+        }
+        sleep(PAUSE * attempt);
+        attempt += 1;
+    };
+    report(status, &answer, options.dry_run)
+}
+
+fn media_type(file: &Path) -> Result<&'static str, CommandError> {
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let known = FORMATS.iter().find(|format| format.extension.eq_ignore_ascii_case(extension));
+    known.map(|format| format.media_type).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension)).collect();
+        CommandError::Usage(format!(
+            "{}: the name of a file to load ends in {}",
+            file.display(),
+            known.join(", ")
+        ))
+    })
+}
+
+fn target(options: &LoadOptions) -> Result<Url, CommandError> {
+    let mut target = options.url.clone();
+    target
+        .path_segments_mut()
+        .map_err(|()| CommandError::Usage(format!("{} is no address of a service", options.url)))?
+        .pop_if_empty()
+        .extend(["imports", &options.group]);
+    target
+        .query_pairs_mut()
+        .append_pair("mode", if options.each { "each" } else { "all" })
+        .append_pair("upsert", if options.upsert { "true" } else { "false" })
+        .append_pair("dry_run", if options.dry_run { "true" } else { "false" });
+    Ok(target)
+}
+
+/// The headers of every attempt.
+struct Headers {
+    media_type: &'static str,
+    key: String,
+    authorization: Option<String>,
+}
+
+/// The access token or key that the request is sent with, from a file or from the environment.
+fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
+    let (source, text) = match file {
+        Some(file) => {
+            let source = format!("{} (--token-file)", file.display());
+            let text = read_bounded(file);
+            let text = text.map_err(|error| {
+                CommandError::Usage(format!("cannot read the token from {source}: {error}"))
+            })?;
+            (source, text)
+        }
+        None => match env::var_os(TOKEN).filter(|text| !text.is_empty()) {
+            // A token is ASCII.
+            Some(text) => (TOKEN.to_owned(), text.into_string().unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(CommandError::Usage(format!(
+            "{source} holds no token; give an access token, or a key that `keys new` printed, and nothing else"
+        )));
+    }
+    Ok(Some(token.to_owned()))
+}
+
+/// A client that trusts the certificates of the system.
+fn agent(target: &Url) -> Agent {
+    let mut roots = Vec::new();
+    if target.scheme() == "https" {
+        let system = rustls_native_certs::load_native_certs().certs;
+        roots.extend(system.iter().map(|it| Certificate::from_der(it).to_owned()));
+    }
+    let tls = TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(roots))).build();
+    let agent = Agent::config_builder().http_status_as_error(false).tls_config(tls);
+    agent.timeout_connect(Some(CONNECT_TIMEOUT)).build().into()
+}
+
+/// Why the service was not reached, where another attempt would not reach it either.
+fn never_reached(error: &ureq::Error) -> Option<String> {
+    match error {
+        ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+            Some("nothing listens there; start the service, or give its address with --url".into())
+        }
+        // The standard library has no kind for it.
+        ureq::Error::Io(cause) if cause.to_string().starts_with("failed to lookup address") => {
+            Some("there is no host of this name; give the service's address with --url".into())
+        }
+        // An error of TLS, such as a certificate that no authority of the system vouches for.
+        ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::InvalidData => {
+            Some(format!("there is no secure connection: {cause}"))
+        }
+        ureq::Error::Rustls(cause) => Some(format!("there is no secure connection: {cause}")),
+        _ => None,
+    }
+}
+
+/// Sends the file once; the status and the body of the response.
+fn send(
+    agent: &Agent,
+    target: &Url,
+    headers: &Headers,
+    path: &Path,
+) -> Result<Result<(u16, String), ureq::Error>, CommandError> {
+    let unreadable = |error| CommandError::Source(path.display().to_string(), error);
+    let file = File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let mut reader = Upload { file: bar.wrap_read(file), bar: bar.clone() };
+    let request = agent
+        .post(target.as_str())
+        .header("content-type", headers.media_type)
+        .header("content-length", length.to_string())
+        .header("accept", "application/json")
+        .header("idempotency-key", &headers.key);
+    let request = match &headers.authorization {
+        Some(authorization) => request.header("authorization", authorization),
+        None => request,
+    };
+    let sent = request.send(SendBody::from_reader(&mut reader));
+    let answer = sent.and_then(|response| {
+        let status = response.status().as_u16();
+        let mut body: Body = response.into_body();
+        Ok((status, body.with_config().limit(u64::MAX).read_to_string()?))
+    });
+    bar.finish_and_clear();
+    Ok(answer)
+}
+
+/// A file on its way.
+struct Upload<R> {
+    file: R,
+    bar: ProgressBar,
+}
+
+impl<R: Read> Read for Upload<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        if read == 0 {
+            self.bar.set_message("· the service checks and stores the rows");
+        }
+        Ok(read)
+    }
+}
+
+/// Prints the outcome: how many rows were done, and the errors of the others.
+fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandError> {
+    let answer: Value = serde_json::from_str(answer).map_err(|_| {
+        CommandError::Failed(format!(
+            "the answer, with status {status}, is not that of this service"
+        ))
+    })?;
+    if status == 200 {
+        let count = |name: &str| answer[name].as_u64().unwrap_or_default();
+        let if_done = if is_dry_run { "would be " } else { "" };
+        let [created, replaced, unchanged, refused] =
+            ["created", "replaced", "unchanged", "refused"].map(count);
+        print(&format!(
+            "{if_done}created {created}, replaced {replaced}, unchanged {unchanged}, refused {refused}\n"
+        ))?;
+        let rows = answer["rows"].as_array().into_iter().flatten();
+        let errors = rows.flat_map(|row| {
+            let errors = row["errors"].as_array().into_iter().flatten();
+            errors.map(|error| (row["row"].as_u64(), error))
+        });
+        list(errors)?;
+        return if refused == 0 { Ok(()) } else { Err(CommandError::Rows(refused)) };
+    }
+    let errors = answer["errors"].as_array().into_iter().flatten();
+    list(errors.map(|error| (error["row"].as_u64(), error)))?;
+    let detail = answer["detail"].as_str().unwrap_or("no reason was given");
+    Err(CommandError::Import(format!("the service refused it with status {status}: {detail}")))
+}
+
+/// Prints errors, one a line.
+fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<(), CommandError> {
+    let mut left_out = 0;
+    for (number, (row, error)) in errors.enumerate() {
+        if number >= MOST_REPORTED {
+            left_out += 1;
+            continue;
+        }
+        let part = |name: &str| error[name].as_str().unwrap_or_default();
+        let row = row.map_or_else(String::new, |row| format!("row {row}, "));
+        let column = match part("column") {
+            "" => String::new(),
+            column => format!("{column}: "),
+        };
+        print(&format!("{row}{column}{} ({})\n", part("detail"), part("code")))?;
+    }
+    if left_out > 0 {
+        print(&format!("and {left_out} more errors\n"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,479 @@
+//! The commands, their options, and the environment variables that can replace these.
+
+mod access;
+mod database;
+mod files;
+mod migrate;
+mod monitoring;
+mod replicas;
+mod retention;
+mod sites;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use domain::Collection;
+use tracing_subscriber::filter::Targets;
+use url::Url;
+
+use crate::commands::error::CommandError;
+use crate::commands::log_filter;
+use crate::commands::quantities::{byte_size, delay, lifetime, timeout};
+use crate::commands::usage;
+pub use access::{
+    AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
+};
+pub use database::{DatabaseOptions, read_bounded};
+pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
+pub use migrate::{MigrateOptions, MigratePhase};
+pub use monitoring::{AccessLogFormat, MonitoringOptions, otlp_error};
+pub use replicas::ReplicaOptions;
+pub use retention::{CompactOptions, RetentionOptions};
+use sites::{host_name, origin};
+
+const EXAMPLES: &str = "\
+Examples:
+  proposal-service --demo
+  proposal-service --listen 0.0.0.0:8080 --base-url https://proposals.example.org --identity identity.yaml
+  PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service migrate
+  proposal-service seed --proposals 1000 --library 50
+  proposal-service backup backup/proposals.db
+  proposal-service export | PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
+
+/// Keep research proposals and what belongs to them, and serve them over HTTP
+///
+/// Without a command, the options of `serve` may follow at once.
+#[derive(Debug, Parser)]
+#[command(name = "proposal-service", about, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeOptions,
+    #[command(flatten)]
+    logging: LoggingOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
+    Serve(Box<ServeOptions>),
+    /// Bring the database's schema up to date, and exit
+    Migrate(MigrateOptions),
+    /// Add realistic made-up data to the database, and exit
+    Seed(SeedOptions),
+    /// Copy the SQLite file, also while it is served, and exit
+    Backup(BackupOptions),
+    /// Write everything that was ever stored, version by version, as lines of JSON, and exit
+    Export(ExportOptions),
+    /// Store what was exported in an empty database, and exit
+    Import(ImportOptions),
+    /// Remove the bodies of old versions, whose history stays, and exit
+    Compact(CompactOptions),
+    /// Send a file of items, such as a spreadsheet, to a running service, and exit
+    Load(LoadOptions),
+    /// Renew the history of a copied SQLite file, and exit
+    #[command(subcommand)]
+    History(HistoryCommand),
+    /// Erase what is kept of a caller beside the history, and exit
+    #[command(subcommand)]
+    Callers(CallersCommand),
+    /// Make a key with which a machine calls the service, and exit
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// Check, test or audit business rules in files, and exit
+    #[command(subcommand)]
+    Rules(RulesCommand),
+    /// Check or test policies in files, and exit
+    #[command(subcommand)]
+    Policies(PoliciesCommand),
+    /// Say what policies in files let a caller do, and exit
+    #[command(subcommand)]
+    Access(AccessCommand),
+    /// Print the OpenAPI document, and exit
+    Openapi(OpenapiOptions),
+    /// Print completions for a shell, and exit
+    Completions {
+        /// The shell that completes
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands to a folder, and exit
+    Man {
+        /// Where to; it is made if it does not exist
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Options of `serve`.
+#[derive(Args, Debug)]
+pub struct ServeOptions {
+    /// Where to listen; port 0 lets the system choose, and a socket handed over (`LISTEN_FDS`) comes first
+    #[arg(long, env = "PROPOSAL_SERVICE_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    pub listen: SocketAddr,
+    /// Where clients reach the service: the root of all links [default: where it listens]
+    #[arg(long, env = "PROPOSAL_SERVICE_BASE_URL", value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Origins whose web pages may call the service, such as `https://example.org`; `*` for all
+    #[arg(
+        long = "cors-origin",
+        env = "PROPOSAL_SERVICE_CORS_ORIGIN",
+        value_name = "ORIGIN",
+        value_delimiter = ',', value_parser = origin
+    )]
+    pub cors_origins: Vec<String>,
+    /// Host names, such as `proposals.example.org`, at which requests without credentials are accepted,
+    /// in addition to IP addresses, `localhost` and the host of the base URL
+    #[arg(
+        long = "allowed-host",
+        env = "PROPOSAL_SERVICE_ALLOWED_HOST",
+        value_name = "HOST",
+        value_delimiter = ',', value_parser = host_name
+    )]
+    pub allowed_hosts: Vec<String>,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    /// The standbys.
+    #[command(flatten)]
+    pub replicas: ReplicaOptions,
+    /// Bring the database's schema up to date first, or refuse to start if it is not
+    #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
+    pub migrate: MigrateMode,
+    /// Put one example of everything into a database that is empty
+    #[arg(long, help_heading = "Database")]
+    pub demo: bool,
+    /// The business rules.
+    #[command(flatten)]
+    pub rules: RulesOptions,
+    /// The bodies of old versions that are kept.
+    #[command(flatten)]
+    pub retention: RetentionOptions,
+    /// Who may do what.
+    #[command(flatten)]
+    pub access: AccessOptions,
+    /// Metrics, probes, the access log and traces.
+    #[command(flatten)]
+    pub monitoring: MonitoringOptions,
+    /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
+    /// else wrote
+    #[arg(long, env = "PROPOSAL_SERVICE_REQUIRE_IF_MATCH")]
+    pub require_if_match: bool,
+    /// How long a request is known by its Idempotency-Key, so that it is not done twice
+    #[arg(long, env = "PROPOSAL_SERVICE_IDEMPOTENCY_TTL", value_name = "TIME", default_value = "24h", value_parser = lifetime, help_heading = "Limits")]
+    pub idempotency_ttl: Duration,
+    /// Largest request body
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size, help_heading = "Limits")]
+    pub max_body: usize,
+    /// Largest file of an import, and of what it unpacks to
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_IMPORT", value_name = "BYTES", default_value = "64MiB", value_parser = byte_size, help_heading = "Limits")]
+    pub max_import: usize,
+    /// The folder for temporary files, such as spreadsheets until they are sent
+    #[arg(long, env = "PROPOSAL_SERVICE_TEMP_DIR", value_name = "PATH", default_value_os_t = std::env::temp_dir(), hide_default_value = true)]
+    pub temp_dir: PathBuf,
+    /// Most connections open at a time
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONNECTIONS", value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub max_connections: u32,
+    /// Most streams of changes open at a time, and never more than half of the connections
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_STREAMS", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub max_streams: u32,
+    /// How long a stream of changes lasts; its client connects again and misses nothing
+    #[arg(long, env = "PROPOSAL_SERVICE_STREAM_MAX_AGE", value_name = "TIME", default_value = "1h", value_parser = timeout, help_heading = "Limits")]
+    pub stream_max_age: Duration,
+    /// How long the work on a request may take
+    #[arg(long, env = "PROPOSAL_SERVICE_REQUEST_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Limits")]
+    pub request_timeout: Duration,
+    /// How long a request's body may take to arrive
+    #[arg(long, env = "PROPOSAL_SERVICE_BODY_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = timeout, help_heading = "Limits")]
+    pub body_timeout: Duration,
+    /// How long everything is still served after a signal to stop, with /readyz at 503
+    #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_DELAY", value_name = "TIME", default_value = "0s", value_parser = delay, help_heading = "Limits")]
+    pub drain_delay: Duration,
+    /// How long requests in flight may go on after that
+    #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
+    pub drain_timeout: Duration,
+}
+
+#[derive(Args, Debug)]
+pub struct SeedOptions {
+    /// How many proposals to add
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub proposals: u64,
+    /// How many library items to add to each of them
+    #[arg(long, value_name = "M", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub library: u64,
+    /// Size that half of the proposals stay below; one in twenty is above four times as large
+    #[arg(long, value_name = "BYTES", default_value = "22KiB", value_parser = median_size)]
+    pub median_size: usize,
+    /// Seed of the random numbers: the same number gives the same data, apart from ids and times
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
+
+/// Options of `load`.
+#[derive(Args, Debug)]
+pub struct LoadOptions {
+    /// A file whose name ends in .csv, .xlsx, .ndjson or .json
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The group of the items
+    #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
+    pub group: String,
+    /// Where the service is reached; with https the certificates of the system are trusted
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    pub url: Url,
+    /// A file with the access token or key that is sent; without it, the token in the variable
+    /// `PROPOSAL_SERVICE_TOKEN`
+    #[arg(long, value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
+    /// Change the items of rows that have an `id`
+    #[arg(long)]
+    pub upsert: bool,
+    /// Load the rows that can be loaded, also where others are refused
+    #[arg(long)]
+    pub each: bool,
+    /// Check everything and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct BackupOptions {
+    /// Where to; the file must not exist
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
+
+#[derive(Args, Debug)]
+pub struct ExportOptions {
+    /// Where to; the file must not exist [default: standard output]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
+
+#[derive(Args, Debug)]
+pub struct ImportOptions {
+    /// Where from [default: standard input]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Read and check everything, say what would be stored, and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Largest members of an item, as of the service that wrote them
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size)]
+    pub max_body: usize,
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
+
+/// The business rules beside those written in Rust.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Business rules")]
+pub struct RulesOptions {
+    /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
+    #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
+    pub rules: Option<PathBuf>,
+    /// The time zone of the rules.
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CallersCommand {
+    /// Erase the display name of a caller, also while the database is served, and never keep one again
+    Erase {
+        /// The caller's id, as the history shows it
+        #[arg(value_name = "ID")]
+        id: String,
+        #[command(flatten)]
+        database: DatabaseOptions,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HistoryCommand {
+    /// Give a copied SQLite file a new history id before you serve it. Entity tags and cursors of the
+    /// original file do not match in the copy
+    Renew {
+        #[command(flatten)]
+        database: DatabaseOptions,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Read rules, explain each of them, and warn of likely mistakes
+    Check(CheckOptions),
+    /// Run the cases that stand beside the rules
+    Test(FileOptions),
+    /// Say to how many stored items each rule applies, and which it would refuse or warn of; nothing
+    /// is written, and a store may be served meanwhile
+    Audit(AuditOptions),
+}
+
+/// Options of `rules audit`.
+#[derive(Args, Debug)]
+pub struct AuditOptions {
+    /// A file of rules, or a folder of them
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// An entry for each refused or warned item as text, JSON or CSV
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Plain)]
+    pub output: AuditFormat,
+    /// Only an entry for each rule, with the number of items it applied to, refused and warned of
+    #[arg(long)]
+    pub summary: bool,
+    /// The time zone of the rules.
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+}
+
+/// Options of `openapi`.
+#[derive(Args, Debug)]
+pub struct OpenapiOptions {
+    /// Where clients reach the service: the document's server
+    #[arg(
+        long,
+        env = "PROPOSAL_SERVICE_BASE_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
+    pub base_url: String,
+    /// A file of business rules, or a folder of them, that the document is to list
+    #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
+    pub rules: Option<PathBuf>,
+}
+
+/// Options of the log, which every command takes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Logging")]
+pub struct LoggingOptions {
+    /// Lines of text, or JSON with an object on every line
+    #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Plain)]
+    pub format: LogFormat,
+    /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
+    #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value = log_filter::default(), value_parser = log_filter::parse)]
+    pub filter: Targets,
+}
+
+/// Migrating before serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MigrateMode {
+    /// Yes; instances that start together wait for each other
+    Auto,
+    /// No; the schema must be up to date
+    Never,
+}
+
+/// The form of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    /// For people
+    #[value(name = "text")]
+    Plain,
+    /// A JSON array of objects
+    Json,
+    /// Comma-separated values (RFC 4180) with a header
+    Csv,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[value(name = "text")]
+    Plain,
+    /// For machines
+    Json,
+}
+
+/// The definition of the command line of a version.
+pub fn definition(version: &'static str) -> clap::Command {
+    CommandLine::command().version(version)
+}
+
+/// Reads the command line. Prints help and the version by itself, and ends the process then.
+pub fn parse(version: &'static str) -> Result<(Command, LoggingOptions), CommandError> {
+    let found = definition(version).try_get_matches();
+    let said = found.and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let said = said.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+        _ => CommandError::Usage(usage::message(&error)),
+    })?;
+    Ok((said.command.unwrap_or_else(|| Command::Serve(Box::new(said.serve))), said.logging))
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(
+        |_| "give an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:80 or [::]:8080",
+    )
+}
+
+/// Below 1 KiB the fields of a proposal do not fit; above 256 KiB the largest would be no request's
+/// body.
+fn median_size(text: &str) -> Result<usize, &'static str> {
+    let size = byte_size(text)?;
+    let is_allowed = (1 << 10..=256 << 10).contains(&size);
+    is_allowed.then_some(size).ok_or("give a size from 1KiB to 256KiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::{Command, CommandLine, MigrateMode, definition};
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition("1").debug_assert();
+    }
+
+    #[test]
+    fn options_mean_the_same_with_and_without_the_word_serve() {
+        for words in [
+            &["p", "--listen", "[::1]:0", "--migrate", "never"][..],
+            &["p", "serve", "--listen", "[::1]:0", "--migrate", "never"],
+        ] {
+            let said = CommandLine::try_parse_from(words).unwrap();
+            let Command::Serve(options) =
+                said.command.unwrap_or(Command::Serve(Box::new(said.serve)))
+            else {
+                panic!("another command")
+            };
+            assert_eq!(
+                (options.listen.to_string().as_str(), options.migrate),
+                ("[::1]:0", MigrateMode::Never)
+            );
+        }
+    }
+
+    #[test]
+    fn every_command_takes_the_options_of_the_log() {
+        for words in [
+            &["p", "--log", "debug"][..],
+            &["p", "serve", "--log", "debug"],
+            &["p", "openapi", "--log", "debug"],
+            &["p", "rules", "test", "a.yaml", "--log", "debug"],
+        ] {
+            assert_eq!(
+                CommandLine::try_parse_from(words).unwrap().logging.filter.to_string(),
+                "debug"
+            );
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! `proposal-service rules audit`: what rules would say of what is stored, before they are put in
+//! force.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use application::{
+    Audited, Caller, PageRequest, Ports, PublishedRule, ResourceLimits, ResourceService,
+    RuleCatalog, RuleHome, audited_operation,
+};
+use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
+use jiff::SignedDuration;
+use serde_json::Value;
+use system_adapter::SystemClock;
+
+use super::entries::Entries;
+use crate::commands::error::CommandError;
+use crate::commands::options::{AuditFormat, AuditOptions};
+use crate::commands::progress::Meter;
+use crate::commands::signals::Signals;
+use crate::{close, look, open_rules, ports};
+
+const BAR: &str =
+    "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
+
+/// The columns of an entry about an item that a rule would refuse or warn of.
+const ITEM: &[&str] =
+    &["group", "id", "rule", "severity", "operation", "pointer", "message", "items"];
+/// The columns of an entry about a rule.
+const RULE: &[&str] = &[
+    "rule",
+    "group",
+    "severity",
+    "operation",
+    "examined",
+    "applied",
+    "refused",
+    "warned",
+    "undecided",
+];
+
+/// Looks at every item that the rules in a file are about, and says to how many each rule applies,
+/// and which it would refuse or warn of.
+pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
+    let mut signals = Signals::listen()?;
+    let rules = open_rules(Some(&options.file))?;
+    let store = look(&options.database).await?;
+    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
+    let ports = ports(&store, rules, Arc::new(clock));
+    let mut audit = Audit::begin(&ports, options).await?;
+    let outcome = tokio::select! {
+        outcome = audit.run() => outcome,
+        signal = signals.next() => Err(CommandError::Stopped(signal)),
+    };
+    audit.meter.end();
+    outcome?;
+    audit.entries.end()?;
+    if options.summary || options.output == AuditFormat::Plain {
+        audit.summarize(options.output)?;
+    }
+    drop((audit, ports));
+    close(store).await;
+    Ok(())
+}
+
+/// The results so far.
+struct Audit {
+    caller: Caller,
+    meter: Meter,
+    is_summary: bool,
+    /// The collections that there are rules about.
+    groups: Vec<(Collection, ResourceService)>,
+    counts: BTreeMap<String, Count>,
+    entries: Entries,
+}
+
+/// A rule, and the number of items that it would refuse or warn of.
+struct Count {
+    rule: PublishedRule,
+    /// The audited operation: an item may break a rule about creates and be sound.
+    operation: WriteOperation,
+    examined: u64,
+    applied: u64,
+    remarked: u64,
+    /// Those of the remarked that it could not be evaluated for.
+    undecided: u64,
+    /// The first of these, and why.
+    first_undecided: Option<(ItemId, Box<str>)>,
+}
+
+impl Count {
+    fn of(rule: PublishedRule) -> Self {
+        let operation = audited_operation(&rule.operations).unwrap_or(WriteOperation::Replace);
+        let (examined, applied, remarked, undecided) = <_>::default();
+        let first_undecided = None;
+        Self { rule, operation, examined, applied, remarked, undecided, first_undecided }
+    }
+
+    /// The audited operation, where that is not a replacement.
+    fn looked_at_as(&self) -> String {
+        match self.operation {
+            WriteOperation::Replace => String::new(),
+            operation => format!(", as a {}", operation.name()),
+        }
+    }
+}
+
+impl Audit {
+    async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self, CommandError> {
+        let caller = Caller::service("audit");
+        let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&caller);
+        let rules = rules.into_iter().filter(|rule| rule.home == RuleHome::File);
+        let counts: BTreeMap<_, _> = rules.map(|rule| (rule.id.clone(), Count::of(rule))).collect();
+        let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
+        // Nothing is written, so nothing is limited.
+        let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+        let (mut groups, mut total) = (Vec::new(), 0);
+        for collection in Collection::all().filter(has_rule) {
+            let use_cases = ResourceService::new(collection, ports, limits);
+            // There are as many pages of one item as items.
+            let one = PageRequest::plain(1, 1);
+            let listing = use_cases.list(&caller, None, &one).await?;
+            total += listing.page_count.unwrap_or_default();
+            groups.push((collection, use_cases));
+        }
+        // A summary is one table alone.
+        let format = if options.summary { AuditFormat::Plain } else { options.output };
+        let entries = Entries::new(format, ITEM)?;
+        let meter = Meter::start(Some(total), BAR, "looking at items")?;
+        Ok(Self { caller, meter, is_summary: options.summary, groups, counts, entries })
+    }
+
+    async fn run(&mut self) -> Result<(), CommandError> {
+        for (collection, use_cases) in std::mem::take(&mut self.groups) {
+            let mut after = None;
+            loop {
+                let Audited { remarked, examined, applied, next } =
+                    use_cases.audit(&self.caller, after).await?;
+                for (id, verdict) in &remarked {
+                    self.tell(collection, *id, verdict)?;
+                }
+                for (rule, items) in applied {
+                    self.counts.entry(rule).and_modify(|count| count.applied += items);
+                }
+                let counts = self.counts.values_mut();
+                for count in counts.filter(|count| count.rule.collection == collection) {
+                    count.examined += examined;
+                }
+                self.meter.bar().inc(examined);
+                if next.is_none() {
+                    break;
+                }
+                after = next;
+            }
+        }
+        self.tell_undecided()
+    }
+
+    fn tell(
+        &mut self,
+        collection: Collection,
+        id: ItemId,
+        verdict: &Verdict,
+    ) -> Result<(), CommandError> {
+        let Verdict { errors, warnings } = verdict;
+        for violation in errors.iter().chain(warnings.iter()) {
+            let Violation { code, pointer, detail, undecided, .. } = violation;
+            let Some(count) = self.counts.get_mut(code.as_ref()) else { continue };
+            count.remarked += 1;
+            if let Some(reason) = undecided {
+                count.undecided += 1;
+                count.first_undecided.get_or_insert_with(|| (id, reason.clone()));
+                continue;
+            }
+            if self.is_summary {
+                continue;
+            }
+            let (group, severity, how) =
+                (collection.name(), count.rule.severity.name(), count.looked_at_as());
+            let (id, pointer) = (id.to_string(), pointer.to_string());
+            let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
+            let operation = count.operation.name();
+            let values = [group, &id, code, severity, operation, &pointer, detail];
+            let values = values.map(Value::from).into_iter().chain([1.into()]);
+            self.entries.write(&line, values.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Writes one entry for all items that a rule could not be evaluated for: a mistake in a rule may
+    /// concern every item.
+    fn tell_undecided(&mut self) -> Result<(), CommandError> {
+        for (code, count) in self.counts.iter().filter(|_| !self.is_summary) {
+            let Some((id, reason)) = &count.first_undecided else { continue };
+            let Count { rule, operation, undecided, .. } = count;
+            let (group, severity) = (rule.collection.name(), rule.severity.name());
+            let (id, items) = (id.to_string(), if *undecided == 1 { "item" } else { "items" });
+            let said =
+                format!("{undecided} {items} could not be decided, so they count as not passed");
+            let line = format!(
+                "{group}: {severity} {code}{}: {said}; the first is {id}: {reason}",
+                count.looked_at_as()
+            );
+            let message = format!("{said}; the reason for this one: {reason}");
+            let values = [group, &id, code, severity, operation.name(), "", &message];
+            let values = values.map(Value::from).into_iter().chain([(*undecided).into()]);
+            self.entries.write(&line, values.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Writes an entry for each rule.
+    fn summarize(&self, format: AuditFormat) -> Result<(), CommandError> {
+        let mut entries = Entries::new(format, RULE)?;
+        if format == AuditFormat::Plain {
+            let (total, seconds) = (self.meter.bar().position(), self.meter.seconds());
+            let line = format!("looked at {total} items in {seconds:.1} s");
+            entries.write(&line, Vec::new())?;
+        }
+        for (id, count) in &self.counts {
+            let Count { rule, operation, examined, applied, remarked, undecided, .. } = count;
+            let (refused, warned, does) = match rule.severity {
+                Severity::Error => (*remarked, 0, "refuse"),
+                Severity::Warning => (0, *remarked, "warn of"),
+            };
+            let of_these = match undecided {
+                0 => String::new(),
+                undecided => format!(", of which {undecided} could not be decided"),
+            };
+            let line = format!(
+                "  {id} applies to {applied} of {examined}, would {does} {remarked}{of_these}{}",
+                count.looked_at_as()
+            );
+            let words = [id, rule.collection.name(), rule.severity.name(), operation.name()];
+            let numbers = [*examined, *applied, refused, warned, *undecided].map(Value::from);
+            entries.write(&line, words.map(Value::from).into_iter().chain(numbers).collect())?;
+        }
+        entries.end()
+    }
+}

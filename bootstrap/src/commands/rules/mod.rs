@@ -1,0 +1,17 @@
+//! Business rules in files, tried before they are put in force.
+
+mod audit;
+mod entries;
+
+use std::path::Path;
+
+use rules_adapter::RuleSet;
+
+use crate::commands::error::CommandError;
+use crate::{failed, reserved_rule_ids};
+pub use audit::audit;
+
+/// Reads rules in files.
+pub fn load(path: &Path) -> Result<RuleSet, CommandError> {
+    RuleSet::load(path, &reserved_rule_ids()).map_err(failed)
+}

@@ -1,0 +1,175 @@
+//! Fills a store with made-up data, to try the service under load.
+//!
+//! Every item goes through the use cases, so it is validated, logged and counted like a client's.
+//! Items are made while others are being written: memory does not grow with their number.
+
+mod items;
+
+use std::future::ready;
+use std::ops::Range;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use application::{Caller, ResourceLimits, ResourceService, WriteOptions};
+use domain::{Collection, ItemId, Members};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use indicatif::ProgressBar;
+use jiff::SignedDuration;
+use serde_json::Value;
+use system_adapter::SystemClock;
+
+use crate::commands::error::CommandError;
+use crate::commands::joined;
+use crate::commands::options::SeedOptions;
+use crate::commands::progress::Meter;
+use crate::{close, connect, open_rules, ports};
+use items::Recipe;
+
+/// Writes in flight: enough to share the store's transactions, and few enough that none has to wait
+/// for long.
+const IN_FLIGHT: usize = 64;
+
+/// The average number of proposals of a programme, and the most programmes.
+const PROPOSALS_OF_A_PROGRAM: u64 = 50;
+const MOST_PROGRAMS: u64 = 1_000;
+
+/// The collections of the items. Below, a kind of item is a place in this list.
+const COLLECTIONS: [&str; 3] = ["proposedprograms", "proposals", "lib"];
+const PROGRAM: usize = 0;
+const PROPOSAL: usize = 1;
+const LIBRARY_ITEM: usize = 2;
+
+const BAR: &str =
+    "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
+
+/// Adds made-up data to the store.
+pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
+    let SeedOptions { proposals, library, median_size, seed, .. } = *options;
+    let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
+    let total = programs + proposals * (1 + library);
+    let mut meter = Meter::start(Some(total), BAR, "storing made-up data")?;
+    let open = async {
+        let store = connect(&options.database).await?;
+        store.migrate().await.map_err(CommandError::from).map(|()| store)
+    };
+    let store = meter.watch(open).await?;
+    // Made-up items are judged by the rules written in Rust alone.
+    let ports = ports(&store, open_rules(None)?, Arc::new(SystemClock::default()));
+    tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
+    let recipe = Recipe { seed, proposals, median_size };
+    // Limits are for patches and for requests that are sent again; there are none of either.
+    let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+    let use_cases =
+        COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
+    let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar().clone());
+    let load = Arc::new(Load { recipe, use_cases, stored, bar, halted });
+    let mut work = pin!(load.store_all(programs, library));
+    loop {
+        tokio::select! {
+            () = &mut work => break,
+            // A second signal does not wait for what is in flight.
+            signal = meter.signal() => if load.halt(format!("stopped by {signal};")) {
+                break;
+            },
+        }
+    }
+    meter.end();
+    if load.halted.get().is_none() && store.wait_until_indexed().await.is_err() {
+        tracing::warn!("the full-text index is behind; it catches up when the service is started");
+    }
+    close(store).await;
+    let [programs, proposals, library] =
+        load.stored.each_ref().map(|count| count.load(Ordering::Relaxed));
+    let stored =
+        format!("{proposals} proposals, {library} library items and {programs} programmes");
+    match load.halted.get() {
+        Some(cause) => Err(CommandError::Failed(format!("{cause} {stored} were stored"))),
+        None => crate::commands::print(&format!(
+            "stored {stored} in {:.1} s, {:.0} items per second\n",
+            meter.seconds(),
+            meter.bar().per_sec()
+        )),
+    }
+}
+
+/// A load under way.
+struct Load {
+    recipe: Recipe,
+    use_cases: [ResourceService; COLLECTIONS.len()],
+    /// The number of items of each kind that were stored.
+    stored: [AtomicU64; COLLECTIONS.len()],
+    bar: ProgressBar,
+    /// The first reason to end before everything is stored.
+    halted: OnceLock<String>,
+}
+
+impl Load {
+    /// Stores the programmes, then the proposals, each of which may name a programme, and after
+    /// each proposal its library.
+    async fn store_all(self: &Arc<Self>, programs: u64, library: u64) {
+        let programs: Vec<_> = self
+            .numbers(0..programs)
+            .map(|number| self.store(PROGRAM, None, move |recipe| recipe.program(number)))
+            .buffered(IN_FLIGHT)
+            .filter_map(ready)
+            .collect()
+            .await;
+        let programs: Arc<[ItemId]> = programs.into();
+        self.numbers(0..self.recipe.proposals)
+            .map(|number| {
+                let programs = Arc::clone(&programs);
+                let make = move |recipe: &Recipe| recipe.proposal(number, &programs);
+                let proposal = self.store(PROPOSAL, None, make);
+                async move { Some((number, proposal.await?)) }
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .filter_map(ready)
+            .flat_map(|(proposal, parent)| {
+                self.numbers(0..library).map(move |number| {
+                    let make = move |recipe: &Recipe| recipe.library_item(proposal, number);
+                    self.store(LIBRARY_ITEM, Some(parent), make)
+                })
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .for_each(|_| ready(()))
+            .await;
+    }
+
+    /// Counts until the load is halted.
+    fn numbers(&self, numbers: Range<u64>) -> impl Stream<Item = u64> {
+        stream::iter(numbers.take_while(|_| self.halted.get().is_none()))
+    }
+
+    /// Makes an item and stores it in a task of its own; `None` if that failed.
+    fn store(
+        self: &Arc<Self>,
+        kind: usize,
+        parent: Option<ItemId>,
+        make: impl FnOnce(&Recipe) -> Value + Send + 'static,
+    ) -> impl Future<Output = Option<ItemId>> {
+        let load = Arc::clone(self);
+        let task = tokio::spawn(async move {
+            let members = Members::read(make(&load.recipe).to_string().as_bytes());
+            let members = members.ok().flatten().expect("a made-up item is an object");
+            let options = WriteOptions::by(Caller::service("seed"));
+            match load.use_cases[kind].create(&options, parent, members).await {
+                Ok(written) => {
+                    load.stored[kind].fetch_add(1, Ordering::Relaxed);
+                    load.bar.inc(1);
+                    Some(written.shown.item.id)
+                }
+                Err(cause) => {
+                    load.halt(format!("cannot store made-up data: {cause}; before that,"));
+                    None
+                }
+            }
+        });
+        joined(task)
+    }
+
+    /// Lets nothing begin any more; returns whether the load had been halted before.
+    fn halt(&self, cause: String) -> bool {
+        self.halted.set(cause).is_err()
+    }
+}

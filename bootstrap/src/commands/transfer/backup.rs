@@ -1,0 +1,29 @@
+//! `proposal-service backup`: a copy of the `SQLite` file, also while it is served.
+
+use tokio::task::spawn_blocking;
+
+use super::new_file::NewFile;
+use crate::commands::error::CommandError;
+use crate::commands::joined;
+use crate::commands::options::BackupOptions;
+use crate::commands::progress::Meter;
+use crate::store_options;
+
+const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
+
+/// Backs up the file that the options name.
+pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
+    let mut meter = Meter::start(None, BAR, "copying the database file, in bytes")?;
+    let file = NewFile::create(&options.file)?;
+    let (store, to, bar) =
+        (store_options(&options.database), file.partial().to_owned(), meter.bar().clone());
+    let report = move |copied, total| {
+        bar.set_length(total);
+        bar.set_position(copied);
+    };
+    meter.watch(joined(spawn_blocking(move || store.back_up(&to, &report)))).await?;
+    meter.end();
+    file.finish()?;
+    let (bytes, seconds) = (meter.bar().position(), meter.seconds());
+    crate::commands::print(&format!("backed up {bytes} bytes in {seconds:.1} s\n"))
+}

@@ -1,0 +1,307 @@
+//! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
+//! trailer. Here its lines are written and read; the order of changes is not checked here.
+
+use std::sync::Arc;
+
+use application::{ChangeAuthor, Sequence};
+use domain::json::{self, MAX_DEPTH, Read, encode_string};
+use domain::{Collection, ItemId, Members, Value, Version, WriteOperation, nearest};
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
+use sha2::{Digest as _, Sha256};
+use storage_adapter::ChangeRecord;
+
+/// The name of the format, in the header of every export.
+const FORMAT: &str = "proposal-service-changes";
+
+/// It counts up when a reader of this one could misunderstand what is written.
+const FORMAT_VERSION: &str = "3";
+
+/// The versions of the format that are read. Earlier ones lack some of the members [`ADDED`].
+const READ_VERSIONS: [&str; 3] = ["1", "2", FORMAT_VERSION];
+
+/// Always with microseconds, as everywhere in the interface.
+const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+
+/// The members of a change's line, in the order in which they are written.
+const FIELDS: [&str; 14] = [
+    "sequence",
+    "group",
+    "item_id",
+    "version",
+    "kind",
+    "time",
+    "caller",
+    "acting",
+    "client",
+    "request_id",
+    "parent",
+    "continues",
+    "members",
+    "removed_at",
+];
+
+/// The members that the second version of the format added, and the third; null where they are
+/// missing.
+const ADDED: [&str; 4] = ["acting", "client", "request_id", "removed_at"];
+
+/// The members of the trailer.
+const TRAILER: [&str; 2] = ["changes", "sha256"];
+
+/// Bytes of a line beside the members of its item, with a long name of a caller.
+pub const ENVELOPE: usize = 64 * 1024;
+
+/// Characters of a value that are enough to recognise it in a message.
+const SHOWN: usize = 60;
+
+/// A line after the header.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A change.
+    Change(Box<ChangeRecord>),
+    /// The last line: the number of changes, and the checksum of all lines before it.
+    Trailer { changes: u64, sha256: String },
+}
+
+/// Returns the first line.
+pub fn header() -> String {
+    format!("{{\"format\":\"{FORMAT}\",\"format_version\":{FORMAT_VERSION}}}\n")
+}
+
+/// Returns the last line.
+pub fn trailer(changes: u64, sha256: &str) -> String {
+    format!("{{\"changes\":{changes},\"sha256\":\"{sha256}\"}}\n")
+}
+
+/// Returns the checksum over lines in hexadecimal, as `sha256sum` writes it.
+pub fn checksum(digest: Sha256) -> String {
+    hex::encode(digest.finalize())
+}
+
+/// Returns the line of a change. Its members are put in as they are stored, to the last digit.
+pub fn change(change: &ChangeRecord) -> String {
+    let string = |text: Option<String>| text.map_or("null".into(), |text| encode_string(&text));
+    let id = |id: Option<ItemId>| string(id.map(|id| id.to_string()));
+    let author = change.author.clone();
+    format!(
+        "{{\"sequence\":{},\"group\":\"{}\",\"item_id\":\"{}\",\"version\":{},\"kind\":\"{}\",\"time\":\"{}\",\
+         \"caller\":{},\"acting\":{},\"client\":{},\"request_id\":{},\"parent\":{},\"continues\":{},\"members\":{},\"removed_at\":{}}}\n",
+        change.sequence.0,
+        change.collection.name(),
+        change.item,
+        change.version,
+        change.kind.change_name(),
+        TIME.timestamp_to_string(&change.time),
+        string(author.caller),
+        string(author.acting),
+        string(author.client),
+        string(author.request_id),
+        id(change.parent),
+        id(change.continues),
+        change.members.as_deref().unwrap_or("null"),
+        string(change.removed_at.map(|time| TIME.timestamp_to_string(&time)))
+    )
+}
+
+/// Checks the header of an export.
+pub fn read_header(line: &[u8]) -> Result<(), String> {
+    let read = json::read(line).ok();
+    let header = read.as_ref().map(Read::value);
+    let member = |name: &str| header.and_then(|header| header.member(name));
+    let is_ours = member("format").and_then(Value::as_string).is_some_and(|name| name == FORMAT);
+    match member("format_version").filter(|_| is_ours).map(Value::encoded) {
+        Some(version) if READ_VERSIONS.contains(&version) => Ok(()),
+        Some(version) => Err(format!(
+            "the file has version {version} of the format, and this program reads 1 to 3; import it with the version of the service that wrote it"
+        )),
+        None => {
+            Err(format!("the file is no export: it must begin with {}", self::header().trim_end()))
+        }
+    }
+}
+
+/// Reads a line after the header, or returns its first error and how to fix it.
+pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
+    // The members are nested one deeper than where they stand alone.
+    let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| {
+        // The reader knows bodies of requests.
+        format!("column {}: {}", error.column, error.detail.replace("the body", "the line"))
+    })?;
+    if !read.text.starts_with('{') {
+        return Err("the line is no JSON object; an export has one on every line".to_owned());
+    }
+    let has = |name: &&str| read.value().member(name).is_some();
+    if !has(&"group") && TRAILER.iter().any(has) {
+        return read_trailer(&read);
+    }
+    let [
+        sequence,
+        group,
+        item,
+        version,
+        kind,
+        time,
+        caller,
+        acting,
+        client,
+        request_id,
+        parent,
+        continues,
+        members,
+        removed_at,
+    ] = fields(&read, FIELDS)?;
+    let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
+    let removed_at = removed_at.read_unless_null(time_of)?;
+    if kind == WriteOperation::Delete && removed_at.is_some() {
+        return Err("a deletion has no members: make `removed_at` null".into());
+    }
+    Ok(Entry::Change(Box::new(ChangeRecord {
+        sequence: Sequence(sequence.read(positive)?),
+        collection: group.read(|value| Collection::named(&value.as_string()?))?,
+        item: item.read(id)?,
+        version: Version::from_number(version.read(positive)?),
+        kind,
+        time: time.read(time_of)?,
+        author: ChangeAuthor {
+            caller: caller.read_unless_null(name)?,
+            acting: acting.read_unless_null(name)?,
+            client: client.read_unless_null(name)?,
+            request_id: request_id.read_unless_null(name)?,
+        },
+        parent: parent.read_unless_null(id)?,
+        continues: continues.read_unless_null(id)?,
+        removed_at,
+        members: if kind == WriteOperation::Delete || removed_at.is_some() {
+            members.read(|value| value.is_null().then_some(None))?
+        } else {
+            Some(body(members, read.has_unstorable)?)
+        },
+    })))
+}
+
+fn read_trailer(read: &Read) -> Result<Entry, String> {
+    let [changes, sha256] = fields(read, TRAILER)?;
+    Ok(Entry::Trailer {
+        changes: changes.read(|value| value.as_number()?.parse().ok())?,
+        sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
+    })
+}
+
+/// Returns the members of a change that has them, as they are written.
+fn body(members: Field<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
+    let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
+    if has_unstorable {
+        check_storable(object)?;
+    }
+    Ok(object.encoded().into())
+}
+
+/// A member of a line.
+#[derive(Clone, Copy)]
+struct Field<'a> {
+    name: &'static str,
+    value: Value<'a>,
+}
+
+impl<'a> Field<'a> {
+    /// Reads the value, or says which values the member can have.
+    fn read<T>(self, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
+        read(self.value).ok_or_else(|| {
+            let (name, found) = (self.name, shortened(self.value.encoded()));
+            format!("`{name}` is {found}; it must be {}", expected(name))
+        })
+    }
+
+    fn read_unless_null<T>(
+        self,
+        read: impl FnOnce(Value<'a>) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        if self.value.is_null() { Ok(None) } else { self.read(read).map(Some) }
+    }
+}
+
+/// Returns the named members, which must be there and the only ones.
+fn fields<'a, const COUNT: usize>(
+    read: &'a Read,
+    names: [&'static str; COUNT],
+) -> Result<[Field<'a>; COUNT], String> {
+    let null = Value::from_encoded("null");
+    let mut fields = names.map(|name| Field { name, value: null });
+    let mut found = [false; COUNT];
+    for (name, value) in read.value().entries().into_iter().flatten() {
+        let Some(index) = names.iter().position(|known| *known == name) else {
+            let fix = match nearest(name, FIELDS.into_iter().chain(TRAILER)) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => "remove it".to_owned(),
+            };
+            return Err(format!("no line has a member `{}`; {fix}", shortened(name)));
+        };
+        (fields[index].value, found[index]) = (value, true);
+    }
+    let is_missing = |index: &usize| !found[*index] && !ADDED.contains(&names[*index]);
+    match (0..COUNT).find(is_missing) {
+        Some(index) => Err(format!("`{}` is missing; make it null if there is none", names[index])),
+        None => Ok(fields),
+    }
+}
+
+/// Returns the values that a member can have.
+fn expected(name: &str) -> String {
+    let one_of = |names: &[&str]| format!("one of \"{}\"", names.join("\", \""));
+    match name {
+        "sequence" | "version" => "a whole number from 1",
+        "item_id" | "parent" | "continues" => {
+            "a UUID of version 7 as a string of 36 characters in lower case"
+        }
+        "group" => return one_of(&Collection::names()),
+        "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
+        "time" | "removed_at" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
+        "caller" | "acting" | "client" | "request_id" => "null or a string without U+0000",
+        "changes" => "a number",
+        "sha256" => "a string of 64 hexadecimal digits",
+        _ => "an object, or null where an item is deleted or `removed_at` says when the members were removed",
+    }
+    .to_owned()
+}
+
+fn positive(value: Value<'_>) -> Option<i64> {
+    value.as_number()?.parse().ok().filter(|number| *number > 0)
+}
+
+fn name(value: Value<'_>) -> Option<String> {
+    value.as_string().filter(|name| !name.contains('\0')).map(Into::into)
+}
+
+fn id(value: Value<'_>) -> Option<ItemId> {
+    ItemId::parse(&value.as_string()?)
+}
+
+fn time_of(value: Value<'_>) -> Option<Timestamp> {
+    exact_time(&value.as_string()?)
+}
+
+/// There is one string for each time, so that what is read is written equal.
+fn exact_time(text: &str) -> Option<Timestamp> {
+    text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
+}
+
+/// Refuses members that no store can keep.
+fn check_storable(object: Value<'_>) -> Result<(), String> {
+    // It was read as a part of the line, so it can be read alone.
+    let members = Members::from_value(object).ok().flatten();
+    let violations = members.map(|members| domain::unstorable(&members)).unwrap_or_default();
+    match violations.iter().next() {
+        Some(violation) => Err(format!("`members{}`: {}", violation.pointer, violation.detail)),
+        None => Ok(()),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! `proposal-service import`: what was exported, into an empty store.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use storage_adapter::{CollectionSummary, HistoryValidator, ImportTransaction, StoreOptions};
+use tokio::sync::mpsc::channel;
+use tokio::task::spawn_blocking;
+
+use super::reading::{Found, Reading};
+use crate::commands::error::CommandError;
+use crate::commands::joined;
+use crate::commands::options::ImportOptions;
+use crate::commands::progress::Meter;
+use crate::store_options;
+
+const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
+
+/// The length of standard input is not known.
+const SPINNER: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}";
+
+/// Largest members, whatever is allowed: the engines take no longer strings.
+const LARGEST: usize = 900_000_000;
+
+/// Where an export is read from.
+type Source = Box<dyn BufRead + Send>;
+
+/// Checks and stores what the options name. The header is read before the store is touched.
+pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
+    let (source, named, length) = open(options.file.as_deref())?;
+    let template = if length.is_some() { BAR } else { SPINNER };
+    let mut meter = Meter::start(length, template, "importing, in bytes")?;
+    let largest = options.max_body.min(LARGEST);
+    let (bar, options_of_store) = (meter.bar().clone(), store_options(&options.database));
+    let validator = HistoryValidator::new()?;
+    let begun = spawn_blocking(move || Reading::begin(source, named, largest, bar, validator));
+    let reading = meter.watch(joined(begun)).await?;
+    let found = if options.dry_run {
+        options_of_store.check_is_empty().await?;
+        meter.watch(joined(spawn_blocking(move || reading.finish(None)))).await?
+    } else {
+        let (import, found) = meter.watch(store(&options_of_store, reading)).await?;
+        import.commit().await?;
+        found
+    };
+    meter.end();
+    crate::commands::print(&summary(&found, options.dry_run, meter.seconds()))
+}
+
+/// Stores what is read while more is read.
+async fn store(
+    options: &StoreOptions,
+    reading: Reading<Source>,
+) -> Result<(ImportTransaction, Found), CommandError> {
+    let mut import = ImportTransaction::begin(options).await?;
+    let (sender, mut checked) = channel(1);
+    let work = spawn_blocking(move || reading.finish(Some(sender)));
+    while let Some(batch) = checked.recv().await {
+        import.store(&batch).await?;
+    }
+    Ok((import, joined(work).await?))
+}
+
+/// Returns the source, its name, and its length if that is known.
+fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandError> {
+    let Some(path) = file else {
+        return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
+    };
+    let named = path.display().to_string();
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (metadata, file) = opened.map_err(|cause| CommandError::Source(named.clone(), cause))?;
+    Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
+}
+
+/// Returns a line that says what was stored.
+fn summary(found: &Found, is_dry_run: bool, seconds: f64) -> String {
+    let changes = found.changes;
+    let stored = if is_dry_run {
+        format!(
+            "nothing was stored; the file has no errors and the store empty: an import would store {changes} changes"
+        )
+    } else {
+        format!("stored {changes} changes in {seconds:.1} s")
+    };
+    let items =
+        found.summary.iter().map(
+            |CollectionSummary { collection, items, deleted }| match deleted {
+                0 => format!("{collection} {items}"),
+                _ => format!("{collection} {items} (and {deleted} deleted)"),
+            },
+        );
+    let items = items.collect::<Vec<_>>().join(", ");
+    let separator = if items.is_empty() { "" } else { "; items: " };
+    format!("{stored}{separator}{items}\n")
+}

@@ -1,0 +1,178 @@
+//! Reading an export to its end: every line is checked before any of it counts.
+
+use std::io::BufRead;
+use std::mem::take;
+use std::ops::ControlFlow;
+
+use indicatif::ProgressBar;
+use sha2::{Digest as _, Sha256};
+use storage_adapter::{CheckedChange, CollectionSummary, HistoryValidator};
+use tokio::sync::mpsc::Sender;
+
+use super::format::{self, Entry};
+use super::lines::{Line, Lines};
+use crate::commands::error::CommandError;
+
+/// The most errors that are reported of one file.
+const MOST_ERRORS: usize = 20;
+
+/// Bytes of changes that are stored at a time, and how many at most.
+const BATCH_BYTES: usize = 1 << 20;
+const BATCH: usize = 1_000;
+
+const TOO_LARGE: &str =
+    "the members are larger than those of an item may be; --max-body allows more";
+
+/// The content of a file without errors.
+#[derive(Debug)]
+pub struct Found {
+    /// The number of changes.
+    pub changes: u64,
+    /// The items they leave, by group.
+    pub summary: Vec<CollectionSummary>,
+}
+
+/// An export that is being read.
+pub struct Reading<R> {
+    lines: Lines<R>,
+    largest: usize,
+    bar: ProgressBar,
+    digest: Sha256,
+    validator: HistoryValidator,
+    changes: u64,
+    /// Each with the number of its line.
+    errors: Vec<String>,
+}
+
+impl<R: BufRead> Reading<R> {
+    /// Begins with the header. `named` is the name of the source in messages, `largest` the most
+    /// bytes that the members of an item may have.
+    pub fn begin(
+        source: R,
+        named: String,
+        largest: usize,
+        bar: ProgressBar,
+        validator: HistoryValidator,
+    ) -> Result<Self, CommandError> {
+        let lines = Lines::new(source, named, (largest + format::ENVELOPE) as u64);
+        let (digest, errors) = (Sha256::new(), Vec::new());
+        let mut reading = Self { lines, largest, bar, digest, validator, changes: 0, errors };
+        let line = match reading.lines.next()? {
+            Some(Line::Whole(line)) => line,
+            _ => b"",
+        };
+        reading.digest.update(line);
+        if let Err(error) = format::read_header(line) {
+            reading.refuse(&error);
+            return Err(reading.refused());
+        }
+        Ok(reading)
+    }
+
+    /// Reads to the end. Checked changes are handed on, if anybody takes them, until the first
+    /// error.
+    pub fn finish(
+        mut self,
+        sender: Option<Sender<Vec<CheckedChange>>>,
+    ) -> Result<Found, CommandError> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while self.errors.len() < MOST_ERRORS
+            && let ControlFlow::Continue(checked) = self.next()?
+        {
+            if let (Some(change), Some(sender), []) = (checked, &sender, self.errors.as_slice()) {
+                bytes += change.size();
+                batch.push(change);
+                if bytes >= BATCH_BYTES || batch.len() >= BATCH {
+                    bytes = 0;
+                    if sender.blocking_send(take(&mut batch)).is_err() {
+                        // Who stores has failed, and tells why.
+                        break;
+                    }
+                }
+            }
+        }
+        if !self.errors.is_empty() {
+            return Err(self.refused());
+        }
+        if let Some(sender) = sender.filter(|_| !batch.is_empty()) {
+            // Here too, a failure is told by who stores.
+            let _ = sender.blocking_send(batch);
+        }
+        Ok(Found { changes: self.changes, summary: self.validator.summary()? })
+    }
+
+    /// Reads a line: the change in it, unless it is refused; or the end.
+    fn next(&mut self) -> Result<ControlFlow<(), Option<CheckedChange>>, CommandError> {
+        let entry = match self.lines.next()? {
+            Some(Line::Whole(line)) => {
+                let entry = format::read_entry(line);
+                if !matches!(entry, Ok(Entry::Trailer { .. })) {
+                    self.digest.update(line);
+                }
+                entry
+            }
+            Some(Line::TooLong) => Err(TOO_LARGE.to_owned()),
+            None => {
+                self.refuse("the file ends here without its last line, which counts the changes: it was cut off; export again");
+                return Ok(ControlFlow::Break(()));
+            }
+        };
+        let is_too_large = |members: &str| members.len() > self.largest;
+        let checked = match entry {
+            Ok(Entry::Trailer { changes, sha256 }) => {
+                self.close(changes, &sha256)?;
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok(Entry::Change(change)) if change.members.as_deref().is_some_and(is_too_large) => {
+                Err(TOO_LARGE.to_owned())
+            }
+            Ok(Entry::Change(change)) => self.validator.check(self.lines.number, *change)?,
+            Err(error) => Err(error),
+        };
+        self.changes += 1;
+        self.bar.set_position(self.lines.bytes);
+        Ok(ControlFlow::Continue(checked.map_err(|error| self.refuse(&error)).ok()))
+    }
+
+    /// Checks the trailer, which vouches for what is before it unless a line is refused already;
+    /// that nothing follows; and that no item is left without its parent.
+    fn close(&mut self, changes: u64, sha256: &str) -> Result<(), CommandError> {
+        let digest = format::checksum(take(&mut self.digest));
+        let error = if changes == self.changes {
+            let error = "the checksum is not that of the lines before it: the file was damaged or edited; export again";
+            (sha256 != digest).then(|| error.to_owned())
+        } else {
+            let found = self.changes;
+            Some(format!(
+                "the last line counts {changes} changes, and {found} stand before it: lines are missing or were added; export again"
+            ))
+        };
+        if let Some(error) = error.filter(|_| self.errors.is_empty()) {
+            self.refuse(&error);
+        }
+        if self.lines.next()?.is_some() {
+            self.refuse("something follows the line that counts the changes; an export ends there");
+        }
+        let orphans =
+            self.validator.incomplete_items(MOST_ERRORS.saturating_sub(self.errors.len()))?;
+        self.errors.extend(orphans.iter().map(|(line, error)| format!("line {line}: {error}")));
+        Ok(())
+    }
+
+    fn refuse(&mut self, error: &str) {
+        // An empty file lacks its first line.
+        self.errors.push(format!("line {}: {error}", self.lines.number.max(1)));
+    }
+
+    fn refused(&self) -> CommandError {
+        CommandError::Import(match self.errors.as_slice() {
+            [error] => format!("the file is refused: {error}"),
+            errors => {
+                let is_cut = errors.len() >= MOST_ERRORS;
+                let cut = "\nthere may be more; only the first 20 are reported";
+                let errors = errors.join("\n");
+                format!("the file is refused:\n{errors}{}", if is_cut { cut } else { "" })
+            }
+        })
+    }
+}
