@@ -2,6 +2,9 @@
 //! command-line adapter; [`serve`] runs the server.
 
 mod access;
+mod commands {
+    pub mod legal_holds;
+}
 mod monitoring;
 mod retention;
 mod serve;
@@ -64,7 +67,7 @@ async fn open_to_seed(options: &DatabaseOptions) -> Result<Opened, CommandError>
     let store = connect(options).await?;
     store.migrate().await.map_err(store_error)?;
     // Made-up items are judged by the rules written in Rust alone.
-    Ok(opened(store, Arc::new(ReloadableRules::none()), TimeZone::UTC))
+    Ok(opened(store, Arc::default(), TimeZone::UTC))
 }
 
 async fn open_to_look(
@@ -114,9 +117,8 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
 
 /// The rules that a path holds, or none.
 fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
-    let open = |path| ReloadableRules::open(path, &reserved());
-    let rules = path.map_or_else(|| Ok(ReloadableRules::none()), open);
-    rules.map(Arc::new).map_err(failed)
+    let rules = path.map(|path| ReloadableRules::open(path, &reserved())).transpose();
+    Ok(rules.map_err(failed)?.unwrap_or_default().into())
 }
 
 /// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose
