@@ -8,8 +8,8 @@ use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
 use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
+use language::Watches;
 use policies_adapter::ReloadablePolicies;
-use rules_adapter::Watches;
 
 use crate::failed;
 
@@ -44,21 +44,19 @@ impl AccessFiles {
         ports.with_access(identity, policies)
     }
 
-    /// Those that have metrics.
-    pub fn instrumented(&self) -> impl Iterator<Item = Arc<dyn Instrumented>> + use<> {
-        let identity = self.identity.clone().map(|identity| identity as Arc<dyn Instrumented>);
-        let policies = self.policies.clone().map(|policies| policies as Arc<dyn Instrumented>);
-        identity.into_iter().chain(policies)
+    /// The metrics of callers, if there are any.
+    pub fn instrumented(&self) -> Option<Arc<dyn Instrumented>> {
+        self.identity.clone().map(|identity| identity as Arc<dyn Instrumented>)
     }
 
     /// Keeps them up to date.
     pub fn keep(self, watches: &mut Watches) {
         if let Some(identity) = self.identity {
             watches.tasks.spawn(Arc::clone(&identity).keep_keys());
-            watches.watch(identity);
+            watches.watch(Arc::clone(&identity.files));
         }
         if let Some(policies) = self.policies {
-            watches.watch(policies);
+            watches.watch(policies.files.clone());
         }
     }
 }

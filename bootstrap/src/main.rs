@@ -82,9 +82,8 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
 
 /// The rules that a path holds, or none.
 fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
-    let open = |path| ReloadableRules::open(path, &reserved_rule_ids());
-    let rules = path.map_or_else(|| Ok(ReloadableRules::none()), open);
-    rules.map(Arc::new).map_err(failed)
+    let rules = path.map(|path| ReloadableRules::open(path, &reserved_rule_ids())).transpose();
+    Ok(rules.map_err(failed)?.unwrap_or_default().into())
 }
 
 /// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use application::Clock;
-use application::metrics::Instrumented;
+use application::metrics::{Collector, Instrumented, collect_reloads};
 use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics};
-use rules_adapter::Watches;
+use language::{Reloads, Watches};
 use storage_adapter::{SCHEMA_VERSION, Store};
 use telemetry_adapter::Telemetry;
 use tokio::sync::watch;
@@ -60,7 +60,19 @@ impl Monitoring {
         ]);
         telemetry.add(Arc::<HttpMetrics>::clone(&self.http));
         telemetry.add(Arc::new(store.clone()));
+        telemetry.add(Arc::new(ReloadSeries(watches.reloads())));
         files.for_each(|files| telemetry.add(files));
         admin.started(store.readiness(), is_leaving);
+    }
+}
+
+/// The series of files that are read again.
+struct ReloadSeries(Reloads);
+
+impl Instrumented for ReloadSeries {
+    fn collect(&self, collector: &mut dyn Collector) {
+        for (kind, counts) in &*self.0.lock() {
+            collect_reloads(kind, *counts, collector);
+        }
     }
 }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use application::{Compaction, CompactionOutcome, CompactionStep, IdGenerator as _};
 use domain::RetentionPolicy;
-use holds_adapter::ReloadableHolds;
 use jiff::tz::TimeZone;
-use rules_adapter::Watches;
+use language::Watches;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
 
 use tokio::time::sleep;
 
+use crate::commands::legal_holds::HoldFiles;
 use crate::commands::{CommandError, RetentionOptions};
 use crate::failed;
 
@@ -28,15 +28,14 @@ const IDLE: Duration = Duration::from_mins(1);
 /// The policy, if there is one, and the legal holds.
 pub struct Retention {
     policy: Option<RetentionPolicy>,
-    pub holds: Arc<ReloadableHolds>,
+    holds: Arc<HoldFiles>,
 }
 
 impl Retention {
     /// Reads what the options name.
     pub fn open(options: &RetentionOptions) -> Result<Self, CommandError> {
-        let path = options.legal_holds.as_deref();
-        let holds = path.map_or_else(|| Ok(ReloadableHolds::none()), ReloadableHolds::open);
-        let holds = Arc::new(holds.map_err(failed)?);
+        let holds = options.legal_holds.as_deref().map(HoldFiles::open).transpose();
+        let holds = holds.map_err(failed)?.unwrap_or_default().into();
         Ok(Self { policy: options.policy()?, holds })
     }
 
@@ -57,7 +56,7 @@ impl Retention {
         if let Some(worker) = self.worker(store, zone) {
             watches.tasks.spawn(keep_compacting(worker));
         }
-        watches.watch(self.holds);
+        watches.watch(Arc::clone(&self.holds.0));
     }
 }
 

@@ -9,7 +9,7 @@ use application::{Clock, load_demonstration};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
 };
-use rules_adapter::Watches;
+use language::Watches;
 use storage_adapter::{ReplicaOptions, Store};
 use system_adapter::{SystemClock, inform_service_manager};
 use tokio::net::TcpListener;
@@ -63,14 +63,13 @@ pub async fn serve(
         is_leaving.clone(),
     );
     let endpoint = http_adapter::service(&ports, http_options);
-    let others: [Arc<dyn Instrumented>; 2] = [rules.clone(), retention.holds.clone()];
-    let files = access.instrumented().chain(others);
+    let files = access.instrumented().into_iter().chain([rules.clone() as Arc<dyn Instrumented>]);
     monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.tasks.spawn(store.clone().keep_up(clock, options.idempotency_ttl));
     access.keep(&mut watches);
     retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
-    watches.watch(rules);
+    watches.watch(Arc::clone(&rules.files));
     watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
     http_adapter::serve_measured(listener, endpoint, limits, &monitoring.http, stopped).await;

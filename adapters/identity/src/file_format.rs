@@ -9,9 +9,6 @@ use crate::token::Algorithm;
 /// Most characters of a string that people read.
 const LONGEST_STRING: usize = 2_000;
 
-/// The files in messages.
-pub(crate) const KIND_OF_FILES: &str = "identity files";
-
 const STRING: Form = Form::String(LONGEST_STRING);
 const NAME: Form = Form::String(63);
 const DURATION: Form = Form::String(40);

@@ -1,16 +1,15 @@
 //! The content of identity files, all sound.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use application::{PublishedIdentity, PublishedIssuer};
 use domain::Operations;
 use jiff::Timestamp;
 use language::error::{ErrorCollector, FileErrors, Located, Location};
-use language::files::{self, Fingerprint, SourceFile};
+use language::files::FileSet;
 use language::keys::{Keys, did_you_mean, known_words};
-use language::yaml::{self, Advice, Content, MOST_VALUES, Node, Scalar};
+use language::yaml::{Advice, Content, Node, Scalar};
 
 use crate::file_format::{FILE, REVOKED};
 use crate::issuer::Issuer;
@@ -34,7 +33,6 @@ pub(crate) struct IdentityFile {
     /// True if `keys` was written, and is empty.
     pub has_empty_keys: bool,
     revoked: Vec<Revocation>,
-    fingerprint: u64,
 }
 
 /// Tokens that are refused before they expire.
@@ -54,52 +52,33 @@ enum Whom {
 
 impl IdentityFile {
     /// Reads files, unless there are errors. `base_url` is the audience of issuers that name none.
-    pub fn read(
-        files: &[SourceFile],
-        errors: FileErrors,
-        base_url: &str,
-    ) -> Result<Self, FileErrors> {
-        let fingerprint = Fingerprint::of(files, &errors).number();
-        let content = Self { fingerprint, ..Self::default() };
-        let names = Names { are_partial: !errors.is_empty(), ..Names::default() };
-        let mut reader = Reader { base_url, errors, content, known: HashMap::new(), names };
-        let mut values_left = MOST_VALUES;
-        let mut trees = Vec::with_capacity(files.len());
-        for file in files {
-            let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
-            let Some(text) = file.text(&mut errors) else {
-                reader.names.are_partial = true;
-                continue;
-            };
-            let tree = yaml::parse(text, &ADVICE, &mut values_left, &mut errors);
-            reader.names.are_partial |= tree.is_none();
-            trees.extend(tree.map(|tree| (&file.name, tree)));
-        }
+    pub fn read(mut files: FileSet, base_url: &str) -> Result<Self, FileErrors> {
+        let has_unread = !files.errors.is_empty();
+        let trees = files.trees(&ADVICE);
+        let names =
+            Names { are_partial: has_unread || trees.len() < files.count(), ..Names::default() };
+        let content = Self::default();
+        let mut reader = Reader { base_url, content, known: HashMap::new(), names };
         let mut read = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
-            let mut errors = ErrorCollector::new(file, &mut reader.errors);
+            let mut errors = files.errors_of(file);
             let before = errors.count();
             let keys = Keys::of(tree, &FILE, Some(&[]), &mut errors);
             reader.names.are_partial |= errors.count() != before;
             let Some(keys) = keys else { continue };
-            reader.issuers(file, &keys);
-            reader.keys(file, &keys);
-            read.push((*file, keys));
+            reader.issuers(&keys, &mut errors);
+            reader.keys(&keys, &mut errors);
+            read.push((file, keys));
         }
         let has = |list| read.iter().any(|(_, keys)| keys.get(list).is_some());
         reader.content.has_empty_keys = has("keys") && reader.content.keys.is_empty();
-        let has_list = has("issuers") || has("keys");
         // After all issuers, which may stand in other files.
         for (file, keys) in &read {
-            keys.elements("revoked").iter().for_each(|node| reader.revocation(file, node));
+            let mut errors = files.errors_of(file);
+            keys.elements("revoked").iter().for_each(|node| reader.revocation(node, &mut errors));
         }
-        files::require_list(&["issuers", "keys"], has_list, files, &mut reader.errors);
-        if reader.errors.is_empty() { Ok(reader.content) } else { Err(reader.errors.sorted()) }
-    }
-
-    /// Returns a number that other content would not have.
-    pub const fn fingerprint(&self) -> u64 {
-        self.fingerprint
+        files.finish(&["issuers", "keys"], has("issuers") || has("keys"))?;
+        Ok(reader.content)
     }
 
     /// Returns `true` if a token of a caller, which was issued at a time, is revoked.
@@ -134,7 +113,6 @@ impl IdentityFile {
 
 struct Reader<'a> {
     base_url: &'a str,
-    errors: FileErrors,
     content: IdentityFile,
     /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
     known: HashMap<String, String>,
@@ -191,33 +169,30 @@ impl Names {
 }
 
 impl Reader<'_> {
-    fn issuers(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
-        let folder = Path::new(&**file).parent().unwrap_or(Path::new(""));
+    fn issuers(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("issuers") {
             self.names.add(|names| &mut names.issuers, node);
-            let mut errors = ErrorCollector::new(file, &mut self.errors);
-            let read = issuer_definition::read(node, (self.base_url, folder), &mut errors);
-            let Some(issuer) = read else { continue };
+            let Some(issuer) = issuer_definition::read(node, self.base_url, errors) else {
+                continue;
+            };
             let names = [
                 format!("issuer `{}`", issuer.name),
                 format!("issuer with the URL `{}`", issuer.source.issuer),
             ];
-            if self.are_new(file, node, names)
-                && self.has_room(file, node, (self.content.issuers.len(), MOST_ISSUERS))
+            if self.are_new(node, names, errors)
+                && has_room(node, (self.content.issuers.len(), MOST_ISSUERS), errors)
             {
                 self.content.issuers.push(Arc::new(issuer));
             }
         }
     }
 
-    fn keys(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+    fn keys(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("keys") {
             self.names.add(|names| &mut names.keys, node);
-            let mut errors = ErrorCollector::new(file, &mut self.errors);
-            let Some(key) = key_definition::read(node, &mut errors) else { continue };
-            let names = [format!("key `{}`", key.name)];
-            if self.are_new(file, node, names)
-                && self.has_room(file, node, (self.content.keys.len(), MOST_KEYS))
+            let Some(key) = key_definition::read(node, errors) else { continue };
+            if self.are_new(node, [format!("key `{}`", key.name)], errors)
+                && has_room(node, (self.content.keys.len(), MOST_KEYS), errors)
             {
                 self.content.keys.insert(key.name.clone(), key);
             }
@@ -227,9 +202,9 @@ impl Reader<'_> {
     /// Notes names that nothing else may have; adds an error where something has.
     fn are_new(
         &mut self,
-        file: &Arc<str>,
         node: &Node,
         names: impl IntoIterator<Item = String>,
+        errors: &mut ErrorCollector<'_>,
     ) -> bool {
         let mut are_new = true;
         for name in names {
@@ -237,27 +212,17 @@ impl Reader<'_> {
                 let reason = format!(
                     "the {name} is there already, at {at}; change or remove one of the two"
                 );
-                ErrorCollector::new(file, &mut self.errors).add(node.place, reason);
+                errors.add(node.place, reason);
                 are_new = false;
             } else {
-                self.known.insert(name, format!("{file}:{}", node.place.line));
+                self.known.insert(name, format!("{}:{}", errors.file(), node.place.line));
             }
         }
         are_new
     }
 
-    /// Adds an error where there are as many of something as there may be.
-    fn has_room(&mut self, file: &Arc<str>, node: &Node, (count, most): (usize, usize)) -> bool {
-        if count >= most {
-            ErrorCollector::new(file, &mut self.errors)
-                .add(node.place, format!("there are more than {most} of these; remove some"));
-        }
-        count < most
-    }
-
-    fn revocation(&mut self, file: &Arc<str>, node: &Node) {
-        let mut errors = ErrorCollector::new(file, &mut self.errors);
-        let Some(keys) = Keys::of(node, &REVOKED, Some(&[]), &mut errors) else { return };
+    fn revocation(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) {
+        let Some(keys) = Keys::of(node, &REVOKED, Some(&[]), errors) else { return };
         let before = keys.string("before").and_then(|before| before.parse().ok());
         let revoked = match (keys.scalar("subject"), keys.scalar("issuer")) {
             (Some(subject), _) => self.revoke_subject(subject, before),
@@ -269,7 +234,7 @@ impl Reader<'_> {
             // That there is neither is an error already.
             (None, None) => Ok(()),
         };
-        ErrorCollector::new(file, &mut self.errors).take(revoked);
+        errors.take(revoked);
     }
 
     /// Revokes the tokens of a caller, or a key of the service.
@@ -301,4 +266,12 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Adds an error where there are as many of something as there may be.
+fn has_room(node: &Node, (count, most): (usize, usize), errors: &mut ErrorCollector<'_>) -> bool {
+    if count >= most {
+        errors.add(node.place, format!("there are more than {most} of these; remove some"));
+    }
+    count < most
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use application::{Clock, PublishedIdentity};
+use language::FileContent;
 
 use crate::identity_file::IdentityFile;
 use crate::issuer::Issuer;
@@ -10,18 +11,38 @@ use crate::issuer_keys::IssuerKeys;
 
 /// The content of an identity file, and the keys of its issuers.
 #[derive(Debug)]
-pub(crate) struct InForce {
-    pub file: IdentityFile,
+pub struct InForce {
+    pub(crate) file: IdentityFile,
     /// The keys of the issuers, in their order.
-    pub keys: Vec<Arc<IssuerKeys>>,
+    pub(crate) keys: Vec<Arc<IssuerKeys>>,
     /// A number that no other content has had: a file may become what it was before.
-    pub edition: u64,
-    pub published: Arc<PublishedIdentity>,
+    pub(crate) edition: u64,
+    pub(crate) published: Arc<PublishedIdentity>,
+}
+
+impl FileContent for InForce {
+    const NAME: &'static str = "identity settings";
+    const KIND: &'static str = "identity";
+    const FILES: &'static str = "identity files";
+
+    fn log_change(&self) {
+        let (issuers, keys) = (self.file.issuers.len(), self.file.keys.len());
+        tracing::info!(issuers, keys, "the identity file was read again and is in force");
+    }
+
+    fn warn_if_empty(&self) {
+        let issuers = self.file.issuers.len();
+        if self.file.has_empty_keys {
+            tracing::warn!(issuers, "`keys: []` is in force: every key of the service is refused");
+        } else if issuers == 0 && self.file.keys.is_empty() {
+            tracing::warn!("no issuers and no keys are in force: every token is refused");
+        }
+    }
 }
 
 impl InForce {
     /// Puts the content of a file together with the keys of issuers whose source is as it was.
-    pub fn new(
+    pub(crate) fn new(
         file: IdentityFile,
         old: Option<&Self>,
         clock: &Arc<dyn Clock>,
@@ -41,14 +62,14 @@ impl InForce {
     }
 
     /// Returns the token endpoints of the issuers that pages sign in with, as far as they are known.
-    pub fn token_endpoints(&self) -> Vec<Box<str>> {
+    pub(crate) fn token_endpoints(&self) -> Vec<Box<str>> {
         let issuers = self.file.issuers.iter().zip(&self.keys);
         let with_client = issuers.filter(|(issuer, _)| issuer.swagger_client.is_some());
         with_client.filter_map(|(_, keys)| keys.token_endpoint()).collect()
     }
 
     /// Finds an issuer by its URL, and its keys.
-    pub fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
+    pub(crate) fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
         let mut issuers = self.file.issuers.iter().zip(&self.keys);
         issuers.find(|(issuer, _)| *issuer.source.issuer == *url)
     }

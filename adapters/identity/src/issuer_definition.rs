@@ -47,12 +47,8 @@ const HOLD: DurationKey = DurationKey(
     SignedDuration::from_hours(24 * 30),
 );
 
-/// Reads an element of `issuers`. Files that it names are looked for from `folder` on.
-pub(crate) fn read(
-    node: &Node,
-    (base_url, folder): (&str, &Path),
-    errors: &mut ErrorCollector<'_>,
-) -> Option<Issuer> {
+/// Reads an element of `issuers`. Files that it names are looked for from the folder of the file on.
+pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>) -> Option<Issuer> {
     let before = errors.count();
     let keys = Keys::of(node, &ISSUER, Some(&[]), errors)?;
     check_name(&keys, errors);
@@ -82,7 +78,7 @@ pub(crate) fn read(
     let source = Arc::new(KeySource {
         issuer: keys.string("issuer").unwrap_or_default().into(),
         jwks_uri: keys.string("jwks_uri").map(Into::into),
-        authorities: authorities(&keys, folder, errors),
+        authorities: authorities(&keys, errors),
         hold: duration(&keys, &HOLD, errors),
     });
     let issuer = Issuer {
@@ -143,12 +139,9 @@ fn duration(keys: &Keys<'_>, of: &DurationKey, errors: &mut ErrorCollector<'_>) 
     }
 }
 
-fn authorities(
-    keys: &Keys<'_>,
-    folder: &Path,
-    errors: &mut ErrorCollector<'_>,
-) -> Vec<CertificateDer<'static>> {
+fn authorities(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<CertificateDer<'static>> {
     let Some(path) = keys.scalar("ca") else { return Vec::new() };
+    let folder = Path::new(&**errors.file()).parent().unwrap_or(Path::new(""));
     let read = CertificateDer::pem_file_iter(folder.join(&path.text));
     let read = read.and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {

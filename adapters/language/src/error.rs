@@ -26,12 +26,16 @@ pub struct FileError {
     pub reason: String,
 }
 
+impl fmt::Display for Location {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
 impl fmt::Display for FileError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Some(Location { line, column }) => {
-                write!(formatter, "{}:{line}:{column}: {}", self.file, self.reason)
-            }
+            Some(place) => write!(formatter, "{}:{place}: {}", self.file, self.reason),
             None => write!(formatter, "{}: {}", self.file, self.reason),
         }
     }
@@ -121,6 +125,12 @@ impl<'a> ErrorCollector<'a> {
     /// Returns the value of a result; adds its error.
     pub fn take<T>(&mut self, result: Result<T, Located>) -> Option<T> {
         result.map_err(|(place, reason)| self.add(place, reason)).ok()
+    }
+
+    /// The file.
+    #[must_use]
+    pub const fn file(&self) -> &'a Arc<str> {
+        self.file
     }
 
     /// How many there are so far.

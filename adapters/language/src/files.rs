@@ -1,4 +1,4 @@
-//! The files of a path.
+//! The files of a path, from bytes to trees.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::error::{ErrorCollector, FileErrors};
+use crate::yaml::{self, Advice, MOST_VALUES, Node};
 
 const MOST_BYTES_OF_A_FILE: u64 = 1 << 20;
 const MOST_BYTES: u64 = 16 << 20;
@@ -15,97 +16,117 @@ const MOST_FILES: usize = 1_000;
 
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// A file that was read.
-pub struct SourceFile {
-    /// Its name in messages.
-    pub name: Arc<str>,
-    /// Its content.
-    pub bytes: Vec<u8>,
+/// Files that were read, and all errors in them that were found so far.
+pub struct FileSet {
+    files: Vec<SourceFile>,
+    /// The errors, in the order in which they were found.
+    pub errors: FileErrors,
 }
 
-impl SourceFile {
-    /// The content as text, unless it is none.
-    pub fn text(&self, errors: &mut ErrorCollector<'_>) -> Option<&str> {
-        std::str::from_utf8(&self.bytes)
-            .map_err(|error| {
-                errors.add_to_file(format!(
-                    "is not UTF-8 from byte {} on; save it as UTF-8",
-                    error.valid_up_to()
-                ));
-            })
-            .ok()
-    }
+struct SourceFile {
+    name: Arc<str>,
+    bytes: Vec<u8>,
 }
 
-/// Adds an error if no file has one of the lists. A truncated file must not count as an empty list, which
-/// is written `[]`.
-pub fn require_list(lists: &[&str], is_there: bool, files: &[SourceFile], errors: &mut FileErrors) {
-    let (Some(file), Some(last)) = (files.first(), lists.last()) else { return };
-    if is_there || !errors.is_empty() {
-        return;
-    }
-    let folder = Path::new(&*file.name).parent().map(|folder| folder.display().to_string());
-    let name = folder.filter(|_| files.len() > 1).map_or_else(|| file.name.clone(), Into::into);
-    let lists = lists.join("` or `");
-    let reason =
-        format!("there is no list `{lists}`; add it, or write `{last}: []` for an empty list");
-    errors.push(&name, None, reason);
-}
+/// The tree of a file, and the name of the file in messages.
+pub type NamedTree = (Arc<str>, Arc<Node>);
 
-/// A fingerprint that distinguishes the content of files from any other content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint([u8; 32]);
-
-impl Fingerprint {
-    /// That of files, by their names and contents, and of what could not be read of them.
+impl FileSet {
+    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the
+    /// order of their names. Hidden files and folders within are left out. Messages call the files by
+    /// their kind: "rule files".
     #[must_use]
-    pub fn of(files: &[SourceFile], errors: &FileErrors) -> Self {
+    pub fn read(path: &Path, kind: &str) -> Self {
+        let (mut files, mut errors, mut size) = (Vec::new(), FileErrors::default(), 0);
+        let name = |path: &Path| path.display().to_string().into();
+        let paths = paths(path, kind).unwrap_or_else(|error| {
+            errors.push(&name(path), None, format!("cannot be read: {error}"));
+            Vec::new()
+        });
+        for path in paths {
+            let name: Arc<str> = name(&path);
+            match read_file(&path) {
+                Ok(bytes) => {
+                    size += bytes.len() as u64;
+                    files.push(SourceFile { name: name.clone(), bytes });
+                }
+                Err(error) => errors.push(&name, None, format!("cannot be read: {error}")),
+            }
+            if size > MOST_BYTES {
+                let reason =
+                    format!("the files up to this one are together larger than {MOST_BYTES} bytes");
+                errors.push(&name, None, reason);
+                break;
+            }
+        }
+        Self { files, errors }
+    }
+
+    /// A number that other names, contents or errors would not have, and never 0.
+    pub(crate) fn fingerprint(&self) -> u64 {
         let mut hash = Sha256::new();
-        for file in files {
+        for file in &self.files {
             for part in [file.name.as_bytes(), &file.bytes] {
                 hash.update((part.len() as u64).to_le_bytes());
                 hash.update(part);
             }
         }
-        hash.update(errors.to_string());
-        Self(hash.finalize().into())
+        hash.update(self.errors.to_string());
+        hash.finalize().first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
     }
 
-    /// A number that is nearly as good, and never 0.
+    /// The number of files that could be read.
     #[must_use]
-    pub fn number(self) -> u64 {
-        self.0.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
+    pub const fn count(&self) -> usize {
+        self.files.len()
     }
-}
 
-/// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the
-/// order of their names. Hidden files and folders within are left out. What cannot be read is an
-/// error, whose message calls the files by their kind: "rule files".
-#[must_use]
-pub fn read(path: &Path, kind: &str) -> (Vec<SourceFile>, FileErrors) {
-    let (mut files, mut errors, mut size) = (Vec::new(), FileErrors::default(), 0);
-    let name = |path: &Path| path.display().to_string().into();
-    let paths = paths(path, kind).unwrap_or_else(|error| {
-        errors.push(&name(path), None, format!("cannot be read: {error}"));
-        Vec::new()
-    });
-    for path in paths {
-        let name: Arc<str> = name(&path);
-        match read_file(&path) {
-            Ok(bytes) => {
-                size += bytes.len() as u64;
-                files.push(SourceFile { name: name.clone(), bytes });
+    /// The trees of the files that are YAML.
+    pub fn trees(&mut self, advice: &Advice) -> Vec<NamedTree> {
+        let mut values_left = MOST_VALUES;
+        let mut tree = |file: &SourceFile| {
+            let mut errors = ErrorCollector::new(&file.name, &mut self.errors);
+            match std::str::from_utf8(&file.bytes) {
+                Ok(text) => yaml::parse(text, advice, &mut values_left, &mut errors),
+                Err(error) => {
+                    let valid = error.valid_up_to();
+                    let reason = format!("is not UTF-8 from byte {valid} on; save it as UTF-8");
+                    errors.add_to_file(reason);
+                    None
+                }
             }
-            Err(error) => errors.push(&name, None, format!("cannot be read: {error}")),
-        }
-        if size > MOST_BYTES {
-            let reason =
-                format!("the files up to this one are together larger than {MOST_BYTES} bytes");
-            errors.push(&name, None, reason);
-            break;
-        }
+        };
+        let trees = self.files.iter().filter_map(|file| Some((file.name.clone(), tree(file)?)));
+        trees.collect()
     }
-    (files, errors)
+
+    /// Collects the errors of one of the files.
+    pub const fn errors_of<'a>(&'a mut self, file: &'a Arc<str>) -> ErrorCollector<'a> {
+        ErrorCollector::new(file, &mut self.errors)
+    }
+
+    /// Ends the reading. One of the lists must be there: a truncated file must not count as an empty
+    /// list, which is written `[]`.
+    ///
+    /// # Errors
+    /// All that were found, in the order of the files and of the places in them.
+    pub fn finish(mut self, lists: &[&str], has_list: bool) -> Result<(), FileErrors> {
+        if !has_list && self.errors.is_empty() {
+            self.require_list(lists);
+        }
+        if self.errors.is_empty() { Ok(()) } else { Err(self.errors.sorted()) }
+    }
+
+    fn require_list(&mut self, lists: &[&str]) {
+        let (Some(file), Some(last)) = (self.files.first(), lists.last()) else { return };
+        let folder = Path::new(&*file.name).parent().map(|folder| folder.display().to_string());
+        let name =
+            folder.filter(|_| self.files.len() > 1).map_or_else(|| file.name.clone(), Into::into);
+        let lists = lists.join("` or `");
+        let reason =
+            format!("there is no list `{lists}`; add it, or write `{last}: []` for an empty list");
+        self.errors.push(&name, None, reason);
+    }
 }
 
 fn paths(path: &Path, kind: &str) -> io::Result<Vec<PathBuf>> {

@@ -1,16 +1,17 @@
 //! Files in force: read at the start, and again at SIGHUP or when they have changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as channel;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
 use crate::error::FileErrors;
-use crate::files::Fingerprint;
+use crate::reloadable::{FileContent, ReloadableFiles};
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
@@ -23,38 +24,23 @@ pub type Readings = (u64, Vec<u64>);
 /// The kinds of files that were refused when they were last read, so that older content is in force.
 pub type FailedReloads = BTreeSet<&'static str>;
 
-/// Things that were read from files and are in force, such as rules, and can be read again.
-pub trait Reload: Send + Sync + 'static {
-    /// Their name in messages: "rules".
-    const NAME: &'static str;
-
-    /// The kind of files in metrics and for programs: "rules".
-    const KIND: &'static str;
-
-    /// Returns the fingerprint of the files if they have changed since they were last read. A
-    /// reload that was refused counts as a read.
-    fn changed(&self) -> Option<Fingerprint>;
-
-    /// Puts the content of the files in force, all of it, and says whether it is another than
-    /// before.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the files; the old content stays in force.
-    fn reload(&self) -> Result<bool, FileErrors>;
-
-    /// Logs that other content is in force.
-    fn log_change(&self);
-
-    /// Logs a warning with the effect on requests if an empty list is in force.
-    fn warn_if_empty(&self) {}
-}
+/// How often files of each kind were put in force after they were read again, how often they were
+/// refused, and whether they were refused the last time.
+pub type Reloads = Arc<Mutex<BTreeMap<&'static str, (u64, u64, bool)>>>;
 
 /// The tasks that keep files up to date, and others that end with them.
 pub struct Watches {
     /// The tasks; they end when it is dropped.
     pub tasks: JoinSet<()>,
+    state: State,
+}
+
+/// The outcomes of all reloads.
+#[derive(Clone, Default)]
+struct State {
     readings: channel::Sender<Readings>,
     failed: channel::Sender<FailedReloads>,
+    reloads: Reloads,
 }
 
 impl Watches {
@@ -62,31 +48,39 @@ impl Watches {
     /// signal, and when the files were read again after it.
     #[must_use]
     pub fn new() -> (Self, channel::Receiver<Readings>) {
-        let (readings, seen) = channel::channel(Readings::default());
-        let (failed, _) = channel::channel(FailedReloads::default());
-        let mut tasks = JoinSet::new();
+        let (state, mut tasks) = (State::default(), JoinSet::new());
         match signal(SignalKind::hangup()) {
-            Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, readings.clone()))),
+            Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, state.readings.clone()))),
             Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
         }
-        (Self { tasks, readings, failed }, seen)
+        let seen = state.readings.subscribe();
+        (Self { tasks, state }, seen)
     }
 
     /// The kinds of files whose reload failed, now and later.
     #[must_use]
     pub fn failed(&self) -> channel::Receiver<FailedReloads> {
-        self.failed.subscribe()
+        self.state.failed.subscribe()
     }
 
-    /// Keeps what was read from files up to date.
-    pub fn watch<T: Reload>(&mut self, files: Arc<T>) {
+    /// The numbers of reloads, now and later.
+    #[must_use]
+    pub fn reloads(&self) -> Reloads {
+        Arc::clone(&self.state.reloads)
+    }
+
+    /// Keeps the content of files up to date.
+    pub fn watch<T: FileContent>(&mut self, files: Arc<ReloadableFiles<T>>) {
         let mut index = 0;
-        self.readings.send_modify(|(_, done)| {
+        self.state.readings.send_modify(|(_, done)| {
             index = done.len();
             done.push(0);
         });
-        files.warn_if_empty();
-        self.tasks.spawn(watch(files, index, self.readings.clone(), self.failed.clone()));
+        if files.has_files() {
+            self.state.reloads.lock().insert(T::KIND, <_>::default());
+            files.current().warn_if_empty();
+        }
+        self.tasks.spawn(watch(files, index, self.state.clone()));
     }
 }
 
@@ -97,15 +91,10 @@ async fn count(mut hang_ups: Signal, readings: channel::Sender<Readings>) {
     }
 }
 
-/// Keeps what was read from files up to date, for ever. After each signal it notes at its index that
-/// they were read again.
-async fn watch<T: Reload>(
-    files: Arc<T>,
-    index: usize,
-    readings: channel::Sender<Readings>,
-    failed: channel::Sender<FailedReloads>,
-) {
-    let (mut seen, mut last, mut signals) = (None, 0, readings.subscribe());
+/// Keeps the content of files up to date, for ever. After each signal it notes at its index that they
+/// were read again.
+async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, state: State) {
+    let (mut seen, mut last, mut signals) = (None, 0, state.readings.subscribe());
     loop {
         let asked_for = tokio::select! {
             () = sleep(PAUSE) => None,
@@ -128,30 +117,43 @@ async fn watch<T: Reload>(
             seen = changed;
             read
         });
-        let has_failed = match &done {
-            Ok(Ok(read)) => read.map(|_| false),
-            _ => Some(true),
-        };
-        log(&*files, done);
-        failed.send_if_modified(|kinds| match has_failed {
-            Some(true) => kinds.insert(T::KIND),
-            Some(false) => kinds.remove(T::KIND),
-            None => false,
-        });
+        state.note::<T>(&done);
+        log(&*files.current(), done);
         if let Some(asked_for) = asked_for {
             last = asked_for;
-            readings.send_modify(|(_, all)| all[index] = last);
+            state.readings.send_modify(|(_, all)| all[index] = last);
         }
     }
 }
 
-/// Logs what became of the files: whether other content is in force, if they were read.
-fn log<T: Reload>(files: &T, done: Result<Result<Option<bool>, FileErrors>, JoinError>) {
+/// The end of a look at files: whether other content is in force, if they were read again.
+type Done = Result<Result<Option<bool>, FileErrors>, JoinError>;
+
+impl State {
+    fn note<T: FileContent>(&self, done: &Done) {
+        let has_failed = match done {
+            Ok(Ok(None)) => return,
+            Ok(Ok(Some(_))) => false,
+            _ => true,
+        };
+        self.failed.send_if_modified(|kinds| {
+            if has_failed { kinds.insert(T::KIND) } else { kinds.remove(T::KIND) }
+        });
+        if let Some((taken, refused, is_refused)) = self.reloads.lock().get_mut(T::KIND)
+            && done.is_ok()
+        {
+            *(if has_failed { refused } else { taken }) += 1;
+            *is_refused = has_failed;
+        }
+    }
+}
+
+fn log<T: FileContent>(content: &T, done: Done) {
     let name = T::NAME;
     match done {
         Ok(Ok(Some(true))) => {
-            files.log_change();
-            files.warn_if_empty();
+            content.log_change();
+            content.warn_if_empty();
         }
         Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
         Ok(Ok(None)) => {}
@@ -162,48 +164,51 @@ fn log<T: Reload>(files: &T, done: Result<Result<Option<bool>, FileErrors>, Join
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread::sleep;
     use std::time::Duration;
 
-    use super::{FileErrors, Fingerprint, Readings, Reload, Watches};
+    use super::{FileContent, Readings, ReloadableFiles, Watches};
 
-    /// Files that take a while to read.
-    #[derive(Default)]
-    struct Slow(AtomicU64);
+    struct Nothing;
 
-    impl Reload for Slow {
+    impl FileContent for Nothing {
         const NAME: &'static str = "slow files";
         const KIND: &'static str = "slow";
-
-        fn changed(&self) -> Option<Fingerprint> {
-            None
-        }
-
-        fn reload(&self) -> Result<bool, FileErrors> {
-            sleep(Duration::from_millis(30));
-            self.0.fetch_add(1, Ordering::Relaxed);
-            Ok(false)
-        }
+        const FILES: &'static str = "slow files";
 
         fn log_change(&self) {}
+    }
+
+    /// Files that take a while to read again.
+    fn slow(reads: &Arc<AtomicU64>) -> ReloadableFiles<Nothing> {
+        let reads = Arc::clone(reads);
+        let read = move |_, old: Option<&Nothing>| {
+            if old.is_some() {
+                sleep(Duration::from_millis(30));
+                reads.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Nothing)
+        };
+        ReloadableFiles::open(Path::new("Cargo.toml"), read).unwrap()
     }
 
     #[tokio::test]
     async fn a_signal_counts_as_done_where_files_were_read_after_it() {
         let (mut watches, mut seen) = Watches::new();
-        let files = [(); 2].map(|()| Arc::<Slow>::default());
-        for files in &files {
-            watches.watch(Arc::clone(files));
+        let reads = [(); 2].map(|()| Arc::<AtomicU64>::default());
+        for reads in &reads {
+            watches.watch(slow(reads).into());
         }
         // The second comes while the files are read for the first.
         for expected in [1, 2] {
-            watches.readings.send_modify(|(asked, _)| *asked = expected);
+            watches.state.readings.send_modify(|(asked, _)| *asked = expected);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let is_done = |(_, done): &Readings| *done == [2, 2];
         let _ = seen.wait_for(is_done).await.unwrap();
-        assert!(files.iter().all(|files| files.0.load(Ordering::Relaxed) == 2));
+        assert!(reads.iter().all(|reads| reads.load(Ordering::Relaxed) == 2));
     }
 }

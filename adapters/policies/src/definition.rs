@@ -1,7 +1,5 @@
 //! From an element of `policies:` to a policy.
 
-use std::sync::Arc;
-
 use domain::{Collection, Operation, Operations};
 use language::effective::Effective;
 use language::error::ErrorCollector;
@@ -27,7 +25,6 @@ const OF_ONE_ITEM: [Operation; 3] = [Operation::Replace, Operation::Patch, Opera
 /// it.
 pub(crate) fn read(
     node: &Node,
-    file: &Arc<str>,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<(Box<str>, Option<Policy>)> {
     let errors_before = errors.count();
@@ -54,7 +51,7 @@ pub(crate) fn read(
     let is_sound = errors.count() == errors_before;
     let policy = || {
         Some(Policy {
-            file: file.clone(),
+            file: errors.file().clone(),
             place: node.place,
             id: id.clone(),
             collections: collections?,

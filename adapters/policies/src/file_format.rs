@@ -9,9 +9,6 @@ use language::keys::{Key, Table, Word, key};
 /// Most characters of a description or of a source.
 const LONGEST_STRING: usize = 2_000;
 
-/// The files in messages.
-pub(crate) const KIND_OF_FILES: &str = "policy files";
-
 /// The callers who are nobody, in cases.
 pub(crate) const ANONYMOUS: &str = "anonymous";
 /// All callers, in `to`.

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use application::{Access, Caller, CaseFiles, CaseReport, Ownership, PolicyFiles, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
-use language::error::{ErrorCollector, FileError, FileErrors};
-use language::files::{self, Fingerprint, SourceFile};
+use language::FileContent;
+use language::error::{ErrorCollector, FileErrors};
+use language::files::FileSet;
 use language::keys::Keys;
-use language::yaml::{self, MOST_VALUES, Node};
+use language::yaml::Node;
 
 use crate::access_table::AccessTable;
 use crate::cases::{Case, CaseReader};
 use crate::definition;
-use crate::file_format::{FILE, KIND_OF_FILES, LATER_OF_FILE};
+use crate::file_format::{FILE, LATER_OF_FILE};
 use crate::policy::Policy;
 use crate::reading::{ADVICE, keys_of};
 
@@ -29,7 +30,6 @@ pub struct PolicySet {
     /// In the order of [`Collection::all`].
     by_collection: Vec<AccessTable>,
     pub(crate) cases: Vec<Case>,
-    edition: u64,
 }
 
 impl fmt::Debug for PolicySet {
@@ -45,36 +45,25 @@ impl PolicySet {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn load(path: &Path) -> Result<Self, FileErrors> {
-        let (files, errors) = files::read(path, KIND_OF_FILES);
-        Self::from_files(&files, errors)
+        Self::read(FileSet::read(path, Self::FILES))
     }
 
-    /// The policies of files that were read, unless there are errors.
-    pub(crate) fn from_files(files: &[SourceFile], errors: FileErrors) -> Result<Self, FileErrors> {
-        let edition = Fingerprint::of(files, &errors).number();
-        let mut reader = Reader { errors, ..Reader::default() };
-        let (mut values_left, mut has_list) = (MOST_VALUES, false);
-        for file in files {
-            let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
-            let Some(text) = file.text(&mut errors) else { continue };
-            let tree = yaml::parse(text, &ADVICE, &mut values_left, &mut errors);
-            let keys =
-                tree.as_ref().and_then(|tree| keys_of(tree, &FILE, LATER_OF_FILE, &mut errors));
-            if let Some(keys) = keys {
+    /// Reads the policies of files, unless there are errors.
+    pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
+        let (mut reader, mut has_list) = (Reader::default(), false);
+        for (file, tree) in files.trees(&ADVICE) {
+            let mut errors = files.errors_of(&file);
+            if let Some(keys) = keys_of(&tree, &FILE, LATER_OF_FILE, &mut errors) {
                 has_list |= keys.get("policies").is_some();
-                reader.policies(&file.name, &keys);
-                let mut errors = ErrorCollector::new(&file.name, &mut reader.errors);
-                reader.cases.cases(&file.name, &keys, &mut errors);
-                reader.cases.matrix(&file.name, &keys, &mut errors);
+                reader.policies(&keys, &mut errors);
+                reader.cases.cases(&keys, &mut errors);
+                reader.cases.matrix(&keys, &mut errors);
             }
         }
-        files::require_list(&["policies"], has_list, files, &mut reader.errors);
-        if !reader.errors.is_empty() {
-            return Err(reader.errors.sorted());
-        }
+        files.finish(&["policies"], has_list)?;
         let Reader { policies, cases: CaseReader { cases, .. }, .. } = reader;
         let table = |collection| AccessTable::of(collection, &policies);
-        Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases, edition })
+        Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases })
     }
 
     /// Returns what a caller may do with the items of a collection. `today` is asked for the day if
@@ -93,12 +82,6 @@ impl PolicySet {
     #[must_use]
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.iter().map(|policy| policy.published()).collect()
-    }
-
-    /// A number that other content would not have; 0 for no files at all.
-    #[must_use]
-    pub const fn edition(&self) -> u64 {
-        self.edition
     }
 
     /// The ids of the policies that decide on an operation with items of some ownership: of each
@@ -137,7 +120,7 @@ impl CaseFiles for PolicySet {
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        self.likely_mistakes(today).iter().map(FileError::to_string).collect()
+        self.likely_mistakes(today)
     }
 
     fn case_count(&self) -> usize {
@@ -166,9 +149,25 @@ impl PolicyFiles for PolicySet {
     }
 }
 
+impl FileContent for PolicySet {
+    const NAME: &'static str = "policies";
+    const KIND: &'static str = "policies";
+    const FILES: &'static str = "policy files";
+
+    fn log_change(&self) {
+        let policies = self.policies.len();
+        tracing::info!(policies, "the policies were read again and are in force");
+    }
+
+    fn warn_if_empty(&self) {
+        if self.policies.is_empty() {
+            tracing::warn!("`policies: []` is in force: every request for items is refused");
+        }
+    }
+}
+
 #[derive(Default)]
 struct Reader {
-    errors: FileErrors,
     /// Where the policy of an id is, for people.
     known: HashMap<Box<str>, String>,
     policies: Vec<Arc<Policy>>,
@@ -176,26 +175,24 @@ struct Reader {
 }
 
 impl Reader {
-    fn policies(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+    fn policies(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("policies") {
             if self.known.len() == MOST_POLICIES {
-                ErrorCollector::new(file, &mut self.errors)
-                    .add(node.place, format!("there are more than {MOST_POLICIES} policies"));
+                errors.add(node.place, format!("there are more than {MOST_POLICIES} policies"));
                 return;
             }
-            self.policy(file, node);
+            self.policy(node, errors);
         }
     }
 
-    fn policy(&mut self, file: &Arc<str>, node: &Node) {
-        let mut errors = ErrorCollector::new(file, &mut self.errors);
-        let Some((id, policy)) = definition::read(node, file, &mut errors) else { return };
+    fn policy(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) {
+        let Some((id, policy)) = definition::read(node, errors) else { return };
         if let Some(at) = self.known.get(&id) {
             let reason = format!("there is a policy `{id}` already, at {at}; choose another id");
             errors.add(node.place, reason);
             return;
         }
         self.policies.extend(policy.map(Arc::new));
-        self.known.insert(id, format!("{file}:{}", node.place.line));
+        self.known.insert(id, format!("{}:{}", errors.file(), node.place.line));
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use application::Caller;
-use language::error::{ErrorCollector, FileErrors};
-use language::files;
-use language::yaml::{self, Advice, MOST_VALUES};
+use language::error::FileErrors;
+use language::files::FileSet;
+use language::yaml::Advice;
 
 use crate::cases;
 
@@ -22,21 +22,18 @@ const ADVICE: Advice = Advice {
 /// # Errors
 /// Everything that is wrong with the file.
 pub fn read_caller(path: &Path) -> Result<Caller, FileErrors> {
-    let (files, mut found) = files::read(path, KIND_OF_FILES);
+    let mut files = FileSet::read(path, KIND_OF_FILES);
     let mut caller = None;
-    for file in &files {
-        let mut errors = ErrorCollector::new(&file.name, &mut found);
-        let tree = file
-            .text(&mut errors)
-            .and_then(|text| yaml::parse(text, &ADVICE, &mut MOST_VALUES.clone(), &mut errors));
-        let read = tree.and_then(|tree| cases::caller(&tree, &mut errors));
+    for (file, tree) in files.trees(&ADVICE) {
+        let mut errors = files.errors_of(&file);
+        let read = cases::caller(&tree, &mut errors);
         if caller.is_some() {
             errors.add_to_file("there is a caller in another file already; name one file");
         }
         caller = caller.or(read);
     }
     match caller {
-        Some(caller) if found.is_empty() => Ok(caller),
-        _ => Err(found),
+        Some(caller) if files.errors.is_empty() => Ok(caller),
+        _ => Err(files.errors),
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashSet};
 
 use domain::nearest;
 use jiff::civil::Date;
-use language::error::FileError;
 
 use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
@@ -18,7 +17,7 @@ const LIKE_SIGNED_IN: [&str; 4] = ["authenticated", "known", "signed-in", "user"
 impl PolicySet {
     /// Returns everything about the policies that is likely a mistake, in the order of the files and
     /// of the places in them.
-    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<FileError> {
+    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<String> {
         let exercised: HashSet<_> =
             self.cases.iter().flat_map(|case| case.run(self).decided_by).collect();
         let allowed = self.allowed_roles();
@@ -40,11 +39,10 @@ impl PolicySet {
                     "`{id}` decides no case and no cell of a matrix; add one to `cases` or `matrix`"
                 ));
             }
-            all.extend(reasons.into_iter().map(|reason| FileError {
-                file: policy.file.clone(),
-                place: Some(policy.place),
-                reason: format!("warning: {reason}"),
-            }));
+            let lines = reasons.into_iter();
+            all.extend(
+                lines.map(|reason| format!("{}:{}: warning: {reason}", policy.file, policy.place)),
+            );
         }
         all
     }

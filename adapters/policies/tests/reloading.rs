@@ -8,7 +8,6 @@ use application::{Caller, Clock, Ownership, Policies};
 use domain::{Collection, Operation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
-use language::Reload;
 use policies_adapter::ReloadablePolicies;
 
 struct Noon(Date);
@@ -43,20 +42,20 @@ fn bad_policies_leave_the_old_ones_in_force() {
     let clock = Arc::new(Noon(date(2026, 6, 1)));
     let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
     let first = policies.edition();
-    assert!(policies.changed().is_none());
-    assert_eq!(policies.reload(), Ok(false));
+    assert!(policies.files.changed().is_none());
+    assert_eq!(policies.files.reload(), Ok(false));
     for bad in
         ["policies: [", "policies: [{id: p}]", "policies:", "# nothing", "{}", "cases: []", ""]
     {
         fs::write(&path, bad).expect("a file");
-        assert!(policies.changed().is_some());
-        assert!(policies.reload().is_err());
-        assert!(policies.changed().is_none(), "a refused change is not told again");
+        assert!(policies.files.changed().is_some());
+        assert!(policies.files.reload().is_err());
+        assert!(policies.files.changed().is_none(), "a refused change is not told again");
         assert_eq!((readable(&policies), policies.edition()), (vec!["files"], first));
     }
     write(&path, "lib");
-    assert!(policies.changed().is_some());
-    assert_eq!((policies.reload(), readable(&policies)), (Ok(true), vec!["lib"]));
+    assert!(policies.files.changed().is_some());
+    assert_eq!((policies.files.reload(), readable(&policies)), (Ok(true), vec!["lib"]));
     assert_ne!(policies.edition(), first);
     let deciding = |of| {
         let collection = Collection::known(of);
@@ -65,7 +64,7 @@ fn bad_policies_leave_the_old_ones_in_force() {
     assert_eq!((deciding("lib"), deciding("files")), (vec!["public".into()], Vec::new()));
     assert_eq!(policies.published().len(), 1);
     fs::remove_file(&path).expect("a removal");
-    assert!(policies.reload().is_err());
+    assert!(policies.files.reload().is_err());
     assert_eq!(readable(&policies), ["lib"]);
 }
 
@@ -79,9 +78,9 @@ fn an_empty_list_of_policies_is_meant_and_permits_nothing() {
     // A file with cases only is valid if another file has the policies.
     fs::write(folder.path().join("cases.yaml"), "cases: []").expect("a file");
     fs::write(&path, "policies: []").expect("a file");
-    assert_eq!((policies.reload(), readable(&policies)), (Ok(true), Vec::new()));
+    assert_eq!((policies.files.reload(), readable(&policies)), (Ok(true), Vec::new()));
     fs::remove_file(&path).expect("a removal");
-    let errors = policies.reload().expect_err("a file without policies").to_string();
+    let errors = policies.files.reload().expect_err("a file without policies").to_string();
     assert!(errors.contains("write `policies: []`"), "{errors}");
 }
 

@@ -1,7 +1,5 @@
 //! From an element of `rules:` to a rule.
 
-use std::sync::Arc;
-
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use language::effective::Effective;
 use language::error::ErrorCollector;
@@ -29,7 +27,6 @@ const WORDS: &str = "true false null in as break const continue else for functio
 /// Reads an element of `rules`: its `id`, if it has one, and the rule, if nothing is wrong with it.
 pub(crate) fn read(
     node: &Node,
-    file: &Arc<str>,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<(Box<str>, Option<FileRule>)> {
     let errors_before = errors.count();
@@ -61,7 +58,7 @@ pub(crate) fn read(
     let is_sound = errors.count() == errors_before;
     let rule = || {
         Some(FileRule {
-            file: file.clone(),
+            file: errors.file().clone(),
             place: node.place,
             id: id.clone(),
             definition: node.written().into(),

@@ -6,12 +6,14 @@ use language::keys::Form::{
     self, Date, Expression, Id, Item, List, Mapping, Named, Null, OneOf, Pointer, Time,
 };
 use language::keys::{Key, Table, Word, key};
+use language::yaml::Advice;
 
 /// Most characters of what people are told: a message, a description, a source.
 const LONGEST_STRING: usize = 2_000;
 
-/// The files in messages.
-pub(crate) const KIND_OF_FILES: &str = "rule files";
+/// Sentences for the authors of rule files.
+pub(crate) const ADVICE: Advice =
+    Advice { of_empty_file: "write the list `rules:`, the list `cases:`, or both", of_line: hint };
 
 const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Form = Form::Word(Word { of: "group", known: Collection::names });
@@ -110,3 +112,24 @@ static CASE_KEYS: &[Key] = &[
 
 /// The table of `lookup` in a case, whose keys are the names of the rule's lookups.
 pub(crate) static CASE_LOOKUP: Table = Table { name: "`lookup`", keys: &[], is_open: true };
+
+/// The likely mistake of the author of a line, with what to write instead.
+fn hint(line: &str) -> &'static str {
+    let has_lookup = line
+        .split_once("lookup:")
+        .is_some_and(|(_, value)| value.trim_start().starts_with('{') && value.contains('['));
+    if has_lookup {
+        return "; a lookup within `{…}` stands in quotes: {program: 'proposedprograms[self.program_id]'}";
+    }
+    let key = line
+        .trim_start_matches(['-', ' ', '\t', '"', '{', ','])
+        .split([':', '"'])
+        .next()
+        .unwrap_or_default();
+    if matches!(key, "check" | "when" | "message_expression" | "message" | "description" | "source")
+    {
+        "; a value with `: ` or ` #` in it, or that begins with one of `! & * [ ] { } > | @ % \" '`, is written in the lines below `|`"
+    } else {
+        ""
+    }
+}

@@ -9,7 +9,6 @@
 //!
 //! use application::{RuleBook, CaseFiles};
 //! use domain::Collection;
-//! use language::Reload;
 //! use rules_adapter::{ReloadableRules, RuleSet};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -30,8 +29,8 @@
 //! // The service: the rules of now for each write, read again when the files change.
 //! let book = ReloadableRules::open(path, &["dates_in_order"])?;
 //! assert_eq!(book.rules(Collection::known("files")).len(), 1);
-//! if book.changed().is_some() {
-//!     match book.reload() {
+//! if book.files.changed().is_some() {
+//!     match book.files.reload() {
 //!         Ok(is_other) => println!("reloaded, other rules: {is_other}"),
 //!         Err(errors) => println!("the old rules stay:\n{errors}"),
 //!     }
@@ -46,8 +45,8 @@
 //! are in no file.
 //!
 //! Reading and reloading block for as long as files take to read and expressions to compile: call
-//! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs two atomic
-//! operations and a count.
+//! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs a lock that is held
+//! for a read of a pointer, and two counts.
 
 mod cases;
 mod definition;
@@ -63,10 +62,8 @@ mod schema;
 mod summary;
 mod trial;
 mod warnings;
-mod yaml;
 
 pub use file_rule::FileRule;
-pub use language::Watches;
 pub use metrics::METRICS;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;

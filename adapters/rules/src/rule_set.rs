@@ -7,16 +7,16 @@ use std::sync::Arc;
 use application::{CaseFiles, CaseReport, Rule, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
-use language::error::{ErrorCollector, FileError, FileErrors};
-use language::files::{self, Fingerprint, SourceFile};
+use language::FileContent;
+use language::error::{ErrorCollector, FileErrors};
+use language::files::FileSet;
 use language::keys::{self, Keys};
 use language::yaml::Node;
 
 use crate::cases::{self, Case, KnownRules};
 use crate::definition;
-use crate::file_format::{FILE, KIND_OF_FILES, OPEN_GROUP};
+use crate::file_format::{ADVICE, FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
-use crate::yaml::{self, MOST_VALUES};
 
 const MOST_RULES: usize = 1_000;
 const MOST_CASES: usize = 10_000;
@@ -30,7 +30,6 @@ pub struct RuleSet {
     cases: Vec<Case>,
     /// The members that the files declare, beyond those that the domain knows.
     pub(crate) declared: Vec<(Collection, Box<str>)>,
-    edition: u64,
 }
 
 impl fmt::Debug for RuleSet {
@@ -47,49 +46,30 @@ impl RuleSet {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, FileErrors> {
-        let (files, errors) = files::read(path, KIND_OF_FILES);
-        Self::from_files(&files, errors, reserved)
+        Self::read(FileSet::read(path, Self::FILES), reserved)
     }
 
-    /// The rules of files that were read, unless there are errors.
-    pub(crate) fn from_files(
-        files: &[SourceFile],
-        errors: FileErrors,
-        reserved: &[&str],
-    ) -> Result<Self, FileErrors> {
-        let edition = Fingerprint::of(files, &errors).number();
-        let mut reader = Reader { reserved, errors, ..Reader::default() };
-        let mut values_left = MOST_VALUES;
-        let trees: Vec<_> = files
-            .iter()
-            .filter_map(|file| Some((&file.name, reader.tree(file, &mut values_left)?)))
-            .collect();
-        let (mut keys, mut has_list) = (Vec::with_capacity(trees.len()), false);
+    /// Reads the rules of files, unless there are errors.
+    pub(crate) fn read(mut files: FileSet, reserved: &[&str]) -> Result<Self, FileErrors> {
+        let mut reader = Reader { reserved, ..Reader::default() };
+        let trees = files.trees(&ADVICE);
+        let mut keys = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
-            let mut errors = ErrorCollector::new(file, &mut reader.errors);
+            let mut errors = files.errors_of(file);
             let Some(of_file) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
-            has_list |= of_file.get("rules").is_some();
-            reader.rules(file, &of_file);
-            reader.members(file, &of_file);
-            keys.push((*file, of_file));
+            reader.rules(&of_file, &mut errors);
+            reader.members(&of_file, &mut errors);
+            keys.push((file, of_file));
         }
-        let cases = reader.cases(&keys);
-        files::require_list(&["rules"], has_list, files, &mut reader.errors);
-        if !reader.errors.is_empty() {
-            return Err(reader.errors.sorted());
-        }
+        let cases = reader.cases(&keys, &mut files);
+        files.finish(&["rules"], keys.iter().any(|(_, keys)| keys.get("rules").is_some()))?;
         let Reader { rules, declared, .. } = reader;
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule>).collect()
         };
-        Ok(Self {
-            by_collection: Collection::all().map(of).collect(),
-            rules,
-            cases,
-            declared,
-            edition,
-        })
+        let by_collection = Collection::all().map(of).collect();
+        Ok(Self { by_collection, rules, cases, declared })
     }
 
     /// All rules, in the order of the files and of the rules in them.
@@ -102,12 +82,6 @@ impl RuleSet {
     #[must_use]
     pub fn rules_of(&self, collection: Collection) -> Rules {
         self.by_collection.get(collection.index()).cloned().unwrap_or_default()
-    }
-
-    /// A number that other content would not have; 0 for no files at all.
-    #[must_use]
-    pub const fn edition(&self) -> u64 {
-        self.edition
     }
 
     /// The rule of this id and its cases, as they are written.
@@ -136,7 +110,7 @@ impl CaseFiles for RuleSet {
     }
 
     fn warnings(&self, today: Date) -> Vec<String> {
-        self.likely_mistakes(today).iter().map(FileError::to_string).collect()
+        self.likely_mistakes(today)
     }
 
     fn case_count(&self) -> usize {
@@ -148,36 +122,44 @@ impl CaseFiles for RuleSet {
     }
 }
 
+impl FileContent for RuleSet {
+    const NAME: &'static str = "rules";
+    const KIND: &'static str = "rules";
+    const FILES: &'static str = "rule files";
+
+    fn log_change(&self) {
+        let rules = self.rules.len();
+        tracing::info!(rules, "the rules were read again and are in force");
+    }
+
+    fn warn_if_empty(&self) {
+        if self.rules.is_empty() {
+            tracing::warn!("`rules: []` is in force: writes are not checked by rules from files");
+        }
+    }
+}
+
 #[derive(Default)]
 struct Reader<'a> {
     reserved: &'a [&'a str],
-    errors: FileErrors,
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
     declared: Vec<(Collection, Box<str>)>,
 }
 
 impl Reader<'_> {
-    fn tree(&mut self, file: &SourceFile, values_left: &mut usize) -> Option<Arc<Node>> {
-        let mut errors = ErrorCollector::new(&file.name, &mut self.errors);
-        let text = file.text(&mut errors)?;
-        yaml::parse(text, values_left, &mut errors)
-    }
-
-    fn rules(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
+    fn rules(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {
-                ErrorCollector::new(file, &mut self.errors)
-                    .add(node.place, format!("there are more than {MOST_RULES} rules"));
+                errors.add(node.place, format!("there are more than {MOST_RULES} rules"));
                 return;
             }
-            self.rule(file, node);
+            self.rule(node, errors);
         }
     }
 
-    fn rule(&mut self, file: &Arc<str>, node: &Node) {
-        let mut errors = ErrorCollector::new(file, &mut self.errors);
-        let Some((id, rule)) = definition::read(node, file, &mut errors) else { return };
+    fn rule(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) {
+        let Some((id, rule)) = definition::read(node, errors) else { return };
         if self.reserved.contains(&&*id) {
             errors.add(
                 node.place,
@@ -193,11 +175,10 @@ impl Reader<'_> {
         }
         let rule = rule.map(Arc::new);
         self.rules.extend(rule.clone());
-        self.known.insert(id, (rule, format!("{file}:{}", node.place.line)));
+        self.known.insert(id, (rule, format!("{}:{}", errors.file(), node.place.line)));
     }
 
-    fn members(&mut self, file: &Arc<str>, keys: &Keys<'_>) {
-        let mut errors = ErrorCollector::new(file, &mut self.errors);
+    fn members(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         let Some(node) = keys.get("members") else { return };
         for entry in errors.take(keys::entries(node, "`members`")).unwrap_or_default() {
             errors.take(OPEN_GROUP.check(&entry.key, entry.place));
@@ -211,16 +192,16 @@ impl Reader<'_> {
     }
 
     /// The cases, after all rules: a case may stand in another file than its rule.
-    fn cases(&mut self, files: &[(&Arc<str>, Keys<'_>)]) -> Vec<Case> {
+    fn cases(&mut self, of_files: &[(&Arc<str>, Keys<'_>)], files: &mut FileSet) -> Vec<Case> {
         let (mut read, mut bytes_left) = (Vec::new(), cases::MOST_BYTES);
-        for (file, keys) in files {
-            let mut errors = ErrorCollector::new(file, &mut self.errors);
+        for (file, keys) in of_files {
+            let mut errors = files.errors_of(file);
             for node in keys.elements("cases") {
                 if read.len() == MOST_CASES {
                     errors.add(node.place, format!("there are more than {MOST_CASES} cases"));
                     return read;
                 }
-                read.extend(cases::read(node, file, &self.known, &mut bytes_left, &mut errors));
+                read.extend(cases::read(node, &self.known, &mut bytes_left, &mut errors));
             }
         }
         read

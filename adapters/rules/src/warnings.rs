@@ -2,7 +2,7 @@
 
 use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
-use language::error::{FileError, Located};
+use language::error::Located;
 use language::expression::{Variable, date};
 
 use crate::file_rule::FileRule;
@@ -11,7 +11,7 @@ use crate::rule_set::RuleSet;
 impl RuleSet {
     /// Returns everything about the rules that is likely a mistake, in the order of the files and of
     /// the places in them.
-    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<FileError> {
+    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<String> {
         let mut all = Vec::new();
         for rule in self.rules() {
             let mut warnings = unknown_members(rule, self);
@@ -23,11 +23,10 @@ impl RuleSet {
                 warnings.push((rule.place, reason));
             }
             warnings.sort();
-            all.extend(warnings.into_iter().map(|(place, reason)| FileError {
-                file: rule.file.clone(),
-                place: Some(place),
-                reason: format!("warning: {reason}"),
-            }));
+            let lines = warnings.into_iter();
+            all.extend(
+                lines.map(|(place, reason)| format!("{}:{place}: warning: {reason}", rule.file)),
+            );
         }
         all
     }

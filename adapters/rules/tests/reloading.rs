@@ -6,7 +6,6 @@ use std::path::Path;
 
 use application::RuleBook;
 use domain::Collection;
-use language::Reload;
 use rules_adapter::ReloadableRules;
 
 fn write(path: &Path, ids: &[&str]) {
@@ -26,9 +25,9 @@ type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
 
 #[test]
 fn no_rules_are_none_for_good() {
-    let none = ReloadableRules::none();
+    let none = ReloadableRules::default();
     assert!(Collection::all().all(|collection| none.rules(collection).is_empty()));
-    assert_eq!((none.edition(), none.changed(), none.reload()), (0, None, Ok(false)));
+    assert_eq!((none.edition(), none.files.changed(), none.files.reload()), (0, None, Ok(false)));
 }
 
 #[test]
@@ -38,8 +37,8 @@ fn bad_rules_leave_the_old_ones_in_force() {
     write(&path, &["a"]);
     let rules = ReloadableRules::open(folder.path(), &["taken"]).expect("sound rules");
     let first = rules.edition();
-    assert!(rules.changed().is_none());
-    assert_eq!(rules.reload(), Ok(false));
+    assert!(rules.files.changed().is_none());
+    assert_eq!(rules.files.reload(), Ok(false));
     for bad in [
         "rules: [",
         "rules:\n- {id: b, group: files, check: 'true', message: no}\n- {id: c}",
@@ -51,16 +50,19 @@ fn bad_rules_leave_the_old_ones_in_force() {
         "",
     ] {
         fs::write(&path, bad).expect("a file");
-        assert!(rules.changed().is_some());
-        assert!(rules.reload().is_err());
-        assert!(rules.changed().is_none(), "a refused change is not told again");
+        assert!(rules.files.changed().is_some());
+        assert!(rules.files.reload().is_err());
+        assert!(rules.files.changed().is_none(), "a refused change is not told again");
         assert_eq!((ids(&rules), rules.edition()), (vec!["a".to_owned()], first));
     }
     write(&path, &["a"]);
-    assert!(rules.changed().is_some());
-    assert_eq!((rules.reload(), rules.edition()), (Ok(false), first));
+    assert!(rules.files.changed().is_some());
+    assert_eq!((rules.files.reload(), rules.edition()), (Ok(false), first));
     write(&path, &["b", "a"]);
-    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned(), "a".to_owned()]));
+    assert_eq!(
+        (rules.files.reload(), ids(&rules)),
+        (Ok(true), vec!["b".to_owned(), "a".to_owned()])
+    );
     assert_ne!(rules.edition(), first);
 }
 
@@ -71,7 +73,7 @@ fn an_empty_list_of_rules_is_meant_and_judges_nothing() {
     write(&path, &["a"]);
     let rules = ReloadableRules::open(&path, &[]).expect("sound rules");
     fs::write(&path, "rules: []").expect("a file");
-    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), Vec::new()));
+    assert_eq!((rules.files.reload(), ids(&rules)), (Ok(true), Vec::new()));
 }
 
 #[test]
@@ -95,17 +97,21 @@ fn any_change_of_a_folder_is_noticed() {
         ),
     ];
     for (what, change, expected) in changes {
-        assert!(rules.changed().is_none(), "before {what}");
+        assert!(rules.files.changed().is_none(), "before {what}");
         change();
-        assert!(rules.changed().is_some(), "{what}");
+        assert!(rules.files.changed().is_some(), "{what}");
         assert_eq!(
-            (rules.reload(), ids(&rules)),
+            (rules.files.reload(), ids(&rules)),
             (Ok(true), expected.iter().map(ToString::to_string).collect()),
             "{what}"
         );
     }
     fs::remove_dir_all(folder.path()).expect("a removal");
-    assert!(rules.changed().is_some() && rules.reload().is_err() && rules.changed().is_none());
+    assert!(
+        rules.files.changed().is_some()
+            && rules.files.reload().is_err()
+            && rules.files.changed().is_none()
+    );
     assert_eq!(ids(&rules), ["c"]);
 }
 
@@ -121,9 +127,9 @@ fn a_replaced_config_map_is_noticed() {
     symlink("..v1", at("..data")).expect("a link");
     symlink("..data/rules.yaml", at("rules.yaml")).expect("a link");
     let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
-    assert_eq!((ids(&rules), rules.changed().is_some()), (vec!["a".to_owned()], false));
+    assert_eq!((ids(&rules), rules.files.changed().is_some()), (vec!["a".to_owned()], false));
     symlink("..v2", at("..tmp")).expect("a link");
     fs::rename(at("..tmp"), at("..data")).expect("a rename");
-    assert!(rules.changed().is_some());
-    assert_eq!((rules.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned()]));
+    assert!(rules.files.changed().is_some());
+    assert_eq!((rules.files.reload(), ids(&rules)), (Ok(true), vec!["b".to_owned()]));
 }

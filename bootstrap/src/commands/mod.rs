@@ -16,6 +16,7 @@ mod compact;
 mod error;
 mod history;
 mod keys;
+pub mod legal_holds;
 mod load;
 mod log_filter;
 mod logging;

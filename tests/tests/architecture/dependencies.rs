@@ -13,7 +13,6 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &["exact-json"]),
     ("language", &["domain"]),
     ("application", &["domain"]),
-    ("holds-adapter", &["application", "domain", "language"]),
     ("http-adapter", &["application", "domain"]),
     ("identity-adapter", &["application", "domain", "language"]),
     ("policies-adapter", &["application", "domain", "language"]),
@@ -26,9 +25,9 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "application",
             "domain",
-            "holds-adapter",
             "http-adapter",
             "identity-adapter",
+            "language",
             "policies-adapter",
             "rules-adapter",
             "storage-adapter",

@@ -10,14 +10,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use language::TrackedFiles;
+use language::FileContent;
+use language::files::FileSet;
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::Verifier;
-use crate::file_format::KIND_OF_FILES;
 use crate::identity_file::IdentityFile;
 use crate::in_force::InForce;
 
@@ -51,8 +51,8 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("identity.yaml");
         fs::write(&path, FILE).expect("a file");
-        let (_, read, errors) = TrackedFiles::open(&path, KIND_OF_FILES);
-        let file = IdentityFile::read(&read, errors, AUDIENCE).expect("a sound file");
+        let files = FileSet::read(&path, InForce::FILES);
+        let file = IdentityFile::read(files, AUDIENCE).expect("a sound file");
         let clock: Arc<dyn Clock> = Arc::new(FixedClock);
         let current = InForce::new(file, None, &clock).expect("TLS");
         let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");

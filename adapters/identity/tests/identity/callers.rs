@@ -1,7 +1,6 @@
 //! Callers of tokens that are accepted, and how long they are.
 
 use domain::{Operation, Operations};
-use language::Reload;
 use serde_json::json;
 
 use crate::support::{Issuer, NOW, Signer, World, jwks, until};
@@ -156,20 +155,20 @@ async fn a_revocation_is_in_force_when_the_file_is_read_again() {
         ("{issuer: agency, before: 2027-01-15T07:00:00Z}", false),
     ] {
         world.rewrite(&format!("{file}revoked: [{revoked}]\n"));
-        assert_eq!(world.identity.reload(), Ok(true), "{revoked}");
+        assert_eq!(world.identity.files.reload(), Ok(true), "{revoked}");
         let refusal = world.refusal(&token).await;
         let expected = if is_refused { "the token was revoked" } else { "accepted as agency:ana" };
         assert_eq!(refusal, expected, "{revoked}");
     }
     world.rewrite("issuers: [");
-    assert!(world.identity.changed().is_some() && world.identity.reload().is_err());
+    assert!(world.identity.files.changed().is_some() && world.identity.files.reload().is_err());
     assert_eq!(world.refusal(&token).await, "accepted as agency:ana");
     world.rewrite(&file.replace("agency", "other"));
-    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.identity.files.reload(), Ok(true));
     assert_eq!(world.refusal(&token).await, "accepted as other:ana");
     assert_eq!(issuer.key_fetches(), 1, "the keys of an issuer outlast the file");
     world.rewrite("keys: []");
-    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.identity.files.reload(), Ok(true));
     assert_eq!(world.refusal(&token).await, "the token's issuer is not one of those known here");
 }
 

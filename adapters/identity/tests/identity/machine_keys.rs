@@ -1,7 +1,6 @@
 //! Keys of the service, from the command that makes them to their end.
 
 use identity_adapter::new_key;
-use language::Reload;
 
 use crate::support::World;
 
@@ -78,6 +77,6 @@ async fn a_key_is_refused_from_the_time_of_its_revocation() {
     assert_eq!(world.refusal(&key.printed).await, "the key was revoked");
     world.caller(&other.printed).await;
     world.rewrite("keys: []\n");
-    assert_eq!(world.identity.reload(), Ok(true));
+    assert_eq!(world.identity.files.reload(), Ok(true));
     assert_eq!(world.refusal(&other.printed).await, "there is no such key");
 }

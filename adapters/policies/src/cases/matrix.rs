@@ -1,7 +1,5 @@
 //! From `matrix:` to the cases that are its cells.
 
-use std::sync::Arc;
-
 use application::Caller;
 use jiff::civil::Date;
 use language::error::ErrorCollector;
@@ -18,7 +16,7 @@ type ByName<'a, T> = Vec<(&'a str, Option<T>)>;
 
 impl CaseReader {
     /// Reads the matrix of a file, if it has one.
-    pub fn matrix(&mut self, file: &Arc<str>, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
+    pub fn matrix(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         let Some(node) = keys.get("matrix") else { return };
         let Some(keys) = Keys::of(node, &MATRIX, Some(&[]), errors) else { return };
         let callers = by_name(&keys, "callers", errors, |node, errors| self.caller(node, errors));
@@ -44,7 +42,7 @@ impl CaseReader {
                 errors.add(expect.place, reason);
                 continue;
             };
-            let cells = Cells { file, today, caller_name: name, caller: caller.as_ref() };
+            let cells = Cells { today, caller_name: name, caller: caller.as_ref() };
             cells.read(row, &items, errors, &mut self.cases);
         }
     }
@@ -52,7 +50,6 @@ impl CaseReader {
 
 /// A row of a matrix.
 struct Cells<'a> {
-    file: &'a Arc<str>,
     today: Date,
     caller_name: &'a str,
     caller: Option<&'a Caller>,
@@ -80,7 +77,7 @@ impl Cells<'_> {
             let expected = operations(cell, name, errors);
             let (Some(caller), Some(item)) = (self.caller, item) else { continue };
             cases.push(Case {
-                file: self.file.clone(),
+                file: errors.file().clone(),
                 place: cell.place,
                 name: format!("{caller_name}, {name}").into(),
                 caller: caller.clone(),

@@ -1,7 +1,5 @@
 //! From an element of `cases:` to a case.
 
-use std::sync::Arc;
-
 use application::Caller;
 use domain::{Operation, Operations};
 use jiff::civil::{Date, date};
@@ -67,22 +65,17 @@ impl CaseReader {
     }
 
     /// Reads the cases of a file.
-    pub fn cases(&mut self, file: &Arc<str>, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
+    pub fn cases(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("cases") {
             if !self.has_space_for(1, node, errors) {
                 return;
             }
-            let case = self.case(file, node, errors);
+            let case = self.case(node, errors);
             self.cases.extend(case);
         }
     }
 
-    fn case(
-        &mut self,
-        file: &Arc<str>,
-        node: &Node,
-        errors: &mut ErrorCollector<'_>,
-    ) -> Option<Case> {
+    fn case(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Case> {
         let keys = keys_of(node, &CASE, LATER_OF_CASE, errors)?;
         let caller = keys.get("caller").and_then(|node| self.caller(node, errors));
         let item = SampleItem::read(&keys, errors);
@@ -90,7 +83,7 @@ impl CaseReader {
         let operation = Operation::named(keys.string("operation")?)?;
         let is_allowed = keys.string("expect")? == ALLOW;
         Some(Case {
-            file: file.clone(),
+            file: errors.file().clone(),
             place: node.place,
             name: keys.string("name")?.into(),
             ownership: item.ownership_of(&caller),

@@ -32,7 +32,6 @@ pub(crate) type KnownRules = HashMap<Box<str>, (Option<Arc<FileRule>>, String)>;
 /// Reads a case of one of the rules, taking the bytes of its items off `bytes_left`.
 pub(crate) fn read(
     node: &Node,
-    file: &Arc<str>,
     rules: &KnownRules,
     bytes_left: &mut usize,
     errors: &mut ErrorCollector<'_>,
@@ -59,7 +58,7 @@ pub(crate) fn read(
         None => (context.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
     let case = Case {
-        file: file.clone(),
+        file: errors.file().clone(),
         place: node.place,
         rule,
         name,

@@ -3,10 +3,11 @@ use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
 use language::error::{ErrorCollector, FileErrors};
+use language::yaml::{self, MOST_VALUES};
 use serde_json::Value;
 
 use super::schema;
-use crate::yaml;
+use crate::file_format::ADVICE;
 
 fn docs(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
@@ -21,7 +22,7 @@ fn validator() -> Validator {
 fn read(text: &str) -> Value {
     let (name, mut errors) = ("rules.yaml".into(), FileErrors::default());
     let mut errors = ErrorCollector::new(&name, &mut errors);
-    let tree = yaml::parse(text, &mut yaml::MOST_VALUES.clone(), &mut errors).expect("YAML");
+    let tree = yaml::parse(text, &ADVICE, &mut MOST_VALUES.clone(), &mut errors).expect("YAML");
     let mut json = String::new();
     tree.write_json(usize::MAX, &mut json).expect("values of JSON");
     serde_json::from_str(&json).expect("JSON")

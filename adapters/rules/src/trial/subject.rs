@@ -6,12 +6,12 @@ use application::{RuleTrial, TrialError, TrialLookup, TrialSubject};
 use domain::{Collection, Pointer, Value, Violation, Violations};
 use language::error::{ErrorCollector, FileError, FileErrors, Located, Location};
 use language::expression::{ANY, Expression, Shape, Variable};
-use language::yaml::{Content, Node};
+use language::yaml::{self, Content, MOST_VALUES, Node};
 
 use super::place::{in_json, in_text};
 use crate::definition;
+use crate::file_format::ADVICE;
 use crate::file_rule::{FileRule, Message};
-use crate::yaml::{self, MOST_VALUES};
 
 /// Most bytes of a rule: as many as its expressions may have, and more than any has.
 const MOST_BYTES: usize = 128 << 10;
@@ -115,8 +115,8 @@ fn rule(source: &str, collection: Collection) -> Result<FileRule, FileErrors> {
         errors.add_to_file(reason);
         None
     } else {
-        yaml::parse(source, &mut MOST_VALUES.clone(), &mut errors)
-            .and_then(|tree| of_tree(&tree, &file, collection, &mut errors))
+        yaml::parse(source, &ADVICE, &mut MOST_VALUES.clone(), &mut errors)
+            .and_then(|tree| of_tree(&tree, collection, &mut errors))
     };
     match rule {
         Some(rule) if all.is_empty() => Ok(rule),
@@ -126,12 +126,11 @@ fn rule(source: &str, collection: Collection) -> Result<FileRule, FileErrors> {
 
 fn of_tree(
     tree: &Node,
-    file: &Arc<str>,
     collection: Collection,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<FileRule> {
     let node = errors.take(only_rule(tree))?;
-    let (_, rule) = definition::read(node, file, errors)?;
+    let (_, rule) = definition::read(node, errors)?;
     let rule = rule?;
     if rule.collection != collection {
         let reason = format!(

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use application::LegalHolds as _;
-use holds_adapter::ReloadableHolds;
-use language::Reload as _;
 use proptest::prelude::*;
 use tempfile::TempDir;
+
+use super::HoldFiles;
 
 const ONE: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const OTHER: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
@@ -21,7 +21,7 @@ fn file(text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
 
 fn number(text: &str) -> Result<usize, String> {
     let (_folder, path) = file(text);
-    let holds = ReloadableHolds::open(&path).map_err(|errors| errors.to_string())?;
+    let holds = HoldFiles::open(&path).map_err(|errors| errors.to_string())?;
     Ok(holds.items().len())
 }
 
@@ -33,7 +33,7 @@ fn a_list_of_ids_with_comments_is_read() {
     );
     assert_eq!(number(&format!("[{ONE}, {OTHER}]")), Ok(2));
     assert_eq!(number("[]"), Ok(0));
-    assert_eq!(ReloadableHolds::none().items().len(), 0);
+    assert_eq!(HoldFiles::default().items().len(), 0);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn what_is_no_hold_is_refused_with_its_place() {
 #[test]
 fn a_file_with_errors_leaves_the_holds_in_force() {
     let (_folder, path) = file(format!("- {ONE}\n"));
-    let holds = ReloadableHolds::open(&path).unwrap();
+    let holds = HoldFiles::open(&path).unwrap();
     for text in ["", "- x\n", "\u{0}"] {
         fs::write(&path, text).expect("a file");
-        assert!(holds.changed().is_some());
-        let errors = holds.reload().unwrap_err().to_string();
+        assert!(holds.0.changed().is_some());
+        let errors = holds.0.reload().unwrap_err().to_string();
         assert!(errors.contains("holds.yaml"), "{errors}");
         assert_eq!(holds.items().len(), 1, "{text}");
     }
     fs::remove_file(&path).unwrap();
-    assert!(holds.reload().is_err());
+    assert!(holds.0.reload().is_err());
     assert_eq!(holds.items().len(), 1, "the file is gone");
     fs::write(&path, format!("- {ONE}\n- {OTHER}\n")).unwrap();
-    assert_eq!(holds.reload(), Ok(true));
-    assert_eq!(holds.reload(), Ok(false));
+    assert_eq!(holds.0.reload(), Ok(true));
+    assert_eq!(holds.0.reload(), Ok(false));
     assert_eq!(holds.items().len(), 2);
 }
 
@@ -86,7 +86,7 @@ proptest! {
     fn every_file_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "[-\\[\\]{}:,# a-f0-9\n]{0,80}") {
         for content in [&bytes[..], text.as_bytes()] {
             let (_folder, path) = file(content);
-            let _ = ReloadableHolds::open(&path);
+            let _ = HoldFiles::open(&path);
         }
     }
 }
