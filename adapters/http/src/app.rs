@@ -35,7 +35,6 @@ use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::known_paths::KnownPaths;
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::{Observers, RequestContext};
@@ -127,8 +126,8 @@ pub fn service(
         known_paths.push(path.clone());
         routes = routes.at(path, router.measured(of_path));
     }
-    RequestContext::new(routes, base_url, Arc::clone(&ports.ids), cors, observers)
-        .with_known_paths(KnownPaths::new(known_paths))
+    let ids = Arc::clone(&ports.ids);
+    RequestContext { inner: routes, base_url, ids, cors, observers, known_paths }
 }
 
 fn cors(options: &HttpOptions) -> Cors {
@@ -172,26 +171,25 @@ fn paths(
     let transfers =
         Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
     watch_memory(&options.metrics, &context, &transfers.imports.memory);
-    let (mut groups, mut services, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut groups, mut paths) = (Vec::new(), Vec::new());
     let standbys = at_standbys(ports);
     for group in GROUPS {
         let service = Arc::new(ResourceService::new(group.collection, ports, limits));
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
-            services.push((group.collection, Arc::clone(&service)));
             paths.extend(transfers.of(group, &service));
         }
         let on_standby = |ports| Arc::new(ResourceService::new(group.collection, ports, limits));
         let standbys = standbys.iter().map(on_standby);
         paths.extend(paths_of(group, &GroupEndpoint::new(group, service, standbys, &context)));
     }
+    let (groups, store) = (Arc::from(groups), Arc::clone(&ports.readiness));
     let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
-    let store = Arc::clone(&ports.readiness);
-    let explorer =
-        Explorer::new(Arc::clone(&context), groups, catalog.clone(), store, options.deployment);
+    let changing = Changing { catalog: catalog.clone(), access, identity: ports.identity.clone() };
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let (identity, context) = (ports.identity.clone(), &context);
-    let own_paths = OwnPaths { context, catalog, explorer, trials, access, identity, services };
+    let own = Arc::clone(&context);
+    let explorer = Explorer::new(own, Arc::clone(&groups), catalog, store, options.deployment);
+    let own_paths = OwnPaths { context: &context, changing, explorer, trials, groups };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{AccessControl, Identity, ResourceService, RuleCatalog, RuleTrialService};
-use domain::Collection;
+use application::RuleTrialService;
 use poem::EndpointExt;
 use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
@@ -15,14 +14,13 @@ use crate::endpoints::changes::Changes;
 use crate::endpoints::documentation::{Changing, Documentation, Served};
 use crate::endpoints::entry_point::EntryPoint;
 use crate::endpoints::health::{Health, Ready};
+use crate::endpoints::identity::{self, IdentityDocument};
 use crate::endpoints::policies::Policies;
 use crate::endpoints::problem_pages;
-use crate::endpoints::protected_resource::ProtectedResource;
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::rule_trials::RuleTrials;
 use crate::endpoints::rules::Rules;
-use crate::endpoints::sign_in::SignIn;
-use crate::explorer::Explorer;
+use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::MediaType;
 use crate::links::{
     ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, HEALTH, POLICIES, POLICY, PROTECTED_RESOURCE,
@@ -40,13 +38,11 @@ type Route = (String, MethodRouter);
 /// Makes the paths.
 pub struct OwnPaths<'a> {
     pub context: &'a Arc<HttpContext>,
-    pub catalog: RuleCatalog,
+    pub changing: Changing,
     pub explorer: Arc<Explorer>,
     pub trials: RuleTrialService,
-    pub access: AccessControl,
-    pub identity: Option<Arc<dyn Identity>>,
-    /// The use cases of every group that shows a whole collection.
-    pub services: Vec<(Collection, Arc<ResourceService>)>,
+    /// The groups that show whole collections.
+    pub groups: Arc<[ExploredGroup]>,
 }
 
 impl OwnPaths<'_> {
@@ -57,7 +53,7 @@ impl OwnPaths<'_> {
             time_limit: self.context.time_limit,
         };
         let entry_point = EntryPoint::new(&self.context.base_url, self.explorer.overview().boxed());
-        let documentation = Arc::new(Documentation::new(self.base_url(), self.changing()));
+        let documentation = Arc::new(Documentation::new(self.base_url(), self.changing.clone()));
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
         let own = [
             ("/", self.page(Asks::Anybody, entry_point.boxed())),
@@ -83,7 +79,7 @@ impl OwnPaths<'_> {
 
     fn of_rules(&self) -> [(&'static str, MethodRouter); 3] {
         let rules = || {
-            let (catalog, explorer) = (self.catalog.clone(), Arc::clone(&self.explorer));
+            let (catalog, explorer) = (self.changing.catalog.clone(), Arc::clone(&self.explorer));
             Rules { catalog, base_url: self.base_url(), explorer }.boxed()
         };
         let service = self.trials.clone();
@@ -97,28 +93,24 @@ impl OwnPaths<'_> {
 
     /// Who may do what, and where clients get tokens.
     fn of_access(&self) -> [(&'static str, MethodRouter); 6] {
-        let access = || self.access.clone();
+        let access = || self.changing.access.clone();
         let policies = || Policies { access: access(), base_url: self.base_url() }.boxed();
         let own_access = OwnAccess { access: access(), context: Arc::clone(self.context) };
-        let (services, context) = (self.services.clone(), Arc::clone(self.context));
-        let evaluation = Evaluation { access: access(), services, context };
-        let (identity, base_url) = (self.identity.clone(), self.base_url());
-        let protected = ProtectedResource { identity, base_url }.boxed();
-        let (identity, base_url) = (self.identity.clone(), self.base_url());
-        let sign_in = SignIn { identity, base_url }.boxed();
+        let (groups, context) = (Arc::clone(&self.groups), Arc::clone(self.context));
+        let evaluation = Evaluation { access: access(), groups, context };
+        let published = |write| {
+            let (identity, base_url) = (self.changing.identity.clone(), self.base_url());
+            IdentityDocument { identity, base_url, write }.boxed()
+        };
+        let protected = published(identity::protected_resource);
         [
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
             (ACCESS, self.get(&HAL, Asks::Anybody, own_access.boxed())),
             (EVALUATION, self.post(Asks::SignedIn, evaluation.boxed())),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
-            (SIGN_IN, self.public(MediaType::JSON, sign_in)),
+            (SIGN_IN, self.public(MediaType::JSON, published(identity::sign_in))),
         ]
-    }
-
-    fn changing(&self) -> Changing {
-        let (catalog, access) = (self.catalog.clone(), self.access.clone());
-        Changing { catalog, access, identity: self.identity.clone() }
     }
 
     fn base_url(&self) -> Arc<BaseUrl> {

@@ -54,6 +54,12 @@ impl LoggedChange {
         let number = self.version.number() - 1 - i64::from(self.kind == WriteOperation::Create);
         (number > 0).then(|| Version::from_number(number))
     }
+
+    /// Returns true if it left a body that can be shown.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        self.kind != WriteOperation::Delete && self.removed_at.is_none()
+    }
 }
 
 /// A part of the log.

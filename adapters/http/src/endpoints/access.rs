@@ -3,21 +3,19 @@
 
 use std::sync::Arc;
 
-use application::{Access, AccessControl, ApplicationError, Caller, ItemAddress, ResourceService};
+use application::{Access, AccessControl, Caller, ItemAddress};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
-use poem::http::header::CONTENT_TYPE;
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Map, json};
 
 use crate::endpoints::resources::HttpContext;
+use crate::endpoints::{content, in_time};
+use crate::explorer::ExploredGroup;
 use crate::groups::{GROUPS, Group};
-use crate::headers::media_type::{MediaType, has_content_type};
 use crate::links::{self, ACCESS};
-use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
-use crate::request::body::{is_encoded, unsupported};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
@@ -31,7 +29,7 @@ impl Endpoint for OwnAccess {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        refuse_parameters(&request)?;
         let caller = caller_of(&request);
         let groups = GROUPS.iter().filter(|group| !group.is_nested());
         let groups: Map<_, _> = groups.map(|group| self.of_group(caller, group)).collect();
@@ -44,8 +42,7 @@ impl Endpoint for OwnAccess {
                 "policies": { "href": format!("{base_url}{}", links::POLICIES) },
             },
         });
-        let media = Negotiated::of(&request).header();
-        Ok(Response::builder().header(CONTENT_TYPE, media).body(body.to_string()))
+        Ok(content::untagged(&request, body.to_string()))
     }
 }
 
@@ -88,7 +85,7 @@ fn described(caller: &Caller) -> serde_json::Value {
 /// Says whether the caller may do one thing.
 pub struct Evaluation {
     pub access: AccessControl,
-    pub services: Vec<(Collection, Arc<ResourceService>)>,
+    pub groups: Arc<[ExploredGroup]>,
     pub context: Arc<HttpContext>,
 }
 
@@ -111,14 +108,10 @@ impl Endpoint for Evaluation {
 
 impl Evaluation {
     async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
-        let types = [MediaType::JSON];
-        if !has_content_type(request.headers(), &types) || is_encoded(request.headers()) {
-            return Err(unsupported(&types));
-        }
-        let (body, _memory) = self.context.bodies.read(request).await?;
+        let (body, _memory) = self.context.json_body(request).await?;
         let caller = caller_of(request);
         let question = Question::read(&body, caller)?;
-        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        refuse_parameters(request)?;
         let decisive = self.access.decisive(caller, question.collection, question.operation);
         let (decision, reason) = self.decide(caller, &question).await?;
         let policies = if question.is_own {
@@ -130,8 +123,7 @@ impl Evaluation {
             "decision": decision,
             "context": { "reason": reason, "policies": policies },
         });
-        let media = Negotiated::of(request).header();
-        Ok(Response::builder().header(CONTENT_TYPE, media).body(body.to_string()))
+        Ok(content::untagged(request, body.to_string()))
     }
 
     /// Of an item that the caller may not see, nothing is said but that it is not there.
@@ -146,24 +138,22 @@ impl Evaluation {
         }
         let Some(id) = item.filter(|_| operation != Operation::Create) else {
             if let Err(refusal) = self.access.require(caller, collection, &[operation]) {
-                return denied(refusal);
+                return denied(refusal.into());
             }
             let decisive = self.access.decisive(caller, collection, operation);
             return Ok((true, extent(self.access.access(caller, decisive), operation)));
         };
-        let known = self.services.iter().find(|(known, _)| *known == collection);
-        let (_, service) = known.ok_or_else(Problem::item_not_found)?;
+        let known = self.groups.iter().find(|known| known.group.collection == collection);
+        let service = &known.ok_or_else(Problem::item_not_found)?.service;
         let address = ItemAddress { parent: None, id };
         let decided = service.require_permission(caller, address, operation);
-        let decided = tokio::time::timeout(self.context.time_limit, decided).await;
-        let decided = decided.map_err(|_| Problem::unavailable("The service took too long."))?;
+        let decided = in_time(self.context.time_limit, decided).await;
         decided.map(|()| (true, "item")).or_else(denied)
     }
 }
 
 /// The decision that the code of a refusal tells.
-fn denied(error: ApplicationError) -> Result<(bool, &'static str), Problem> {
-    let refusal = Problem::from(error);
+fn denied(refusal: Problem) -> Result<(bool, &'static str), Problem> {
     let is_refusal = refusal.kind().status.is_client_error();
     if is_refusal { Ok((false, refusal.kind().code)) } else { Err(refusal) }
 }

@@ -18,10 +18,11 @@ use poem::{Body, Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::{ChangeFeed, Listener, require_own};
+use crate::endpoints::in_time;
 use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
@@ -31,7 +32,7 @@ use crate::metrics::{CutOff, FEED_LAG, HttpMetrics, LISTENERS, MOST_LISTENERS};
 use crate::middleware::gate::Gate;
 use crate::problem::Problem;
 use crate::query::change_cursor::{History, LogPosition};
-use crate::query::{ChangesQuery, change_cursor, invalid};
+use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
 use crate::request::caller::{PresentedToken, caller_of};
 use crate::time::TIME;
 
@@ -111,7 +112,7 @@ impl Endpoint for ChangeStream {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let collection = ChangesQuery::group(request.uri().query().unwrap_or_default())?;
+        let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
         let history = History::of(&self.feed.history());
         require_own(after, history)?;
@@ -120,18 +121,12 @@ impl Endpoint for ChangeStream {
         };
         let caller = caller_of(&request).clone();
         let token = caller.principal().and_then(|_| PresentedToken::of(&request));
-        let listening = timeout(
-            self.time_limit,
-            self.feed.listen(caller.clone(), after.map(|after| after.sequence)),
-        )
-        .await;
+        let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
+        let listening = in_time(self.time_limit, listening).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
         require_own(after, History::of(&self.feed.history()))?;
-        let listener = listening
-            .map_err(|_| Problem::unavailable("The service took too long."))?
-            .map_err(Problem::from)?;
         let streaming = Streaming {
-            listener,
+            listener: listening?,
             history,
             collection,
             feed: self.feed.clone(),

@@ -15,8 +15,8 @@ use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
 use crate::problem::Problem;
-use crate::query::ChangesQuery;
 use crate::query::change_cursor::History;
+use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
 /// Serves the change log.
@@ -31,7 +31,7 @@ impl Endpoint for Changes {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let query = ChangesQuery::read(request.uri().query().unwrap_or_default())?;
+        let query = ChangesQuery::read(query_of(&request))?;
         // Taken before the log is read: what is read may be newer than it says, never older.
         let history = History::of(&self.service.history());
         require_own(query.after, history)?;

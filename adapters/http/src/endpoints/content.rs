@@ -15,6 +15,11 @@ pub fn answer(request: &Request, body: impl Into<Bytes>) -> Result<Response, Pro
     answer_tagged(request, media, &EntityTag::of_content(&body), body)
 }
 
+/// Answers in the negotiated media type with what is made for this request alone.
+pub fn untagged(request: &Request, body: impl Into<Body>) -> Response {
+    Response::builder().header(CONTENT_TYPE, Negotiated::of(request).header()).body(body)
+}
+
 /// Answers with a body whose tag is known already.
 pub fn answer_tagged(
     request: &Request,

@@ -20,6 +20,7 @@ use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
 
 /// The parts of the document that change while the service runs.
+#[derive(Clone)]
 pub struct Changing {
     /// The rules in force.
     pub catalog: RuleCatalog,

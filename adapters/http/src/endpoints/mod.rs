@@ -9,12 +9,28 @@ pub mod documentation;
 pub mod entry_point;
 pub mod exports;
 pub mod health;
+pub mod identity;
 pub mod imports;
 pub mod pacing;
 pub mod policies;
 pub mod problem_pages;
-pub mod protected_resource;
 pub mod resources;
 pub mod rule_trials;
 pub mod rules;
-pub mod sign_in;
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::problem::Problem;
+
+/// Does the work of a request within a time limit.
+pub async fn in_time<T, E: Into<Problem>>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Problem> {
+    match timeout(limit, work).await {
+        Ok(done) => done.map_err(Into::into),
+        Err(_) => Err(Problem::unavailable("The service took too long.")),
+    }
+}

@@ -25,7 +25,7 @@ impl Endpoint for Policies {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        refuse_parameters(&request)?;
         let policies = self.access.published();
         let body = match request.raw_path_param(POLICY_PARAMETER) {
             None => self.list(&policies),

@@ -31,7 +31,7 @@ impl Endpoint for Rules {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(request.uri().query().unwrap_or_default())?;
+        refuse_parameters(&request)?;
         let media = Negotiated::of(&request);
         let text = match request.raw_path_param(RULE_PARAMETER) {
             None => {

@@ -61,8 +61,8 @@ impl Cell {
     pub fn short(&self) -> String {
         match self {
             Self::Absent => String::new(),
-            Self::Simple(text) | Self::Json(text) => shortened(text),
-            Self::List(list) => shortened(&list.join("; ")),
+            Self::Simple(text) | Self::Json(text) => shortened(text, SHORT),
+            Self::List(list) => shortened(&list.join("; "), SHORT),
         }
     }
 }
@@ -88,8 +88,9 @@ pub fn cell(item: &Item, name: &str) -> String {
     Cell::of(Value::from_encoded(&item.members).member(name)).short()
 }
 
-pub fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHORT) {
+/// A text as far as there is room for it.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }

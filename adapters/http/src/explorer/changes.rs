@@ -5,11 +5,11 @@ use askama::Template;
 use domain::{Collection, WriteOperation};
 use poem::Request;
 
+use super::Explorer;
 use super::page::{Layout, render};
-use super::{Explorer, query_of};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
-use crate::query::ChangesQuery;
+use crate::query::{ChangesQuery, query_of, with_query};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
@@ -38,10 +38,7 @@ pub struct ChangeRow {
 }
 
 /// The author of a change, as a sentence goes on after "by".
-pub(super) fn author(
-    ChangeAuthor { caller, acting, .. }: &ChangeAuthor,
-    names: &CallerNames,
-) -> String {
+fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor, names: &CallerNames) -> String {
     let caller = match caller.as_deref() {
         Some(id) => names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name} ({id})")),
         None => "anonymous".to_owned(),
@@ -59,14 +56,12 @@ impl Explorer {
         let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
         let mut layout = self.layout("Latest changes", "changes");
         layout.command = Some(self.command(CHANGE_STREAM, raw));
-        let stream = self.links.to(CHANGE_STREAM);
-        let separator = if raw.is_empty() { "" } else { "?" };
         render(&ChangesPage {
             layout,
             changes,
             groups: Collection::all().map(|it| (it.name(), Some(it) == collection)).collect(),
             own: self.links.to("/explore/changes"),
-            stream: format!("{stream}{separator}{raw}"),
+            stream: with_query(&self.links.to(CHANGE_STREAM), raw),
         })
     }
 
@@ -83,7 +78,7 @@ impl Explorer {
         Ok(changes.iter().map(|change| self.change_row(change, &names)).collect())
     }
 
-    fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {
+    pub(super) fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {
         let own = self.links.item(change.collection, change.item);
         let is_removal = change.kind == WriteOperation::Delete;
         ChangeRow {

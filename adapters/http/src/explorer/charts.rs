@@ -1,5 +1,7 @@
 //! Charts: bars with their numbers beside them, drawn as SVG by the server.
 
+use super::cells::shortened;
+
 /// Most bars of a chart; the rest is one more.
 const MOST_BARS: usize = 12;
 
@@ -41,10 +43,7 @@ pub struct Bar {
 impl Bar {
     /// The label as far as there is room for it.
     pub fn short_label(&self) -> String {
-        match self.label.char_indices().nth(LABEL) {
-            Some((end, _)) => format!("{}…", self.label[..end].trim_end()),
-            None => self.label.clone(),
-        }
+        shortened(&self.label, LABEL)
     }
 }
 

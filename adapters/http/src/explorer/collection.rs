@@ -1,12 +1,10 @@
 //! The page of a collection: a table with search, filters, order, columns and pages.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use application::query::Total;
 use application::{
-    AdjacentPage, ApplicationError, Caller, ItemAddress, ListedItem, Listing, MemberCounts,
-    ValueCount, View,
+    ApplicationError, Caller, ItemAddress, ListedItem, Listing, MemberCounts, ValueCount, View,
 };
 use askama::Template;
 use domain::{ItemId, Value};
@@ -18,10 +16,14 @@ use super::charts::{Chart, Count};
 use super::filters::{RefusedFilter, without_refused};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, query_of, target};
+use super::{Explorer, target};
 use crate::groups::Group;
+use crate::headers::link::Targets;
 use crate::problem::Problem;
-use crate::query::{CollectionQuery, EXPORT_PARAMETERS, OPERATORS, Parameter, is_named, pieces};
+use crate::query::{
+    CollectionQuery, EXPORT_PARAMETERS, OF_A_PAGE, OPERATORS, Parameter, pieces, query_of,
+    with_query, without,
+};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
@@ -134,23 +136,24 @@ impl Explorer {
             description,
             is_shown: is_shown(name),
         });
+        let shown = Query { raw, path: path.clone() };
         let page = render(&CollectionPage {
             layout,
             group,
             total: total(&listing, group),
-            columns: names.iter().map(|name| column(name, raw, &path, as_of.is_some())).collect(),
+            columns: names.iter().map(|name| shown.column(name, as_of.is_some())).collect(),
             rows: self.rows(group, &listing, &names, as_of.as_deref()),
-            pages: pages(&listing, &query, &path),
+            pages: Pages::of(&listing, &query.targets(&path, &listing)),
             members: members.collect(),
             operators: OPERATORS.iter().map(|(name, _, meaning)| (*name, *meaning)).collect(),
             as_of,
             now: self.present(caller_of(request), parent, &path).await?,
-            counts: Query { raw, path: path.clone() }.counts(&listing),
+            counts: shown.counts(&listing),
             new: format!("{path}/new"),
             import: (!group.is_nested()).then(|| format!("{path}/import")),
             downloads: self.downloads(group, raw),
             refused,
-            query: Query { raw, path },
+            query: shown,
         })?;
         Ok((status, page))
     }
@@ -216,9 +219,8 @@ impl Query<'_> {
 
     /// The parameters that a form keeps beside its own, by their decoded names and values.
     fn kept(&self, own: &[&str]) -> Vec<(String, String)> {
-        let is_kept =
-            |piece: &&str| !own.iter().chain(&["page", "cursor"]).any(|name| is_named(piece, name));
-        let read = pieces(self.raw).filter(is_kept).filter_map(|piece| {
+        let kept = without(self.raw, &[own, &OF_A_PAGE].concat());
+        let read = kept.into_iter().filter_map(|piece| {
             Some(match Parameter::read(piece).ok()? {
                 Parameter::Plain { name, value } => (name, value),
                 Parameter::Filter(filter) => {
@@ -235,14 +237,11 @@ impl Query<'_> {
     fn counts(&self, listing: &Listing) -> Option<Chart> {
         let MemberCounts { values, rest, absent } = listing.content.counts.as_ref()?;
         let member = self.value("count_by");
-        let kept = pieces(self.raw)
-            .filter(|piece| !["count_by", "page", "cursor"].iter().any(|own| is_named(piece, own)));
-        let kept: Vec<_> = kept.collect();
         let bar = |count: &ValueCount| {
             let value = Value::from_encoded(&count.value);
             let href = value.as_written().map(|written| {
                 let filter = format!("filter[{}]={}", escaped(&member), escaped(&written));
-                with_query(&self.path, &[&kept[..], &[filter.as_str()]].concat().join("&"))
+                self.with("count_by", &filter)
             });
             Count::of_items(Cell::of(Some(value)).short(), count.items, href)
         };
@@ -255,67 +254,60 @@ impl Query<'_> {
 
     /// The filters, each with the address of the table without it.
     fn chips(&self) -> Vec<Chip> {
-        let all: Vec<_> = pieces(self.raw).collect();
-        let chip = |(index, piece): (usize, &&str)| match Parameter::read(piece) {
-            Ok(Parameter::Filter(filter)) => {
-                let operator = filter.operator.as_deref().unwrap_or("eq");
-                let others = all.iter().enumerate().filter(|(other, piece)| {
-                    *other != index && !is_named(piece, "page") && !is_named(piece, "cursor")
-                });
-                let others = others.map(|(_, piece)| *piece).collect::<Vec<_>>().join("&");
-                Some(Chip {
-                    text: format!("{} {operator} {}", filter.member, filter.value),
-                    without: with_query(&self.path, &others),
-                })
-            }
-            _ => None,
+        let kept = without(self.raw, &OF_A_PAGE);
+        let chip = |(index, piece): (usize, &&str)| {
+            let Ok(Parameter::Filter(filter)) = Parameter::read(piece) else { return None };
+            let operator = filter.operator.as_deref().unwrap_or("eq");
+            let others = [&kept[..index], &kept[index + 1..]].concat();
+            Some(Chip {
+                text: format!("{} {operator} {}", filter.member, filter.value),
+                without: with_query(&self.path, &others.join("&")),
+            })
         };
-        all.iter().enumerate().filter_map(chip).collect()
+        kept.iter().enumerate().filter_map(chip).collect()
+    }
+
+    /// A column's heading leads to the table sorted by it, and back and forth.
+    fn column(&self, name: &str, is_past: bool) -> Column {
+        let sort = self.value("sort");
+        let (direction, next) = if sort == name {
+            ("ascending", format!("-{name}"))
+        } else if sort.strip_prefix('-') == Some(name) {
+            ("descending", name.to_owned())
+        } else {
+            ("none", name.to_owned())
+        };
+        let sort = format!("sort={}", escaped(&next));
+        let sorted = if is_past { String::new() } else { self.with("sort", &sort) };
+        Column { name: name.to_owned(), sorted, direction }
+    }
+
+    /// The address of the table with a piece of a query in place of a parameter.
+    fn with(&self, replaced: &str, piece: &str) -> String {
+        let [page, cursor] = OF_A_PAGE;
+        let mut query = without(self.raw, &[replaced, page, cursor]);
+        query.push(piece);
+        with_query(&self.path, &query.join("&"))
     }
 }
 
-fn with_query(path: &str, query: &str) -> String {
-    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
-}
-
-/// A column's heading leads to the table sorted by it, and back and forth.
-fn column(name: &str, raw: &str, path: &str, is_past: bool) -> Column {
-    let sort = pieces(raw).find(|piece| is_named(piece, "sort")).and_then(|piece| {
-        match Parameter::read(piece) {
-            Ok(Parameter::Plain { value, .. }) => Some(value),
-            _ => None,
+impl Pages {
+    fn of(listing: &Listing, targets: &Targets) -> Self {
+        let to = |relation: &str| {
+            let target = targets.iter().find(|(own, _)| *own == relation);
+            target.map(|(_, url)| url.clone())
+        };
+        Self {
+            here: match listing.page_count {
+                Some(0) => String::new(),
+                Some(count) => format!("Page {} of {count}", listing.page),
+                None => format!("Page {}", listing.page),
+            },
+            first: to("first").filter(|_| listing.page > 1),
+            previous: to("prev"),
+            next: to("next"),
+            last: to("last").filter(|_| listing.page_count > Some(1) && listing.next.is_some()),
         }
-    });
-    let (direction, next) = match sort {
-        Some(sort) if sort == name => ("ascending", format!("-{name}")),
-        Some(sort) if sort.strip_prefix('-') == Some(name) => ("descending", name.to_owned()),
-        _ => ("none", name.to_owned()),
-    };
-    let others = pieces(raw)
-        .filter(|piece| !["sort", "page", "cursor"].iter().any(|own| is_named(piece, own)));
-    let sort = format!("sort={}", escaped(&next));
-    let query: Vec<_> = others.map(Cow::Borrowed).chain([Cow::Owned(sort)]).collect();
-    let sorted = if is_past { String::new() } else { with_query(path, &query.join("&")) };
-    Column { name: name.to_owned(), sorted, direction }
-}
-
-fn pages(listing: &Listing, query: &CollectionQuery<'_>, path: &str) -> Pages {
-    let links = query.links();
-    let adjacent = |page: &Option<AdjacentPage>| {
-        page.as_ref().map(|page| links.to(path, page.page, Some(&page.position)))
-    };
-    let here = match listing.page_count {
-        Some(0) => String::new(),
-        Some(count) => format!("Page {} of {count}", listing.page),
-        None => format!("Page {}", listing.page),
-    };
-    let last = listing.page_count.filter(|count| *count > 1);
-    Pages {
-        here,
-        first: (listing.page > 1).then(|| links.to(path, 1, None)),
-        previous: adjacent(&listing.previous),
-        next: adjacent(&listing.next),
-        last: last.filter(|_| listing.next.is_some()).map(|last| links.to(path, last, None)),
     }
 }
 

@@ -8,11 +8,11 @@ use poem::Request;
 
 use super::cells::{self, Cell};
 use super::page::{Layout, render};
-use super::{Explorer, query_of, target};
+use super::{Explorer, target};
 use crate::endpoints::resources::COMPARED;
 use crate::groups::Group;
 use crate::problem::Problem;
-use crate::query::{invalid, two_versions};
+use crate::query::{invalid, query_of, two_versions};
 use crate::request::caller::caller_of;
 
 #[derive(Template)]

@@ -1,9 +1,7 @@
 //! The forms in which an item is made or changed. A script sends what they hold as JSON; without it
 //! they can only be read.
 
-use std::collections::HashMap;
-
-use application::{ShownItem, View};
+use application::View;
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
@@ -13,7 +11,7 @@ use poem::Request;
 
 use super::cells::{self, Cell};
 use super::page::{Layout, render};
-use super::{Explorer, query_of, target};
+use super::{Explorer, target};
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
@@ -86,7 +84,7 @@ impl Explorer {
         group: Group,
         request: &Request,
     ) -> Result<String, Problem> {
-        refuse_parameters(query_of(request))?;
+        refuse_parameters(request)?;
         let (mut id, mut parent) = (None, None);
         if let Some(of) = group.parent() {
             let (caller, address) = (caller_of(request), target(request)?);
@@ -95,23 +93,10 @@ impl Explorer {
             id = Some(address.id);
             parent = Some((cells::title(&shown.item, of.columns), href));
         }
-        let path = group.collection_path(id);
-        let mut layout = self.layout(format!("New {}", group.noun()), group.collection.name());
-        layout.command = Some(format!(
-            "{} -H 'Content-Type: application/json' -d '{{…}}'",
-            self.command(&path, "")
-        ));
-        render(&FormPage {
-            layout,
-            api: self.links.to(&path),
-            method: "POST",
-            tag: String::new(),
-            parent,
-            pages: self.links.collection(group.collection),
-            fields: fields(group, Value::from_encoded("{}")),
-            is_open: group.collection.is_open(),
-            json: "{}".to_owned(),
-        })
+        let (title, path) = (format!("New {}", group.noun()), group.collection_path(id));
+        let data = " -H 'Content-Type: application/json' -d '{…}'";
+        let form = self.form(group, title, (&path, data), "{}");
+        render(&FormPage { method: "POST", parent, ..form })
     }
 
     pub(super) async fn show_form_for_edit(
@@ -119,61 +104,70 @@ impl Explorer {
         group: Group,
         request: &Request,
     ) -> Result<String, Problem> {
-        refuse_parameters(query_of(request))?;
+        refuse_parameters(request)?;
         let address = target(request)?;
         let (shown, _) =
             self.service(group)?.get(caller_of(request), address, &View::default()).await?;
-        let ShownItem { item, .. } = &shown;
+        let item = &shown.item;
         cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
+        let form = self.form(group, title, (&path, ""), &item.members);
+        render(&FormPage { tag: self.tag(&shown), ..form })
+    }
+
+    /// A form that is sent to a path, and its members at first.
+    fn form(
+        &self,
+        group: Group,
+        title: String,
+        (path, data): (&str, &str),
+        members: &str,
+    ) -> FormPage<'_> {
         let mut layout = self.layout(title, group.collection.name());
-        layout.command = Some(self.command(&path, ""));
-        render(&FormPage {
+        layout.command = Some(format!("{}{data}", self.command(path, "")));
+        FormPage {
             layout,
-            api: self.links.to(&path),
+            api: self.links.to(path),
             method: "PUT",
-            tag: self.tag(&shown),
+            tag: String::new(),
             parent: None,
             pages: self.links.collection(group.collection),
-            fields: fields(group, Value::from_encoded(&item.members)),
+            fields: fields(group, Value::from_encoded(members)),
             is_open: group.collection.is_open(),
-            json: item.members.to_string(),
-        })
+            json: members.to_owned(),
+        }
     }
 }
 
 /// The known members in their order, then the others that the item has.
 fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
-    let stored: HashMap<_, _> = members.entries().into_iter().flatten().collect();
-    let known: Vec<KnownField> = match group.collection.spec().fields {
+    let mut fields: Vec<FormField> = match group.collection.spec().fields {
         Fields::Typed(fields) => {
-            fields.iter().map(|field| KnownField::typed(group, field)).collect()
+            fields.iter().map(|field| FormField::typed(group, field)).collect()
         }
-        Fields::Open(members) => members.iter().map(KnownField::open).collect(),
+        Fields::Open(members) => members.iter().map(FormField::open).collect(),
     };
-    let is_known = |name: &str| known.iter().any(|field| field.name == name);
-    let entries = members.entries().into_iter().flatten();
-    let others = entries.filter(|(name, _)| group.collection.is_open() && !is_known(name));
-    let other = |(name, value): (&str, Value<'_>)| {
-        FormField::new(&cells::name(name), "", Control::Line, false, Some(value))
-    };
-    let fields = known.iter().map(|field| {
-        let stored = stored.get(field.name).copied();
-        FormField::new(field.name, field.description, field.control, field.is_required, stored)
-    });
-    fields.chain(others.map(other)).collect()
+    let known = fields.len();
+    for (name, value) in members.entries().into_iter().flatten() {
+        if let Some(known) = fields[..known].iter_mut().find(|field| field.name == name) {
+            known.store(value);
+        } else if group.collection.is_open() {
+            let mut other = FormField::new(&cells::name(name), "", Control::Line);
+            other.store(value);
+            fields.push(other);
+        }
+    }
+    fields
 }
 
-/// A field that items of the group have or usually have.
-struct KnownField {
-    name: &'static str,
-    description: &'static str,
-    control: Control,
-    is_required: bool,
-}
+impl FormField {
+    /// A field of which nothing is stored.
+    fn new(name: &str, description: &'static str, control: Control) -> Self {
+        let (name, value, stored) = (name.to_owned(), String::new(), String::new());
+        Self { name, description, control, is_required: false, value, stored }
+    }
 
-impl KnownField {
     /// A member that tables show is short.
     fn typed(group: Group, field: &Field) -> Self {
         let control = match field.kind {
@@ -183,31 +177,20 @@ impl KnownField {
             FieldKind::StringOrInteger => Control::Line,
             FieldKind::StringOrList => Control::List,
         };
-        let Field { name, description, is_required, .. } = *field;
-        Self { name, description, control, is_required }
+        let is_required = field.is_required;
+        Self { is_required, ..Self::new(field.name, field.description, control) }
     }
 
     /// Its values are like the example.
     fn open(member: &KnownMember) -> Self {
-        let KnownMember { name, description, example } = *member;
-        let (control, _) = editable(Value::from_encoded(example), Control::Line);
-        Self { name, description, control, is_required: false }
+        let (control, _) = editable(Value::from_encoded(member.example), Control::Line);
+        Self::new(member.name, member.description, control)
     }
-}
 
-impl FormField {
-    /// `usual` is the control where nothing is stored, or where it fits what is stored.
-    fn new(
-        name: &str,
-        description: &'static str,
-        usual: Control,
-        is_required: bool,
-        stored: Option<Value<'_>>,
-    ) -> Self {
-        let (control, value) =
-            stored.map_or((usual, String::new()), |stored| editable(stored, usual));
-        let stored = stored.map(|value| value.encoded().to_owned()).unwrap_or_default();
-        Self { name: name.to_owned(), description, control, is_required, value, stored }
+    /// Keeps its control where that fits the value.
+    fn store(&mut self, value: Value<'_>) {
+        (self.control, self.value) = editable(value, self.control);
+        value.encoded().clone_into(&mut self.stored);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::groups::Group;
-use crate::query::{CollectionQuery, OPERATORS, Parameter, is_named, pieces};
+use crate::query::{CollectionQuery, OF_A_PAGE, OPERATORS, Parameter, pieces, without};
 
 /// A filter as it was sent, and its error.
 pub struct RefusedFilter {
@@ -34,12 +34,11 @@ pub fn without_refused(group: Group, query: &str) -> (Cow<'_, str>, Vec<RefusedF
         });
         false
     };
-    let mut kept: Vec<_> = pieces(query).filter(|piece| is_understood(piece)).collect();
+    let kept: Vec<_> = pieces(query).filter(|piece| is_understood(piece)).collect();
     if refused.is_empty() {
         return (query.into(), refused);
     }
-    kept.retain(|piece| !["page", "cursor"].iter().any(|own| is_named(piece, own)));
-    (kept.join("&").into(), refused)
+    (without(&kept.join("&"), &OF_A_PAGE).join("&").into(), refused)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! to the query that means the same.
 
 use super::links::escaped;
-use crate::query::{Parameter, is_named, pieces};
+use crate::query::{OF_A_PAGE, Parameter, is_named, pieces};
 
 /// The fields of a filter.
 const FILTER: [&str; 3] = ["where", "operator", "value"];
@@ -15,9 +15,6 @@ const AT: &str = "at";
 
 /// Parameters that mean nothing when they are empty.
 const MAY_BE_EMPTY: [&str; 3] = ["q", "as_of", "group"];
-
-/// Parameters of a page that another selection does not have.
-const OF_A_PAGE: [&str; 2] = ["page", "cursor"];
 
 /// The query that a form stands for; `None` where the query is no form's.
 pub fn redirection(query: &str) -> Option<String> {

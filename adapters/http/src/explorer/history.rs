@@ -2,16 +2,15 @@
 
 use application::{ApplicationError, Caller, CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
-use domain::WriteOperation;
 use poem::Request;
 
-use super::changes::author;
+use super::changes::ChangeRow;
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, query_of, target};
+use super::{Explorer, target};
 use crate::groups::Group;
 use crate::problem::Problem;
-use crate::query::VersionsQuery;
+use crate::query::{VersionsQuery, query_of};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
@@ -31,10 +30,7 @@ struct HistoryPage<'a> {
 }
 
 struct VersionRow {
-    number: i64,
-    operation: &'static str,
-    time: String,
-    author: String,
+    change: ChangeRow,
     /// The item as this version left it; `None` for a removal, and where its body was removed.
     view: Option<String>,
     /// The difference to the version before, if there was one.
@@ -86,28 +82,30 @@ impl Explorer {
             tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),
             latest,
-            versions: found.versions.iter().map(|it| row(it, &names, &own, latest)).collect(),
+            versions: found.versions.iter().map(|it| self.row(it, &names, &own, latest)).collect(),
             newer: (page > 1).then(|| to(page - 1)),
             older: (page < pages).then(|| to(page + 1)),
             own,
         })
     }
-}
 
-fn row(change: &LoggedChange, names: &CallerNames, own: &str, latest: i64) -> VersionRow {
-    let number = change.version.number();
-    let time = TIME.timestamp_to_string(&change.time);
-    let has_body = change.kind != WriteOperation::Delete && change.removed_at.is_none();
-    let previous = change.previous_version().filter(|_| has_body);
-    VersionRow {
-        number,
-        operation: change.kind.change_name(),
-        view: has_body.then(|| format!("{own}?as_of={}", escaped(&time))),
-        difference: previous
-            .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
-        time,
-        author: author(&change.author, names),
-        is_latest: number == latest,
-        removed_at: change.removed_at.map(|time| TIME.timestamp_to_string(&time)),
+    fn row(
+        &self,
+        change: &LoggedChange,
+        names: &CallerNames,
+        own: &str,
+        latest: i64,
+    ) -> VersionRow {
+        let (number, has_body) = (change.version.number(), change.has_body());
+        let previous = change.previous_version().filter(|_| has_body);
+        let row = self.change_row(change, names);
+        VersionRow {
+            view: has_body.then(|| format!("{own}?as_of={}", escaped(&row.time))),
+            difference: previous
+                .map(|before| format!("{own}/diff?from={}&to={number}", before.number())),
+            change: row,
+            is_latest: number == latest,
+            removed_at: change.removed_at.map(|time| TIME.timestamp_to_string(&time)),
+        }
     }
 }

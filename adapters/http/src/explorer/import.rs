@@ -10,6 +10,7 @@ use super::page::{Layout, render};
 use crate::groups::Group;
 use crate::links::{EXPORTS, IMPORTS};
 use crate::problem::Problem;
+use crate::query::with_query;
 
 #[derive(Template)]
 #[template(path = "explorer/import.html")]
@@ -51,10 +52,10 @@ impl Explorer {
             return Vec::new();
         }
         let (name, query) = (group.collection.name(), exported(query));
-        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
         let exported = FORMATS.iter().filter(|format| format.is_exported);
-        let address =
-            |extension: &str| self.links.to(&format!("{EXPORTS}/{name}.{extension}{query}"));
+        let address = |extension: &str| {
+            with_query(&self.links.to(&format!("{EXPORTS}/{name}.{extension}")), &query)
+        };
         exported
             .map(|format| (format.extension.to_uppercase(), address(format.extension)))
             .collect()

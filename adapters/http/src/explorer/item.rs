@@ -9,12 +9,12 @@ use poem::Request;
 use super::cells::{self, Cell};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Explorer, query_of, target};
+use super::{Explorer, target};
 use crate::groups::{Group, GroupSpec};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::history::completed;
 use crate::problem::Problem;
-use crate::query::{VersionsQuery, item_time};
+use crate::query::{VersionsQuery, item_time, query_of};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 

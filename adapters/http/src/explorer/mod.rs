@@ -33,6 +33,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
+use crate::endpoints::in_time;
 use crate::endpoints::resources::HttpContext;
 use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
@@ -40,6 +41,7 @@ use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::MethodRouter;
 use crate::problem::Problem;
+use crate::query::query_of;
 use links::ExplorerLinks;
 
 /// The path under which all pages are, apart from the first one.
@@ -78,7 +80,7 @@ impl Deployment {
 /// Makes the pages.
 pub struct Explorer {
     context: Arc<HttpContext>,
-    groups: Vec<ExploredGroup>,
+    groups: Arc<[ExploredGroup]>,
     catalog: RuleCatalog,
     store: Arc<dyn Readiness>,
     deployment: Deployment,
@@ -108,7 +110,7 @@ impl Explorer {
     /// The explorer of the groups that show whole collections.
     pub fn new(
         context: Arc<HttpContext>,
-        groups: Vec<ExploredGroup>,
+        groups: Arc<[ExploredGroup]>,
         catalog: RuleCatalog,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
@@ -132,7 +134,7 @@ impl Explorer {
             (format!("{ROOT}/playground"), Page::Playground),
             (format!("{ROOT}/rules/:{RULE_PARAMETER}"), Page::Rule),
         ];
-        for ExploredGroup { group, .. } in &self.groups {
+        for ExploredGroup { group, .. } in self.groups.iter() {
             let collection = format!("{ROOT}/{}", group.collection.name());
             let item = format!("{collection}/:{ITEM_PARAMETER}");
             pages.extend([
@@ -203,10 +205,6 @@ fn target(request: &Request) -> Result<ItemAddress, Problem> {
     Ok(ItemAddress { parent: None, id: id.ok_or_else(Problem::item_not_found)? })
 }
 
-fn query_of(request: &Request) -> &str {
-    request.uri().query().unwrap_or_default()
-}
-
 struct PageEndpoint {
     explorer: Arc<Explorer>,
     page: Page,
@@ -226,9 +224,7 @@ impl Endpoint for PageEndpoint {
             let body = context.body(page.len(), || page).await?;
             page::answer(&request, status, body)
         });
-        let answer = tokio::time::timeout(context.time_limit, made).await;
-        let answer =
-            answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")));
+        let answer = in_time(context.time_limit, made).await;
         Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
     }
 }

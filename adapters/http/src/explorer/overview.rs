@@ -14,7 +14,7 @@ use super::changes::ChangeRow;
 use super::charts::{Chart, Count};
 use super::links::escaped;
 use super::page::{Layout, render};
-use super::{Deployment, ExploredGroup, Explorer, query_of};
+use super::{Deployment, ExploredGroup, Explorer};
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
@@ -76,7 +76,7 @@ struct GroupCount {
 
 impl Explorer {
     pub(super) async fn show_overview(&self, request: &Request) -> Result<String, Problem> {
-        refuse_parameters(query_of(request))?;
+        refuse_parameters(request)?;
         let caller = caller_of(request);
         let mut groups = Vec::with_capacity(self.groups.len());
         for known in self.readable(caller) {

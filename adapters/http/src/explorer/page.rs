@@ -15,6 +15,7 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
 use crate::problem::{Problem, kinds};
+use crate::query::with_query;
 
 /// The parts that all pages have.
 pub struct Layout<'a> {
@@ -134,16 +135,14 @@ impl Explorer {
 
     /// The command that asks the interface for programs for the same.
     pub(super) fn command(&self, path: &str, query: &str) -> String {
-        let separator = if query.is_empty() { "" } else { "?" };
-        let url = format!("{}{path}{separator}{query}", self.context.base_url);
+        let url = with_query(&format!("{}{path}", self.context.base_url), query);
         format!("curl -g '{}'", url.replace('\'', "%27"))
     }
 
     pub(super) fn redirect(&self, path: &str, query: &str) -> Response {
-        let separator = if query.is_empty() { "" } else { "?" };
         Response::builder()
             .status(StatusCode::SEE_OTHER)
-            .header(LOCATION, format!("{}{separator}{query}", self.links.to(path)))
+            .header(LOCATION, with_query(&self.links.to(path), query))
             .content_type(MediaType::HTML.name())
             .finish()
     }

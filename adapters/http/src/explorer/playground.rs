@@ -6,12 +6,12 @@ use askama::Template;
 use domain::Collection;
 use poem::Request;
 
+use super::Explorer;
 use super::page::{Layout, render};
-use super::{Explorer, query_of};
 use crate::groups::{Group, GroupSpec};
 use crate::links::RULE_TRIAL;
 use crate::problem::Problem;
-use crate::query::{WhatToTry, what_to_try};
+use crate::query::{WhatToTry, query_of, what_to_try};
 use crate::request::caller::caller_of;
 
 #[derive(Template)]

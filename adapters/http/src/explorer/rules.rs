@@ -4,15 +4,14 @@ use std::time::{Duration, Instant};
 
 use application::{Caller, PublishedRule, RuleHome, WrittenRule};
 use askama::Template;
-use domain::Severity;
 use poem::Request;
 
+use super::Explorer;
 use super::page::{Layout, render};
-use super::{Explorer, query_of};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, kinds};
-use crate::query::{invalid, is_audit, refuse_parameters};
+use crate::query::{invalid, is_audit, query_of, refuse_parameters};
 use crate::request::caller::caller_of;
 
 /// How long stored items are examined for one page.
@@ -26,20 +25,16 @@ const SHOWN: usize = 20;
 struct RulesPage<'a> {
     layout: Layout<'a>,
     failed_files: Vec<String>,
-    groups: Vec<RulesOfGroup>,
-}
-
-struct RulesOfGroup {
-    name: &'static str,
-    rules: Vec<RuleRow>,
+    /// The rules of each group that has some, by its name.
+    groups: Vec<(&'static str, Vec<&'a PublishedRule>)>,
 }
 
 #[derive(Template)]
 #[template(path = "explorer/rule.html")]
 struct RulePage<'a> {
     layout: Layout<'a>,
-    rule: RuleRow,
-    group: String,
+    rule: &'a PublishedRule,
+    group: &'static str,
     group_href: String,
     /// True for rules that stored items can be examined by.
     can_audit: bool,
@@ -58,35 +53,16 @@ struct Audit {
     items: Vec<(String, String)>,
 }
 
-struct RuleRow {
-    id: String,
-    href: String,
-    message: String,
-    /// True when the message is an expression.
-    is_expression: bool,
-    field: String,
-    severity: &'static str,
-    operations: String,
-    description: String,
-    source: String,
-    /// The days on which it holds, in words.
-    period: String,
-    home: &'static str,
-}
-
 impl Explorer {
     pub(super) fn show_rules(&self, request: &Request) -> Result<String, Problem> {
-        refuse_parameters(query_of(request))?;
+        refuse_parameters(request)?;
         let rules = self.catalog.list(caller_of(request));
         let groups = self.groups.iter().map(|known| {
             let collection = known.group.collection;
             let own = rules.iter().filter(|rule| rule.collection == collection);
-            RulesOfGroup {
-                name: collection.name(),
-                rules: own.map(|it| self.rule_row(it)).collect(),
-            }
+            (collection.name(), own.collect::<Vec<_>>())
         });
-        let groups = groups.filter(|group| !group.rules.is_empty()).collect();
+        let groups = groups.filter(|(_, rules)| !rules.is_empty()).collect();
         let mut layout = self.layout("Business rules", "rules");
         layout.command = Some(self.command(RULES, ""));
         let failed_files = self.deployment.failed_files();
@@ -128,13 +104,13 @@ impl Explorer {
         layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
         render(&RulePage {
             layout,
-            group: GroupSpec::of(rule.collection).items_name.to_owned(),
+            group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
             written: self.catalog.written(caller, &rule.id),
             try_href: self.links.to(&format!("/explore/playground?rule={}", rule.id)),
             can_audit: rule.home == RuleHome::File,
             audit,
-            rule: self.rule_row(rule),
+            rule,
         })
     }
 
@@ -169,30 +145,20 @@ impl Explorer {
         }
         Ok(audit)
     }
+}
 
-    fn rule_row(&self, rule: &PublishedRule) -> RuleRow {
-        let operations: Vec<_> = rule.operations.iter().map(|operation| operation.name()).collect();
-        let message = rule.message.clone().or_else(|| rule.message_expression.clone());
-        RuleRow {
-            href: self.links.rule(&rule.id),
-            message: message.unwrap_or_default(),
-            is_expression: rule.message.is_none() && rule.message_expression.is_some(),
-            field: rule.pointer.clone().unwrap_or_default(),
-            severity: match rule.severity {
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-            },
-            operations: operations.join(", "),
-            description: rule.description.clone().unwrap_or_default(),
-            source: rule.source.clone().unwrap_or_default(),
-            period: match rule.effective {
-                (None, None) => "always".to_owned(),
-                (Some(first), None) => format!("from {first}"),
-                (None, Some(last)) => format!("until {last}"),
-                (Some(first), Some(last)) => format!("from {first} until {last}"),
-            },
-            home: rule.home.name(),
-            id: rule.id.clone(),
-        }
+/// The writes that a rule judges.
+fn operations(rule: &PublishedRule) -> String {
+    let names: Vec<_> = rule.operations.iter().map(|operation| operation.name()).collect();
+    names.join(", ")
+}
+
+/// The days on which a rule holds, in words.
+fn period(rule: &PublishedRule) -> String {
+    match rule.effective {
+        (None, None) => "always".to_owned(),
+        (Some(first), None) => format!("from {first}"),
+        (None, Some(last)) => format!("until {last}"),
+        (Some(first), Some(last)) => format!("from {first} until {last}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use application::query::Total;
-use application::{AdjacentPage, ListedItem, Listing, MemberCounts, ValueCount};
+use application::{ListedItem, Listing, MemberCounts, ValueCount};
 use domain::{ItemId, Violations};
 
 use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
@@ -12,7 +12,6 @@ use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::headers::link::Targets;
 use crate::links;
-use crate::query::PageLinks;
 
 /// Bytes to reserve for what surrounds a page's items: links with cursors, mostly.
 const ENVELOPE: usize = 1536;
@@ -21,13 +20,12 @@ const ENVELOPE: usize = 1536;
 const COUNT: usize = 40;
 
 /// A page of a collection, and what a representation shows with it.
-#[derive(Clone, Copy)]
 pub struct PageView<'a> {
     pub listing: &'a Listing,
     /// The item whose part of the collection it shows.
     pub parent: Option<ItemId>,
-    /// The links to other pages.
-    pub links: PageLinks<'a>,
+    /// The links to it and to other pages.
+    pub targets: Targets,
     /// The state that is shown.
     pub snapshot: Snapshot<'a>,
     /// The warnings about a write, if there are any.
@@ -39,10 +37,10 @@ impl<'a> PageView<'a> {
     pub const fn new(
         listing: &'a Listing,
         parent: Option<ItemId>,
-        links: PageLinks<'a>,
+        targets: Targets,
         snapshot: Snapshot<'a>,
     ) -> Self {
-        Self { listing, parent, links, snapshot, warnings: None }
+        Self { listing, parent, targets, snapshot, warnings: None }
     }
 }
 
@@ -57,18 +55,13 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
     listing.items().iter().map(size).sum::<usize>() + counts + ENVELOPE
 }
 
-/// The representation of a page that has these links.
-pub fn collection(
-    base_url: &BaseUrl,
-    group: Group,
-    page: &PageView<'_>,
-    targets: &Targets,
-) -> String {
+/// The representation of a page.
+pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
     let PageView { listing, parent, snapshot, .. } = *page;
     let mut out = String::with_capacity(collection_size(group, listing));
     let url = links::collection(base_url, group, parent);
     out.push_str("{\"_links\":{");
-    for (relation, target) in targets {
+    for (relation, target) in &page.targets {
         push_escaped_link(&mut out, relation, target);
     }
     let up = match (group.parent(), parent) {
@@ -105,24 +98,6 @@ pub fn collection(
     }
     out.push('}');
     out
-}
-
-/// The URLs of a page itself and of the first, the previous, the next and the last one, as far as
-/// they are there.
-pub fn page_targets(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Targets {
-    let PageView { listing, parent, links, .. } = page;
-    let url = links::collection(base_url, group, *parent);
-    let Listing { page_count, previous, next, .. } = listing;
-    let adjacent = |page: &AdjacentPage| links.to(&url, page.page, Some(&page.position));
-    let numbered = |number: u64| links.to(&url, number, None);
-    let targets = [
-        ("self", Some(links.own(&url))),
-        ("first", page_count.is_none_or(|count| count > 0).then(|| numbered(1))),
-        ("prev", previous.as_ref().map(adjacent)),
-        ("next", next.as_ref().map(adjacent)),
-        ("last", page_count.filter(|count| *count > 0).map(numbered)),
-    ];
-    targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
 }
 
 /// Appends how many items have each value, which is JSON text already.

@@ -14,7 +14,7 @@ mod writer;
 mod tests;
 
 pub use change::{Change, ChangePage};
-pub use collection::{PageView, collection, collection_size, page_targets};
+pub use collection::{PageView, collection, collection_size};
 pub use import::imported;
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
 pub use rule::{Rule, RuleList};

@@ -6,7 +6,7 @@ use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{ItemView, PageView, Snapshot, collection, item, page_targets};
+use super::{ItemView, PageView, Snapshot, collection, item};
 use crate::base_url::BaseUrl;
 use crate::groups::named;
 use crate::query::CollectionQuery;
@@ -105,11 +105,10 @@ fn page(total: Total, page_count: Option<u64>) -> Value {
         next: None,
         embedded: Embedded::default(),
     };
-    let links = CollectionQuery::plain(named("proposals"), None).links();
-    let page = PageView::new(&listing, None, links, Snapshot::Now);
-    let (base_url, group) = (base_url(), named("proposals"));
-    let targets = page_targets(&base_url, group, &page);
-    serde_json::from_str(&collection(&base_url, group, &page, &targets)).unwrap()
+    let group = named("proposals");
+    let targets = CollectionQuery::plain(group, None).targets("/v1/proposals", &listing);
+    let page = PageView::new(&listing, None, targets, Snapshot::Now);
+    serde_json::from_str(&collection(&base_url(), group, &page)).unwrap()
 }
 
 #[test]

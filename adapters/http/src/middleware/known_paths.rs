@@ -9,37 +9,26 @@ const MOST_SEGMENTS: usize = 8;
 /// A prefix that some paths have and others lack.
 const VERSION: &str = "v1";
 
-/// The templates of all paths, their parameters written `:name`.
-#[derive(Debug, Default)]
-pub struct KnownPaths(Vec<String>);
-
-impl KnownPaths {
-    pub const fn new(templates: Vec<String>) -> Self {
-        Self(templates)
+/// The path that was probably meant, of these templates with their parameters written `:name`.
+pub fn meant(templates: &[String], path: &str) -> Option<String> {
+    let asked = segments(path);
+    if path.len() > LONGEST || asked.len() > MOST_SEGMENTS {
+        return None;
     }
-
-    /// The path that was probably meant.
-    pub fn nearest(&self, path: &str) -> Option<String> {
-        let asked = segments(path);
-        if path.len() > LONGEST || asked.len() > MOST_SEGMENTS {
-            return None;
-        }
-        let is_as_long = |template: &&String| segments(template).len() == asked.len();
-        let mut candidates: Vec<_> = self.0.iter().filter(is_as_long).collect();
-        for (index, segment) in asked.iter().enumerate() {
-            let literal = |template: &String| {
-                Some(segments(template)[index].to_owned()).filter(|it| !it.starts_with(':'))
-            };
-            let literals: Vec<_> =
-                candidates.iter().filter_map(|template| literal(template)).collect();
-            let exact = literals.iter().find(|literal| *literal == segment).map(String::as_str);
-            let meant = exact.or_else(|| nearest(segment, literals.iter().map(String::as_str)));
-            candidates.retain(|template| literal(template).as_deref() == meant);
-        }
-        let template = candidates.first()?;
-        let found = filled(template, &asked);
-        (found != path).then_some(found)
+    let is_as_long = |template: &&String| segments(template).len() == asked.len();
+    let mut candidates: Vec<_> = templates.iter().filter(is_as_long).collect();
+    for (index, segment) in asked.iter().enumerate() {
+        let literal = |template: &String| {
+            Some(segments(template)[index].to_owned()).filter(|it| !it.starts_with(':'))
+        };
+        let literals: Vec<_> = candidates.iter().filter_map(|template| literal(template)).collect();
+        let exact = literals.iter().find(|literal| *literal == segment).map(String::as_str);
+        let meant = exact.or_else(|| nearest(segment, literals.iter().map(String::as_str)));
+        candidates.retain(|template| literal(template).as_deref() == meant);
     }
+    let template = candidates.first()?;
+    let found = filled(template, &asked);
+    (found != path).then_some(found)
 }
 
 /// The segments without the version.
@@ -66,7 +55,7 @@ fn filled(template: &str, asked: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::KnownPaths;
+    use super::meant;
 
     #[test]
     fn the_path_that_was_meant_is_found() {
@@ -84,7 +73,7 @@ mod tests {
             "/explore/proposals/:item_id",
             "/explore/proposals/new",
         ];
-        let known = KnownPaths::new(templates.map(str::to_owned).to_vec());
+        let templates = templates.map(str::to_owned);
         for (path, expected) in [
             ("/v1/proposal", Some("/v1/proposals")),
             ("/v1/Proposals", Some("/v1/proposals")),
@@ -101,8 +90,8 @@ mod tests {
             ("/", None),
             ("//////////", Some("/")),
         ] {
-            assert_eq!(known.nearest(path).as_deref(), expected, "{path}");
+            assert_eq!(meant(&templates, path).as_deref(), expected, "{path}");
         }
-        assert_eq!(known.nearest(&format!("/v1/proposal/{}", "x".repeat(200))), None);
+        assert_eq!(meant(&templates, &format!("/v1/proposal/{}", "x".repeat(200))), None);
     }
 }

@@ -27,10 +27,9 @@ use crate::headers::sole::{Repeated, sole};
 use crate::headers::trace_context::remote_span;
 use crate::metrics::{ActiveRequest, Answer, HttpMetrics};
 use crate::middleware::access_log::{AccessLog, LoggedRequest};
-use crate::middleware::compression;
 use crate::middleware::cors::Cors;
-use crate::middleware::known_paths::KnownPaths;
 use crate::middleware::trace::{RequestTracer, TracedRequest};
+use crate::middleware::{compression, known_paths};
 use crate::problem::{Problem, kinds};
 use crate::request::details::{RequestDetails, Routed};
 
@@ -50,31 +49,16 @@ pub struct Observers {
 
 /// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
 pub struct RequestContext<E> {
-    inner: E,
-    base_url: Arc<BaseUrl>,
-    ids: Arc<dyn IdGenerator>,
-    cors: Cors,
-    observers: Observers,
-    known_paths: KnownPaths,
+    pub inner: E,
+    pub base_url: Arc<BaseUrl>,
+    pub ids: Arc<dyn IdGenerator>,
+    pub cors: Cors,
+    pub observers: Observers,
+    /// The paths that are suggested for unknown ones.
+    pub known_paths: Vec<String>,
 }
 
 impl<E: Endpoint<Output = Response>> RequestContext<E> {
-    pub const fn new(
-        inner: E,
-        base_url: Arc<BaseUrl>,
-        ids: Arc<dyn IdGenerator>,
-        cors: Cors,
-        observers: Observers,
-    ) -> Self {
-        let known_paths = KnownPaths::new(Vec::new());
-        Self { inner, base_url, ids, cors, observers, known_paths }
-    }
-
-    /// The same with the paths that are suggested for unknown ones.
-    pub fn with_known_paths(self, known_paths: KnownPaths) -> Self {
-        Self { known_paths, ..self }
-    }
-
     /// The caller's own id for the request, if it is one that can safely be repeated in headers and
     /// logs.
     fn request_id(&self, headers: &HeaderMap) -> HeaderValue {
@@ -107,7 +91,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
                     .header(CONTENT_TYPE, media.header())
                     .finish();
             }
-            let detail = self.known_paths.nearest(uri.path()).map_or_else(
+            let detail = known_paths::meant(&self.known_paths, uri.path()).map_or_else(
                 || "This service has no such path; `/` links all it has.".to_owned(),
                 |meant| format!("This service has no such path; did you mean `{meant}`?"),
             );
@@ -319,7 +303,6 @@ fn log(status: StatusCode) {
 
 #[cfg(test)]
 mod tests {
-    use application::IdGenerator;
     use application::metrics::{
         Collector, Instrumented as _, Labels, Metric, Reading, Recorder, TraceId,
     };
@@ -357,16 +340,28 @@ mod tests {
         }
     }
 
+    fn context(
+        inner: Route,
+        ids: MockIdGenerator,
+        metrics: Arc<HttpMetrics>,
+    ) -> RequestContext<Route> {
+        RequestContext {
+            inner,
+            base_url: Arc::new("http://127.0.0.1:8080".parse().unwrap()),
+            ids: Arc::new(ids),
+            cors: Cors::default(),
+            observers: Observers { metrics, access_log: None, tracer: None },
+            known_paths: Vec::new(),
+        }
+    }
+
     /// `Uuid::now_v7` panics while the clock is before 1970.
     #[tokio::test]
     async fn a_clock_before_1970_is_a_500_and_no_lost_connection() {
         let mut ids = MockIdGenerator::new();
         ids.expect_next_id().returning(|| panic!("the clock is before 1970"));
         let routes = Route::new().at("/", make_sync(|_| Response::from(())).boxed());
-        let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
-        let ids: Arc<dyn IdGenerator> = Arc::new(ids);
-        let observers = Observers { metrics: Arc::default(), access_log: None, tracer: None };
-        let endpoint = RequestContext::new(routes, base_url, ids, Cors::default(), observers);
+        let endpoint = context(routes, ids, Arc::default());
         let request = Request::builder().method(Method::GET).uri("/".parse().unwrap());
         let response = endpoint.call(request.header("host", "localhost").finish()).await.unwrap();
         assert_eq!(response.status(), 500);
@@ -406,10 +401,7 @@ mod tests {
             let routes = Route::new().at("/", make_sync(is_observed).boxed());
             let mut ids = MockIdGenerator::new();
             ids.expect_next_id().returning(|| ItemId::from_uuid(uuid::Uuid::nil()));
-            let base_url = Arc::new("http://127.0.0.1:8080".parse().unwrap());
-            let observers = Observers { metrics, access_log: None, tracer: None };
-            let endpoint =
-                RequestContext::new(routes, base_url, Arc::new(ids), Cors::default(), observers);
+            let endpoint = context(routes, ids, metrics);
             let request = Request::builder().uri("/".parse().unwrap()).header("host", "localhost");
             assert_eq!(endpoint.call(request.finish()).await.unwrap().status(), 200);
         }

@@ -52,9 +52,9 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
         Operation::List | Operation::ReplaceAll => {
             let query = CollectionQuery::plain(group, parent);
             let listing = Listing::new(&query.request, page_of(shown), Embedded::default());
-            let view = PageView::new(&listing, parent, query.links(), Snapshot::Now);
-            let targets = hal::page_targets(base_url, group, &view);
-            ("{stem}Collection", hal::collection(base_url, group, &view, &targets))
+            let targets = query.targets(&links::collection(base_url, group, parent), &listing);
+            let view = PageView::new(&listing, parent, targets, Snapshot::Now);
+            ("{stem}Collection", hal::collection(base_url, group, &view))
         }
         Operation::GetVersion => {
             let latest = Version::FIRST.next();

@@ -1,17 +1,20 @@
 //! The queries of GET on a collection and on an item.
 
-use application::query::{Selection, Subject};
-use application::{PageRequest, Search, View};
+use application::query::{PageStart, Selection, Subject};
+use application::{AdjacentPage, Listing, PageRequest, Search, View};
 use domain::ItemId;
 use jiff::Timestamp;
 
 use super::error::{invalid, listed};
 use super::fingerprint::Fingerprint;
 use super::names::{self, MOST_VALUE, TIMES};
-use super::page_links::PageLinks;
-use super::parameters::{DEFAULT_PAGE_SIZE, Parameter, Parameters, SWITCH, TOTALS, pieces};
+use super::parameters::{
+    DEFAULT_PAGE_SIZE, OF_A_PAGE, Parameter, Parameters, SWITCH, TOTALS, pieces, with_query,
+    without,
+};
 use super::{cursor, filter, known, sort, view};
 use crate::groups::{Group, Operation};
+use crate::headers::link::Targets;
 use crate::problem::Problem;
 
 /// The parameters that go with `as_of`.
@@ -89,10 +92,36 @@ impl<'a> CollectionQuery<'a> {
         Ok(Self { request, as_of: as_of(&parameters)?, raw, fingerprint })
     }
 
-    /// The links to the other pages.
-    pub const fn links(&self) -> PageLinks<'a> {
-        PageLinks::new(self.raw, self.fingerprint)
+    /// The URLs of a page of the collection at `url`, and of the first, the previous, the next and
+    /// the last one, as far as they are there.
+    pub fn targets(&self, url: &str, listing: &Listing) -> Targets {
+        let Listing { page_count, previous, next, .. } = listing;
+        let adjacent = |page: &AdjacentPage| self.page(url, page.page, Some(&page.position));
+        let numbered = |number: u64| self.page(url, number, None);
+        let targets = [
+            ("self", Some(with_query(url, self.raw))),
+            ("first", page_count.is_none_or(|count| count > 0).then(|| numbered(1))),
+            ("prev", previous.as_ref().map(adjacent)),
+            ("next", next.as_ref().map(adjacent)),
+            ("last", page_count.filter(|count| *count > 0).map(numbered)),
+        ];
+        targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
     }
+
+    /// The URL of another page. That of an adjacent page has a cursor as well as the number, so that
+    /// it costs the same however deep the page lies, and skips and repeats nothing when items come
+    /// and go.
+    pub(super) fn page(&self, url: &str, page: u64, position: Option<&PageStart>) -> String {
+        let cursor = position.and_then(|position| cursor::write(position, self.fingerprint));
+        format!("{url}?{}", with_page(self.raw, page, cursor.as_deref()))
+    }
+}
+
+fn with_page(query: &str, page: u64, cursor: Option<&str>) -> String {
+    let mut query: Vec<_> = without(query, &OF_A_PAGE).into_iter().map(str::to_owned).collect();
+    query.push(format!("page={page}"));
+    query.extend(cursor.map(|cursor| format!("cursor={cursor}")));
+    query.join("&")
 }
 
 /// Returns true if a collection that was read with this query may lack some of its items or members,
@@ -162,7 +191,20 @@ fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parameters, as_of};
+    use super::{Parameters, as_of, with_page};
+
+    #[test]
+    fn links_keep_the_other_parameters() {
+        for (query, expected) in [
+            ("", "page=7"),
+            ("page=2", "page=7"),
+            ("cursor=old&q=%20b&p%61ge=2&page_size=5", "q=%20b&page_size=5&page=7"),
+            ("filter[a%5D][gte]=1&&filter%5Bb%5D=2", "filter[a%5D][gte]=1&filter%5Bb%5D=2&page=7"),
+        ] {
+            assert_eq!(with_page(query, 7, None), expected);
+            assert_eq!(with_page(query, 7, Some("x")), format!("{expected}&cursor=x"));
+        }
+    }
 
     #[test]
     fn a_time_is_one_of_rfc_3339() {

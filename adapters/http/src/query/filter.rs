@@ -4,7 +4,10 @@
 //! sends `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes
 //! an object.
 
-use application::query::{Comparison, Condition, Filter, Operand, OperandError, Subject};
+use std::slice;
+
+use application::query::Comparison::{self, AtLeast, AtMost, Equal, Greater, Less, NotEqual};
+use application::query::{Condition, Filter, Operand, Subject};
 use domain::json::Kind;
 use domain::{Members, nearest};
 
@@ -19,30 +22,22 @@ const MOST_FILTERS: usize = 32;
 /// Most values of a list.
 const MOST_IN_LIST: usize = 100;
 
-/// The condition that an operator makes of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// A comparison with the value.
-    Compare(Comparison),
-    /// The value is a list.
-    In,
-    /// The value is a piece of a string.
-    Contains,
-    /// The value is `true` or `false`.
-    Exists,
-}
+/// The condition of an operator, or the reason why it refuses a value.
+type Made = Result<Condition, String>;
+type Make = fn(&Subject, &str) -> Made;
 
-/// Every operator with its meaning, for people. The first is meant where there is none.
-pub const OPERATORS: [(&str, Operator, &str); 9] = [
-    ("eq", Operator::Compare(Comparison::Equal), "Equals the value."),
-    ("ne", Operator::Compare(Comparison::NotEqual), "Is there and does not equal the value."),
-    ("lt", Operator::Compare(Comparison::Less), "Is less."),
-    ("lte", Operator::Compare(Comparison::AtMost), "Is less or equal."),
-    ("gt", Operator::Compare(Comparison::Greater), "Is greater."),
-    ("gte", Operator::Compare(Comparison::AtLeast), "Is greater or equal."),
-    ("in", Operator::In, "Equals one of the values of a list, separated by commas."),
-    ("contains", Operator::Contains, "Is a string with the value in it, whatever the letter case."),
-    ("exists", Operator::Exists, "`true`: is there and not `null`; `false`: is not."),
+/// Every operator with its condition, and its meaning for people. The first is meant where there is
+/// none.
+pub const OPERATORS: [(&str, Make, &str); 9] = [
+    ("eq", |it, value| compare(Equal, it, value), "Equals the value."),
+    ("ne", |it, value| compare(NotEqual, it, value), "Is there and does not equal the value."),
+    ("lt", |it, value| compare(Less, it, value), "Is less."),
+    ("lte", |it, value| compare(AtMost, it, value), "Is less or equal."),
+    ("gt", |it, value| compare(Greater, it, value), "Is greater."),
+    ("gte", |it, value| compare(AtLeast, it, value), "Is greater or equal."),
+    ("in", one_of, "Equals one of the values of a list, separated by commas."),
+    ("contains", contains, "Is a string with the value in it, whatever the letter case."),
+    ("exists", exists, "`true`: is there and not `null`; `false`: is not."),
 ];
 
 /// Reads the filters of a request.
@@ -50,9 +45,9 @@ pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Pr
     let mut read = Vec::with_capacity(filters.len());
     for filter in filters {
         let subject = subject(&filter.member, group)?;
-        for (operator, value) in conditions(filter) {
-            let term = FilterTerm { member: &filter.member, subject: &subject, operator, value };
-            read.push(Filter { condition: term.condition()?, subject: subject.clone() });
+        let many = in_object(filter);
+        for filter in many.as_deref().unwrap_or(slice::from_ref(filter)) {
+            read.push(Filter { condition: condition(filter, &subject)?, subject: subject.clone() });
         }
         if read.len() > MOST_FILTERS {
             return Err(invalid(format!("there are more than {MOST_FILTERS} filters.")));
@@ -69,95 +64,86 @@ fn subject(member: &str, group: Group) -> Result<Subject, Problem> {
     names::subject(group, "filter", member, &TIMES)
 }
 
-/// The operators and values of a parameter: one, or those of an object.
-fn conditions(filter: &FilterParameter) -> Vec<(String, String)> {
-    let single = |operator: &str| vec![(operator.to_owned(), filter.value.clone())];
-    match &filter.operator {
-        Some(operator) => single(operator),
-        None => in_object(&filter.value).unwrap_or_else(|| single(OPERATORS[0].0)),
-    }
-}
-
-/// The members of an object that has nothing but operators for names.
-fn in_object(value: &str) -> Option<Vec<(String, String)>> {
-    if !value.starts_with('{') {
+/// The filters of a value that is an object with nothing but operators for names.
+fn in_object(
+    FilterParameter { member, operator, value }: &FilterParameter,
+) -> Option<Vec<FilterParameter>> {
+    if operator.is_some() || !value.starts_with('{') {
         return None;
     }
     let members = Members::read(value.as_bytes()).ok()??;
-    let conditions = members.iter().map(|(name, value)| {
-        operator(&name)?;
-        let written = match value.kind() {
+    let filters = members.iter().map(|(name, value)| {
+        operator_named(&name)?;
+        let value = match value.kind() {
             Kind::String => value.as_string()?.into_owned(),
             Kind::Number | Kind::Boolean => value.encoded().to_owned(),
             Kind::Null | Kind::Array | Kind::Object => return None,
         };
-        Some((name.into_owned(), written))
+        Some(FilterParameter { member: member.clone(), operator: Some(name.into_owned()), value })
     });
-    conditions.collect::<Option<Vec<_>>>().filter(|conditions| !conditions.is_empty())
+    filters.collect::<Option<Vec<_>>>().filter(|filters| !filters.is_empty())
 }
 
-fn operator(name: &str) -> Option<Operator> {
-    OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, operator, _)| *operator)
+fn operator_named(name: &str) -> Option<Make> {
+    OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, make, _)| *make)
 }
 
-/// A filter with one operator, not yet understood.
-struct FilterTerm<'a> {
-    member: &'a str,
-    subject: &'a Subject,
-    operator: String,
-    value: String,
+/// The condition of a filter with one operator.
+fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, Problem> {
+    let FilterParameter { member, operator, value } = filter;
+    let operator = operator.as_deref().unwrap_or(OPERATORS[0].0);
+    let make = operator_named(operator).ok_or_else(|| unknown_operator(operator))?;
+    let made = if value.chars().count() > MOST_VALUE || value.contains('\0') {
+        Err(format!("takes at most {MOST_VALUE} characters, none of them U+0000"))
+    } else {
+        make(subject, value)
+    };
+    made.map_err(|reason| {
+        let name = quoted(&format!("filter[{member}]"));
+        invalid(format!("{name} with the operator `{operator}` {reason}."))
+    })
 }
 
-impl FilterTerm<'_> {
-    fn condition(&self) -> Result<Condition, Problem> {
-        let operator = operator(&self.operator).ok_or_else(|| self.unknown_operator())?;
-        let value = self.value.as_str();
-        if value.chars().count() > MOST_VALUE || value.contains('\0') {
-            let detail = format!("takes at most {MOST_VALUE} characters, none of them U+0000");
-            return Err(self.refuse(&detail));
-        }
-        match (operator, self.subject) {
-            (Operator::Compare(comparison), _) => {
-                Ok(Condition::Compare(comparison, self.operand(value)?))
-            }
-            (Operator::In, _) if value.split(',').count() > MOST_IN_LIST => {
-                Err(self.refuse(&format!("takes at most {MOST_IN_LIST} values")))
-            }
-            (Operator::In, _) => {
-                let operands = value.split(',').map(|value| self.operand(value));
-                Ok(Condition::In(operands.collect::<Result<_, _>>()?))
-            }
-            (Operator::Contains, Subject::Member { .. }) if value.is_empty() => {
-                Err(self.refuse("takes a string that is not empty"))
-            }
-            (Operator::Contains, Subject::Member { .. }) => Ok(Condition::Contains(value.into())),
-            (Operator::Contains, _) => Err(self.refuse(
-                "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`",
-            )),
-            (Operator::Exists, _) => match value {
-                "true" => Ok(Condition::Exists(true)),
-                "false" => Ok(Condition::Exists(false)),
-                _ => Err(self.refuse("takes `true` or `false`")),
-            },
-        }
-    }
+fn operand(subject: &Subject, value: &str) -> Result<Operand, String> {
+    Operand::read(subject, value).map_err(|error| format!("takes {}", error.wanted))
+}
 
-    fn operand(&self, written: &str) -> Result<Operand, Problem> {
-        Operand::read(self.subject, written)
-            .map_err(|OperandError { wanted }| self.refuse(&format!("takes {wanted}")))
-    }
+fn compare(comparison: Comparison, subject: &Subject, value: &str) -> Made {
+    Ok(Condition::Compare(comparison, operand(subject, value)?))
+}
 
-    fn refuse(&self, reason: &str) -> Problem {
-        let name = quoted(&format!("filter[{}]", self.member));
-        invalid(format!("{name} with the operator `{}` {reason}.", self.operator))
+fn one_of(subject: &Subject, list: &str) -> Made {
+    if list.split(',').count() > MOST_IN_LIST {
+        return Err(format!("takes at most {MOST_IN_LIST} values"));
     }
+    let operands = list.split(',').map(|value| operand(subject, value));
+    Ok(Condition::In(operands.collect::<Result<_, _>>()?))
+}
 
-    fn unknown_operator(&self) -> Problem {
-        let names = || OPERATORS.iter().map(|(name, ..)| *name);
-        let nearest = nearest(&self.operator, names());
-        let fix = fix(nearest, || format!("it takes {}.", listed(names())));
-        invalid(format!("{} is no operator of a filter; {fix}", quoted(&self.operator)))
+fn contains(subject: &Subject, piece: &str) -> Made {
+    let Subject::Member { .. } = subject else {
+        let reason =
+            "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`";
+        return Err(reason.to_owned());
+    };
+    if piece.is_empty() {
+        return Err("takes a string that is not empty".to_owned());
     }
+    Ok(Condition::Contains(piece.into()))
+}
+
+fn exists(_: &Subject, value: &str) -> Made {
+    match value {
+        "true" => Ok(Condition::Exists(true)),
+        "false" => Ok(Condition::Exists(false)),
+        _ => Err("takes `true` or `false`".to_owned()),
+    }
+}
+
+fn unknown_operator(name: &str) -> Problem {
+    let names = || OPERATORS.iter().map(|(name, ..)| *name);
+    let fix = fix(nearest(name, names()), || format!("it takes {}.", listed(names())));
+    invalid(format!("{} is no operator of a filter; {fix}", quoted(name)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ mod filter;
 mod fingerprint;
 mod history;
 mod names;
-mod page_links;
 mod parameters;
 mod sort;
 mod view;
@@ -30,12 +29,14 @@ pub use history::{
     is_audit, two_versions, version, what_to_try,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
-pub use page_links::PageLinks;
 pub use parameters::{
-    DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, Parameter, SWITCH, TOTALS, is_named, pieces,
+    DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH, TOTALS, is_named, pieces,
+    with_query, without,
 };
 pub use sort::MOST_KEYS;
 pub use view::{MOST_FIELDS, embedded_collections};
+
+use poem::Request;
 
 use crate::groups::Operation;
 use crate::problem::Problem;
@@ -72,9 +73,14 @@ pub const fn known(operation: Operation) -> &'static [&'static str] {
     }
 }
 
-/// Reads the query of an operation that takes no parameters.
-pub fn refuse_parameters(query: &str) -> Result<(), Problem> {
-    Parameters::read(query, &[]).map(|_| ())
+/// The query of a request, empty where it has none.
+pub fn query_of(request: &Request) -> &str {
+    request.uri().query().unwrap_or_default()
+}
+
+/// Refuses the parameters of an operation that takes none.
+pub fn refuse_parameters(request: &Request) -> Result<(), Problem> {
+    Parameters::read(query_of(request), &[]).map(drop)
 }
 
 /// Reads the query of a write, which may be a dry run.

@@ -26,6 +26,9 @@ pub const TOTALS: [&str; 2] = ["exact", "none"];
 /// The values of a parameter that is on or off.
 pub const SWITCH: [&str; 2] = ["true", "false"];
 
+/// The parameters of a page, which another selection does not have.
+pub const OF_A_PAGE: [&str; 2] = ["page", "cursor"];
+
 /// A parameter as it was sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parameter {
@@ -57,6 +60,16 @@ pub fn pieces(query: &str) -> impl Iterator<Item = &str> {
 /// Returns true if a piece of a query, not yet decoded, has this name.
 pub fn is_named(piece: &str, name: &str) -> bool {
     decoded(piece.split('=').next().unwrap_or_default()).is_ok_and(|own| own == name)
+}
+
+/// The pieces of a query that have none of these names.
+pub fn without<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
+    pieces(query).filter(|piece| !names.iter().any(|name| is_named(piece, name))).collect()
+}
+
+/// A URL with a query, which may be empty.
+pub fn with_query(url: &str, query: &str) -> String {
+    if query.is_empty() { url.to_owned() } else { format!("{url}?{query}") }
 }
 
 impl Parameters {

@@ -8,16 +8,18 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
+use super::GroupEndpoint;
 use super::respond::unchanged;
-use super::{GroupEndpoint, query_of};
 use crate::endpoints::content;
 use crate::groups::VERSION_PARAMETER;
-use crate::hal::{ItemView, PageView, Snapshot, VersionHistory};
+use crate::hal::{ItemView, Snapshot, VersionHistory};
 use crate::headers::entity_tag::{EntityTag, item_precondition};
 use crate::headers::link::with_links;
 use crate::links;
 use crate::problem::{Problem, kinds};
-use crate::query::{CollectionQuery, VersionsQuery, difference_from, refuse_parameters, version};
+use crate::query::{
+    CollectionQuery, VersionsQuery, difference_from, query_of, refuse_parameters, version,
+};
 use crate::request::body::WorkMemory;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
@@ -40,7 +42,7 @@ impl GroupEndpoint {
     }
 
     pub(super) async fn get_version(&self, request: &Request) -> Result<Response, Problem> {
-        refuse_parameters(query_of(request))?;
+        refuse_parameters(request)?;
         let address = self.target(request)?;
         let (past, item) =
             self.service.version(caller_of(request), address, version_of(request)?).await?;
@@ -115,9 +117,9 @@ impl GroupEndpoint {
         let listing =
             self.service.list_at(caller_of(request), parent, time, &query.request).await?;
         let time = TIME.timestamp_to_string(&time);
-        let page = PageView::new(&listing, parent, query.links(), Snapshot::At(&time));
-        let (body, targets) = self.page_body(&page).await?;
-        Ok(with_links(content::answer(request, body)?, &targets))
+        let page = self.page_of(query, &listing, parent, Snapshot::At(&time));
+        let body = self.page_body(&page).await?;
+        Ok(with_links(content::answer(request, body)?, &page.targets))
     }
 
     async fn show_past(

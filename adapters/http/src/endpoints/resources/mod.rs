@@ -22,16 +22,17 @@ use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::base_url::BaseUrl;
+use crate::endpoints::in_time;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
 use crate::headers::consistency_token;
 use crate::headers::entity_tag::Node;
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
-use crate::headers::media_type::has_content_type;
+use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{Negotiated, Served};
 use crate::problem::Problem;
@@ -58,6 +59,17 @@ pub struct HttpContext {
     pub time_limit: Duration,
     /// True if items are changed and removed under a condition only.
     pub requires_condition: bool,
+}
+
+impl HttpContext {
+    /// Reads a body of JSON.
+    pub async fn json_body(&self, request: &mut Request) -> Result<ReservedBody, Problem> {
+        if is_supported(request, &[MediaType::JSON]) {
+            self.bodies.read(request).await
+        } else {
+            Err(unsupported(&[MediaType::JSON]))
+        }
+    }
 }
 
 /// The endpoint of all operations of a group.
@@ -118,11 +130,9 @@ impl GroupEndpoint {
         let work = self.perform(operation, request, fingerprint, input, memory);
         let collection = self.group.collection.name();
         let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));
-        // Pinned here, because `timeout` would copy it.
+        // Pinned here, because it would be copied else.
         let work = pin!(work.instrument(span));
-        let answer = timeout(time_limit, work).await;
-        let mut response =
-            answer.unwrap_or_else(|_| Err(Problem::unavailable("The service took too long.")))?;
+        let mut response = in_time(time_limit, work).await?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
         Ok(response)
     }
@@ -139,8 +149,7 @@ impl GroupEndpoint {
             return Ok(None);
         }
         let types = self.group.request_types();
-        let is_supported =
-            has_content_type(request.headers(), &types) && !is_encoded(request.headers());
+        let is_supported = is_supported(request, &types);
         if is_taken && !is_supported {
             return Err(unsupported(&types));
         }
@@ -301,10 +310,11 @@ enum Input {
     Replacement(ReplacementBody, MemoryReservation),
 }
 
-fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
-    ItemId::parse(request.raw_path_param(parameter)?)
+/// Returns true if a body is of one of these types, and not compressed.
+fn is_supported(request: &Request, types: &[MediaType]) -> bool {
+    has_content_type(request.headers(), types) && !is_encoded(request.headers())
 }
 
-fn query_of(request: &Request) -> &str {
-    request.uri().query().unwrap_or_default()
+fn identifier(request: &Request, parameter: &str) -> Option<ItemId> {
+    ItemId::parse(request.raw_path_param(parameter)?)
 }

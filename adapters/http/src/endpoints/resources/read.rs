@@ -6,13 +6,13 @@ use poem::http::StatusCode;
 use poem::http::header::{IF_NONE_MATCH, LAST_MODIFIED};
 use poem::{Request, Response};
 
+use super::GroupEndpoint;
 use super::respond::{not_modified, unchanged};
-use super::{GroupEndpoint, query_of};
 use crate::endpoints::content;
-use crate::hal::{self, ItemView, PageView, Snapshot};
+use crate::hal::{self, ItemView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::problem::Problem;
-use crate::query::{CollectionQuery, ItemQuery};
+use crate::query::{CollectionQuery, ItemQuery, query_of};
 use crate::request::caller::caller_of;
 
 impl GroupEndpoint {
@@ -33,7 +33,7 @@ impl GroupEndpoint {
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
-        let page = PageView::new(&listing, parent, query.links(), Snapshot::Now);
+        let page = self.page_of(&query, &listing, parent, Snapshot::Now);
         self.show_page(&page, &tag).await
     }
 

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use application::{ShownItem, WriteOptions, Written};
+use application::{Listing, ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
 use jiff::Timestamp;
@@ -13,11 +13,12 @@ use poem::{Request, Response};
 use super::{GroupEndpoint, HttpContext};
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
-use crate::headers::link::{Targets, with_links};
+use crate::headers::link::with_links;
 use crate::headers::modified_since::has_state_of;
 use crate::headers::prefer::Return;
 use crate::links;
 use crate::problem::Problem;
+use crate::query::CollectionQuery;
 use crate::request::memory_budget::MemoryReservation;
 use crate::time::http_date;
 
@@ -90,13 +91,21 @@ impl HttpContext {
 }
 
 impl GroupEndpoint {
-    /// The body of a page, and the links that it has.
-    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<(Bytes, Targets), Problem> {
-        let base_url = &self.context.base_url;
-        let targets = hal::page_targets(base_url, self.group, page);
-        let make = || hal::collection(base_url, self.group, page, &targets);
-        let body = self.context.body(hal::collection_size(self.group, page.listing), make).await?;
-        Ok((body, targets))
+    /// A page of a query, with its links.
+    pub(super) fn page_of<'a>(
+        &self,
+        query: &CollectionQuery<'_>,
+        listing: &'a Listing,
+        parent: Option<ItemId>,
+        snapshot: Snapshot<'a>,
+    ) -> PageView<'a> {
+        let url = links::collection(&self.context.base_url, self.group, parent);
+        PageView::new(listing, parent, query.targets(&url, listing), snapshot)
+    }
+
+    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
+        let make = || hal::collection(&self.context.base_url, self.group, page);
+        self.context.body(hal::collection_size(self.group, page.listing), make).await
     }
 
     pub(super) async fn show_page(
@@ -104,8 +113,8 @@ impl GroupEndpoint {
         page: &PageView<'_>,
         tag: &EntityTag,
     ) -> Result<Response, Problem> {
-        let (body, targets) = self.page_body(page).await?;
-        Ok(with_links(with_tag(Response::builder().body(body), tag), &targets))
+        let body = self.page_body(page).await?;
+        Ok(with_links(with_tag(Response::builder().body(body), tag), &page.targets))
     }
 
     pub(super) async fn item_body(

@@ -9,14 +9,14 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 
 use super::respond::{with_tag, without_body};
-use super::{ConditionHistory, GroupEndpoint, Input, query_of};
+use super::{ConditionHistory, GroupEndpoint, Input};
 use crate::groups::Operation;
 use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::headers::idempotency_key;
 use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
-use crate::query::{CollectionQuery, is_dry_run};
+use crate::query::{CollectionQuery, is_dry_run, query_of};
 use crate::request::body::WorkMemory;
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
@@ -112,7 +112,7 @@ impl GroupEndpoint {
         }
         let page = PageView {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
-            ..PageView::new(listing, None, first.links(), Snapshot::of_write(options))
+            ..self.page_of(&first, listing, None, Snapshot::of_write(options))
         };
         Ok(Return::acknowledge(preference, self.show_page(&page, &tag).await?))
     }
