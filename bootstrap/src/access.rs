@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
 use cli_adapter::{AccessOptions, CommandError};
 use http_adapter::BaseUrl;
@@ -15,7 +14,7 @@ use crate::failed;
 
 /// The callers that are known and the policies, as the files of an operator say.
 pub struct AccessFiles {
-    identity: Option<Arc<ReloadableIdentity>>,
+    pub identity: Option<Arc<ReloadableIdentity>>,
     policies: Option<Arc<ReloadablePolicies>>,
 }
 
@@ -42,13 +41,6 @@ impl AccessFiles {
         let identity = self.identity.clone().map(|identity| identity as Arc<dyn Identity>);
         let policies = self.policies.clone().map(|policies| policies as Arc<dyn Policies>);
         ports.with_access(identity, policies)
-    }
-
-    /// Those that have metrics.
-    pub fn instrumented(&self) -> impl Iterator<Item = Arc<dyn Instrumented>> + use<> {
-        let identity = self.identity.clone().map(|identity| identity as Arc<dyn Instrumented>);
-        let policies = self.policies.clone().map(|policies| policies as Arc<dyn Instrumented>);
-        identity.into_iter().chain(policies)
     }
 
     /// Keeps them up to date.

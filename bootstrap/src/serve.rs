@@ -3,7 +3,6 @@
 use std::net;
 use std::sync::Arc;
 
-use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
 use cli_adapter::{CommandError, MigrateMode, ServeOptions, Signals, close};
 use http_adapter::{
@@ -63,8 +62,7 @@ pub async fn serve(
         is_leaving.clone(),
     );
     let endpoint = http_adapter::service(&ports, http_options);
-    let others: [Arc<dyn Instrumented>; 2] = [rules.clone(), retention.holds.clone()];
-    let files = access.instrumented().chain(others);
+    let files = (&rules, access.identity.as_ref());
     monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.tasks.spawn(store.clone().keep_up(clock, options.idempotency_ttl));

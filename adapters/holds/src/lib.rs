@@ -26,12 +26,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use application::LegalHolds;
-use application::metrics::{Collector, Instrumented, collect_reloads};
 use domain::ItemId;
 use language::error::{ErrorCollector, FileErrors};
 use language::files::{Fingerprint, SourceFile};
 use language::yaml::{self, Advice, Content, MOST_VALUES, Node};
-use language::{Reload, Reloads, TrackedFiles};
+use language::{Reload, TrackedFiles};
 
 const KIND_OF_FILES: &str = "files of legal holds";
 
@@ -82,6 +81,10 @@ impl Reload for ReloadableHolds {
     const NAME: &'static str = "legal holds";
     const KIND: &'static str = "legal_holds";
 
+    fn has_files(&self) -> bool {
+        self.files.is_some()
+    }
+
     fn changed(&self) -> Option<Fingerprint> {
         self.files.as_ref()?.changed()
     }
@@ -100,15 +103,6 @@ impl Reload for ReloadableHolds {
     fn log_change(&self) {
         let holds = self.items().len();
         tracing::info!(holds, "the legal holds were read again and are in force");
-    }
-}
-
-impl Instrumented for ReloadableHolds {
-    fn collect(&self, collector: &mut dyn Collector) {
-        if let Some(files) = &self.files {
-            let Reloads { taken, refused, is_refused } = files.reloads();
-            collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
-        }
     }
 }
 

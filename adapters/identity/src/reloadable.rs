@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{Clock, Identity, PublishedIdentity, Unrecognized};
 use async_trait::async_trait;
 use domain::Principal;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, Reloads, TrackedFiles};
+use language::{Reload, TrackedFiles};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::file_format::KIND_OF_FILES;
 use crate::identity_file::IdentityFile;
@@ -140,10 +141,8 @@ fn of_tls(path: &Path, error: &rustls::Error) -> FileErrors {
     errors
 }
 
-impl Instrumented for ReloadableIdentity {
-    fn collect(&self, collector: &mut dyn Collector) {
-        self.verifier.metrics.collect(&self.current(), collector);
-        let Reloads { taken, refused, is_refused } = self.files.reloads();
-        collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
+impl Collector for ReloadableIdentity {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.verifier.metrics.encode(&self.current(), &mut encoder)
     }
 }

@@ -19,11 +19,12 @@ pub mod evaluation;
 pub mod expression;
 pub mod files;
 pub mod keys;
+pub mod metrics;
 mod schema;
 mod tracked_files;
 mod watch;
 pub mod yaml;
 
 pub use schema::schema;
-pub use tracked_files::{Reloads, TrackedFiles};
+pub use tracked_files::TrackedFiles;
 pub use watch::{FailedReloads, Readings, Reload, Watches};

@@ -2,7 +2,6 @@
 
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::FileErrors;
 use crate::files::{Fingerprint, SourceFile, read};
@@ -14,20 +13,6 @@ pub struct TrackedFiles {
     kind: &'static str,
     /// The fingerprint of the files as last read, whether they were valid or not.
     read: Mutex<Fingerprint>,
-    taken: AtomicU64,
-    refused: AtomicU64,
-    is_refused: AtomicBool,
-}
-
-/// How often files were read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reloads {
-    /// How often they were put in force.
-    pub taken: u64,
-    /// How often they were refused.
-    pub refused: u64,
-    /// True if they were refused the last time, so that what is in force is older than the files.
-    pub is_refused: bool,
 }
 
 impl TrackedFiles {
@@ -36,8 +21,7 @@ impl TrackedFiles {
     pub fn open(path: &Path, kind: &'static str) -> (Self, Vec<SourceFile>, FileErrors) {
         let (files, errors) = read(path, kind);
         let read = Mutex::new(Fingerprint::of(&files, &errors));
-        let (taken, refused, is_refused) = <_>::default();
-        (Self { path: path.to_owned(), kind, read, taken, refused, is_refused }, files, errors)
+        (Self { path: path.to_owned(), kind, read }, files, errors)
     }
 
     /// Returns the fingerprint of the files if they have changed since they were last read. Files
@@ -61,19 +45,6 @@ impl TrackedFiles {
         let mut last = self.read.lock();
         let (files, errors) = read(&self.path, self.kind);
         *last = Fingerprint::of(&files, &errors);
-        let replaced = replace(&files, errors);
-        let counter = if replaced.is_ok() { &self.taken } else { &self.refused };
-        counter.fetch_add(1, Ordering::Relaxed);
-        self.is_refused.store(replaced.is_err(), Ordering::Relaxed);
-        replaced
-    }
-
-    /// Returns how often they were read again.
-    pub fn reloads(&self) -> Reloads {
-        Reloads {
-            taken: self.taken.load(Ordering::Relaxed),
-            refused: self.refused.load(Ordering::Relaxed),
-            is_refused: self.is_refused.load(Ordering::Relaxed),
-        }
+        replace(&files, errors)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use prometheus_client::registry::Registry;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as channel;
 use tokio::task::{JoinError, JoinSet};
@@ -11,6 +12,7 @@ use tokio::time::sleep;
 
 use crate::error::FileErrors;
 use crate::files::Fingerprint;
+use crate::metrics::ReloadMetrics;
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
 /// change.
@@ -30,6 +32,11 @@ pub trait Reload: Send + Sync + 'static {
 
     /// The kind of files in metrics and for programs: "rules".
     const KIND: &'static str;
+
+    /// Returns false where there is nothing to read.
+    fn has_files(&self) -> bool {
+        true
+    }
 
     /// Returns the fingerprint of the files if they have changed since they were last read. A
     /// reload that was refused counts as a read.
@@ -55,6 +62,7 @@ pub struct Watches {
     pub tasks: JoinSet<()>,
     readings: channel::Sender<Readings>,
     failed: channel::Sender<FailedReloads>,
+    metrics: ReloadMetrics,
 }
 
 impl Watches {
@@ -69,13 +77,18 @@ impl Watches {
             Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, readings.clone()))),
             Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
         }
-        (Self { tasks, readings, failed }, seen)
+        (Self { tasks, readings, failed, metrics: ReloadMetrics::default() }, seen)
     }
 
     /// The kinds of files whose reload failed, now and later.
     #[must_use]
     pub fn failed(&self) -> channel::Receiver<FailedReloads> {
         self.failed.subscribe()
+    }
+
+    /// Registers the metrics of all that is watched, now and later.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
     }
 
     /// Keeps what was read from files up to date.
@@ -86,7 +99,12 @@ impl Watches {
             done.push(0);
         });
         files.warn_if_empty();
-        self.tasks.spawn(watch(files, index, self.readings.clone(), self.failed.clone()));
+        let metrics = files.has_files().then(|| self.metrics.clone());
+        if let Some(metrics) = &metrics {
+            metrics.show(T::KIND);
+        }
+        let (readings, failed) = (self.readings.clone(), self.failed.clone());
+        self.tasks.spawn(watch(files, index, readings, failed, metrics));
     }
 }
 
@@ -104,6 +122,7 @@ async fn watch<T: Reload>(
     index: usize,
     readings: channel::Sender<Readings>,
     failed: channel::Sender<FailedReloads>,
+    metrics: Option<ReloadMetrics>,
 ) {
     let (mut seen, mut last, mut signals) = (None, 0, readings.subscribe());
     loop {
@@ -133,6 +152,9 @@ async fn watch<T: Reload>(
             _ => Some(true),
         };
         log(&*files, done);
+        if let (Some(metrics), Some(has_failed)) = (&metrics, has_failed) {
+            metrics.count(T::KIND, has_failed);
+        }
         failed.send_if_modified(|kinds| match has_failed {
             Some(true) => kinds.insert(T::KIND),
             Some(false) => kinds.remove(T::KIND),

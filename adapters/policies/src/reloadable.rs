@@ -5,13 +5,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::metrics::{Collector, Instrumented, collect_reloads};
 use application::{Access, Caller, Clock, Ownership, Policies, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, Reloads, TrackedFiles};
+use language::{Reload, TrackedFiles};
 
 use crate::file_format::KIND_OF_FILES;
 use crate::policy_set::PolicySet;
@@ -105,12 +104,5 @@ impl Policies for ReloadablePolicies {
 
     fn edition(&self) -> u64 {
         self.current().edition()
-    }
-}
-
-impl Instrumented for ReloadablePolicies {
-    fn collect(&self, collector: &mut dyn Collector) {
-        let Reloads { taken, refused, is_refused } = self.files.reloads();
-        collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
     }
 }

@@ -67,7 +67,6 @@ mod yaml;
 
 pub use file_rule::FileRule;
 pub use language::Watches;
-pub use metrics::METRICS;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;

@@ -1,15 +1,17 @@
 //! The rules that hold now, and how they are replaced by those that are in the files now.
 
 use parking_lot::RwLock;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::metrics::{Collector, Instrumented, Reading, collect_reloads};
 use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
 use language::error::FileErrors;
 use language::files::Fingerprint;
-use language::{Reload, Reloads, TrackedFiles};
+use language::{Reload, TrackedFiles};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::file_format::KIND_OF_FILES;
 use crate::metrics;
@@ -65,6 +67,10 @@ impl Reload for ReloadableRules {
     const NAME: &'static str = "rules";
     const KIND: &'static str = "rules";
 
+    fn has_files(&self) -> bool {
+        self.source.is_some()
+    }
+
     fn changed(&self) -> Option<Fingerprint> {
         self.source.as_ref()?.files.changed()
     }
@@ -106,15 +112,10 @@ impl RuleBook for ReloadableRules {
     }
 }
 
-impl Instrumented for ReloadableRules {
-    fn collect(&self, collector: &mut dyn Collector) {
+impl Collector for ReloadableRules {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let rules = self.current();
-        metrics::collect(rules.rules().map(|rule| (&*rule.id, &rule.verdicts)), collector);
-        let is_empty = Reading::Count(self.has_empty_files().into());
-        collector.take(&metrics::RULES_EMPTY, &[], is_empty);
-        if let Some(source) = &self.source {
-            let Reloads { taken, refused, is_refused } = source.files.reloads();
-            collect_reloads(Self::KIND, (taken, refused, is_refused), collector);
-        }
+        let rules: Vec<_> = rules.rules().map(|rule| (&*rule.id, &rule.verdicts)).collect();
+        metrics::encode(&rules, self.has_empty_files(), &mut encoder)
     }
 }
