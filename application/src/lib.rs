@@ -16,7 +16,6 @@ mod compaction;
 mod context;
 mod demonstration;
 mod error;
-pub mod metrics;
 pub mod ports;
 mod precondition;
 pub mod query;

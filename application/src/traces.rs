@@ -5,15 +5,25 @@
 //! cost a look at a variable of the thread.
 
 use std::cell::Cell;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 
 use tracing::Span;
 
-use crate::metrics::TraceId;
-
 /// The target of the spans that are exported. Logs have none of them, whatever the filter of the log is.
 pub const TARGET: &str = "proposal_service::trace";
+
+/// The id of a trace (W3C Trace Context), never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceId(pub u128);
+
+/// As it is written everywhere: 32 hexadecimal digits.
+impl fmt::Display for TraceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:032x}", self.0)
+    }
+}
 
 /// The span of a caller that a request belongs to (W3C Trace Context).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +46,7 @@ pub struct SpanIds {
 }
 
 /// Starts the traces that are exported.
-pub trait Tracer: std::fmt::Debug + Send + Sync {
+pub trait Tracer: fmt::Debug + Send + Sync {
     /// Decides at random whether a request of a caller without a trace is sampled. MUST NOT wait.
     fn samples(&self) -> bool;
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::commands::{AccessOptions, CommandError};
-use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
 use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
@@ -15,7 +14,7 @@ use crate::failed;
 
 /// The callers that are known and the policies, as the files of an operator say.
 pub struct AccessFiles {
-    identity: Option<Arc<ReloadableIdentity>>,
+    pub identity: Option<Arc<ReloadableIdentity>>,
     policies: Option<Arc<ReloadablePolicies>>,
 }
 
@@ -42,11 +41,6 @@ impl AccessFiles {
         let identity = self.identity.clone().map(|identity| identity as Arc<dyn Identity>);
         let policies = self.policies.clone().map(|policies| policies as Arc<dyn Policies>);
         ports.with_access(identity, policies)
-    }
-
-    /// The metrics of callers, if there are any.
-    pub fn instrumented(&self) -> Option<Arc<dyn Instrumented>> {
-        self.identity.clone().map(|identity| identity as Arc<dyn Instrumented>)
     }
 
     /// Keeps them up to date.

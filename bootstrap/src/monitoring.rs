@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use application::Clock;
-use application::metrics::{Collector, Instrumented, collect_reloads};
-use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics};
-use language::{Reloads, Watches};
+use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics, SharedRegistry};
+use identity_adapter::ReloadableIdentity;
+use language::Watches;
+use rules_adapter::ReloadableRules;
 use storage_adapter::{SCHEMA_VERSION, Store};
-use telemetry_adapter::Telemetry;
 use tokio::sync::watch;
 
 use crate::failed;
@@ -21,7 +21,7 @@ pub struct Monitoring {
     pub access_log: Option<Arc<AccessLog>>,
     _writer: Option<AccessLogWriter>,
     /// Where there is no listener, nothing is collected.
-    admin: Option<(Admin, Arc<Telemetry>)>,
+    admin: Option<(Admin, SharedRegistry)>,
 }
 
 impl Monitoring {
@@ -33,46 +33,42 @@ impl Monitoring {
         });
         let (access_log, writer) = access_log.unzip();
         let open = |address| {
-            let telemetry = Arc::new(Telemetry::new());
-            let metrics = Arc::<Telemetry>::clone(&telemetry);
-            Admin::open(address, metrics, set_log_filter).map(|admin| (admin, telemetry))
+            let registry = SharedRegistry::default();
+            telemetry_adapter::register(&mut registry.lock());
+            let admin = Admin::open(address, Arc::clone(&registry), set_log_filter);
+            admin.map(|admin| (admin, registry))
         };
         let admin = options.monitoring.admin_listen.map(open).transpose().map_err(failed)?;
-        Ok(Self { http: Arc::default(), access_log, _writer: writer, admin })
+        let registry = admin.as_ref().map(|(_, registry)| Arc::clone(registry));
+        let http = Arc::new(HttpMetrics::new(registry));
+        Ok(Self { http, access_log, _writer: writer, admin })
     }
 
-    /// Collects the metrics of the store and of the files in force, and tells that the service serves.
+    /// Registers the metrics of the store and of the files in force, and tells that the service serves.
     pub fn started(
         &self,
         store: &Store,
-        files: impl Iterator<Item = Arc<dyn Instrumented>>,
+        (rules, identity): (&Arc<ReloadableRules>, Option<&Arc<ReloadableIdentity>>),
         is_leaving: watch::Receiver<bool>,
         clock: Arc<dyn Clock>,
         watches: &mut Watches,
     ) {
-        let Some((admin, telemetry)) = &self.admin else { return };
+        let Some((admin, registry)) = &self.admin else { return };
         watches.tasks.spawn(store.clone().keep_sampling(clock));
-        telemetry.add_build(vec![
+        let build = [
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("revision", env!("PROPOSAL_SERVICE_COMMIT").to_owned()),
             ("schema", SCHEMA_VERSION.to_string()),
             ("database", store.engine_name().to_owned()),
-        ]);
-        telemetry.add(Arc::<HttpMetrics>::clone(&self.http));
-        telemetry.add(Arc::new(store.clone()));
-        telemetry.add(Arc::new(ReloadSeries(watches.reloads())));
-        files.for_each(|files| telemetry.add(files));
-        admin.started(store.readiness(), is_leaving);
-    }
-}
-
-/// The series of files that are read again.
-struct ReloadSeries(Reloads);
-
-impl Instrumented for ReloadSeries {
-    fn collect(&self, collector: &mut dyn Collector) {
-        for (kind, counts) in &*self.0.lock() {
-            collect_reloads(kind, *counts, collector);
+        ];
+        let mut registry = registry.lock();
+        telemetry_adapter::register_build(&mut registry, &build);
+        registry.register_collector(Box::new(store.clone()));
+        registry.register_collector(Box::new(Arc::clone(rules)));
+        if let Some(identity) = identity {
+            registry.register_collector(Box::new(Arc::clone(identity)));
         }
+        watches.register(&mut registry);
+        admin.started(store.readiness(), is_leaving);
     }
 }

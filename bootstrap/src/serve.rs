@@ -4,7 +4,6 @@ use std::net;
 use std::sync::Arc;
 
 use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
-use application::metrics::Instrumented;
 use application::{Clock, load_demonstration};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
@@ -63,7 +62,7 @@ pub async fn serve(
         is_leaving.clone(),
     );
     let endpoint = http_adapter::service(&ports, http_options);
-    let files = access.instrumented().into_iter().chain([rules.clone() as Arc<dyn Instrumented>]);
+    let files = (&rules, access.identity.as_ref());
     monitoring.started(&store, files, leaving.subscribe(), Arc::clone(&clock), &mut watches);
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.tasks.spawn(store.clone().keep_up(clock, options.idempotency_ttl));

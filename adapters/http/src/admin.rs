@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use application::Readiness;
-use application::metrics::{Exposition, Format};
 use poem::http::header::ALLOW;
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
@@ -17,8 +16,10 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::endpoints::health::Ready;
+use crate::exposition::{open_metrics, plain};
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::{MediaType, has_content_type};
+use crate::metrics::SharedRegistry;
 use crate::server::{ListenError, Port, ServerLimits, serve};
 
 const TEXT: MediaType = MediaType::vendor("text/plain");
@@ -42,7 +43,7 @@ pub type SetLogFilter = fn(&str) -> std::result::Result<(), String>;
 pub struct Admin(Arc<State>);
 
 struct State {
-    metrics: Arc<dyn Exposition>,
+    metrics: SharedRegistry,
     set_log_filter: SetLogFilter,
     /// Present once the service is prepared and serves.
     ready: OnceLock<Ready>,
@@ -56,7 +57,7 @@ impl Admin {
     /// The address cannot be had.
     pub fn open(
         address: SocketAddr,
-        metrics: Arc<dyn Exposition>,
+        metrics: SharedRegistry,
         set_log_filter: SetLogFilter,
     ) -> std::result::Result<Self, ListenError> {
         let port = Port::take_for("--admin-listen", address)?;
@@ -94,12 +95,15 @@ impl Admin {
 
     /// Writes the metrics aside: it takes a millisecond, more where many files are open.
     async fn metrics(&self, request: &Request) -> Response {
-        let (format, content_type) = match negotiate(request.headers(), &[TEXT, OPEN_METRICS]) {
-            Some(media) if media == OPEN_METRICS => (Format::OpenMetrics, OPEN_METRICS_FORMAT),
-            _ => (Format::Prometheus, TEXT_FORMAT),
-        };
+        let media = negotiate(request.headers(), &[TEXT, OPEN_METRICS]);
+        let is_open = media == Some(OPEN_METRICS);
+        let content_type = if is_open { OPEN_METRICS_FORMAT } else { TEXT_FORMAT };
         let metrics = Arc::clone(&self.0.metrics);
-        match spawn_blocking(move || metrics.write(format)).await {
+        let write = move || {
+            let text = open_metrics(&metrics.lock());
+            if is_open { text } else { plain(&text) }
+        };
+        match spawn_blocking(write).await {
             Ok(text) => Response::builder().content_type(content_type).body(text),
             Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be written"),
         }

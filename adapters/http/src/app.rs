@@ -30,7 +30,7 @@ use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
 use crate::links::{EXPORTS, IMPORTS};
-use crate::metrics::HttpMetrics;
+use crate::metrics::{HttpMetrics, template};
 use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
@@ -43,7 +43,7 @@ use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
 use crate::request::import_memory::ImportMemory;
-use crate::request::memory_budget::MemoryBudget;
+use crate::request::memory_budget::{BudgetStates, MemoryBudget};
 
 /// The memory that all large responses may take until they are sent.
 const RESPONSE_BUDGET_MIB: u16 = 32;
@@ -122,9 +122,9 @@ pub fn service(
     let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
     let mut known_paths = Vec::new();
     for (path, router) in paths(ports, options, &base_url) {
-        let of_path = metrics.route(&path);
+        let router = router.measured(template(&path));
         known_paths.push(path.clone());
-        routes = routes.at(path, router.measured(of_path));
+        routes = routes.at(path, router);
     }
     let ids = Arc::clone(&ports.ids);
     RequestContext { inner: routes, base_url, ids, cors, observers, known_paths }
@@ -211,16 +211,15 @@ fn change_stream(context: &HttpContext, options: &HttpOptions) -> ChangeStream {
         max_age: options.stream_max_age,
         time_limit: options.request_timeout,
     };
-    options.metrics.add(Arc::new(stream.listeners(options.max_streams)));
+    options.metrics.add(stream.listeners(options.max_streams));
     stream
 }
 
 /// Adds the metrics of all budgets of memory.
 fn watch_memory(metrics: &HttpMetrics, context: &HttpContext, imports: &ImportMemory) {
     let budgets = [&context.responses, &context.comparisons];
-    for budget in context.bodies.budgets().into_iter().chain(budgets).chain(imports.budgets()) {
-        metrics.add(budget.state());
-    }
+    let budgets = context.bodies.budgets().into_iter().chain(budgets).chain(imports.budgets());
+    metrics.add(BudgetStates(budgets.map(MemoryBudget::state).collect()));
 }
 
 /// The adapters with the items of each standby.

@@ -13,6 +13,7 @@ mod base_url;
 mod demo;
 mod endpoints;
 mod explorer;
+mod exposition;
 mod groups;
 mod hal;
 mod hash;
@@ -35,7 +36,7 @@ pub use base_url::{BaseUrl, InvalidBaseUrl};
 pub use demo::demonstration_items;
 pub use explorer::Deployment;
 pub use links::RESERVED_RULE_IDS;
-pub use metrics::{HttpMetrics, METRICS};
+pub use metrics::{HttpMetrics, SharedRegistry};
 pub use middleware::access_log::{AccessLog, AccessLogWriter};
 pub use middleware::audit_log::{AuditLog, AuditLogError};
 pub use server::{

@@ -3,93 +3,42 @@
 //! Every series is of a path that is mounted, a method that HTTP has and a class of status: clients make none.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::{
-    BYTES, Collector, Counter, Gauge, Histogram, Instrumented, Reading, SECONDS, SHORT_SECONDS,
-    TraceId,
-};
+use application::traces::TraceId;
 use poem::http::{Method, StatusCode};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::exemplar::HistogramWithExemplars;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
 
-application::metrics! {
-    DURATION = histogram(
-        "http_server_request_duration_seconds",
-        "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route",
-        SECONDS,
-    );
-    RESPONSES = counter("http_server_responses", "Responses, by status: those of all paths");
-    ACTIVE = gauge("http_server_active_requests", "Requests that are being answered");
-    CANCELLED = counter(
-        "http_server_cancelled_requests",
-        "Requests whose client went away before the response began",
-    );
-    REQUEST_BYTES = histogram(
-        "http_server_request_body_size_bytes",
-        "Bodies of requests that say their length",
-        BYTES,
-    );
-    RESPONSE_BYTES = histogram(
-        "http_server_response_body_size_bytes",
-        "Bodies of responses whose length is known when they begin, as they are sent",
-        BYTES,
-    );
-    CONNECTIONS = gauge("proposal_service_connections", "Connections of clients that are open");
-    ACCEPTED = counter("proposal_service_connections_accepted", "Connections that were accepted");
-    OVER_LIMIT = counter(
-        "proposal_service_connections_over_limit",
-        "Connections beyond --max-connections: they wait for another to end, or are refused",
-    );
-    /// Open streams of changes.
-    pub LISTENERS = gauge("proposal_service_stream_listeners", "Streams of changes that are open");
-    /// Streams that may be open.
-    pub MOST_LISTENERS = gauge(
-        "proposal_service_stream_listeners_limit",
-        "Streams of changes that may be open",
-    );
-    /// The lag of the slowest stream.
-    pub FEED_LAG = gauge(
-        "proposal_service_stream_lag_changes",
-        "Changes in memory that the slowest stream has still to be sent",
-    );
-    CUT_OFF = counter(
-        "proposal_service_streams_cut_off",
-        "Streams of changes that the service ended before their time, by reason",
-    );
-    /// Memory of a budget.
-    pub MEMORY = gauge(
-        "proposal_service_memory_budget_bytes",
-        "Memory that requests may reserve, by budget: what is reserved now, and what is free",
-    );
-    /// Waits for memory.
-    pub MEMORY_WAIT = histogram(
-        "proposal_service_memory_wait_seconds",
-        "Time that requests waited for memory, by budget",
-        SHORT_SECONDS,
-    );
-    /// Refusals for want of memory.
-    pub MEMORY_REFUSED = counter(
-        "proposal_service_memory_refused",
-        "Requests that were refused because a memory budget stayed used up, by budget",
-    );
-    /// Lines that the access log lacks.
-    pub ACCESS_LOG_DROPPED = counter(
-        "proposal_service_access_log_dropped_lines",
-        "Lines of the access log that were dropped because its reader is too slow",
-    );
-}
+/// The metrics of a process: all adapters register theirs, and the admin listener writes them.
+pub type SharedRegistry = Arc<Mutex<Registry>>;
+
+/// Bounds of times, in seconds: those of OpenTelemetry for requests, and shorter ones.
+const SECONDS: [f64; 17] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
+    7.5, 10.0,
+];
+
+/// Bounds of sizes, in bytes.
+const BYTES: [f64; 8] =
+    [256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 8_388_608.0];
 
 /// Statuses that are shown from the start, so that the first of each is an increase.
 const SHOWN: [u16; 19] =
     [200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 412, 413, 415, 422, 428, 429, 500, 503];
 
-/// The lowest and the highest status.
-const STATUSES: std::ops::Range<u16> = 100..600;
-
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Methods that any path is asked for with; all others are `_OTHER`, as in OpenTelemetry's conventions.
-const METHODS: [Method; 7] = [
+static METHODS: [Method; 7] = [
     Method::GET,
     Method::HEAD,
     Method::POST,
@@ -99,107 +48,187 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const OTHER: &str = "_OTHER";
-
 /// Returns the name of a method, as labels and attributes have it.
-pub fn method_name(method: &Method) -> &str {
-    if METHODS.contains(method) { method.as_str() } else { OTHER }
+pub fn method_name(method: &Method) -> &'static str {
+    METHODS.iter().find(|known| *known == method).map_or("_OTHER", Method::as_str)
 }
 
-/// Reasons why a stream is cut off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutOff {
-    /// The client reads too slowly.
-    TooSlow,
-    /// The credentials ended.
-    Credentials,
-    /// The store has another history.
-    AnotherHistory,
+/// The client reads a stream too slowly.
+pub const TOO_SLOW: &str = "too_slow";
+/// The credentials of a stream ended.
+pub const CREDENTIALS: &str = "credentials";
+/// The store has another history than a stream.
+pub const ANOTHER_HISTORY: &str = "another_history";
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq, EncodeLabelSet)]
+struct RequestLabels {
+    http_request_method: &'static str,
+    http_response_status_class: &'static str,
+    /// Empty for what is no path.
+    http_route: Option<Arc<str>>,
 }
 
-const CUT_OFFS: [(CutOff, &str); 3] = [
-    (CutOff::TooSlow, "too_slow"),
-    (CutOff::Credentials, "credentials"),
-    (CutOff::AnotherHistory, "another_history"),
-];
+/// A histogram whose values have the ids of traces.
+type TracedHistogram = HistogramWithExemplars<[(&'static str, String); 1]>;
 
 /// The metrics of a service.
 pub struct HttpMetrics {
-    statuses: Vec<Counter>,
-    active: Arc<Gauge>,
+    /// Nothing is shown without it.
+    registry: Option<SharedRegistry>,
+    durations: Family<RequestLabels, TracedHistogram, fn() -> TracedHistogram>,
+    responses: Family<[(&'static str, u16); 1], Counter>,
+    active: Gauge,
     cancelled: Counter,
     request_bytes: Histogram,
     response_bytes: Histogram,
     /// Open connections.
-    pub connections: Arc<Gauge>,
-    /// Accepted connections.
-    pub accepted: Counter,
+    pub connections: Gauge,
+    accepted: Counter,
     /// Connections beyond the limit.
     pub over_limit: Counter,
-    cut_off: [Counter; CUT_OFFS.len()],
-    unrouted: Arc<RouteMetrics>,
-    parts: Mutex<Vec<Arc<dyn Instrumented>>>,
+    cut_off: Family<[(&'static str, &'static str); 1], Counter>,
 }
 
-impl std::fmt::Debug for HttpMetrics {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for HttpMetrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("HttpMetrics").finish_non_exhaustive()
     }
 }
 
 impl Default for HttpMetrics {
     fn default() -> Self {
-        let metrics = Self {
-            statuses: STATUSES.map(|_| Counter::default()).collect(),
-            active: Arc::default(),
-            cancelled: Counter::default(),
-            request_bytes: Histogram::default(),
-            response_bytes: Histogram::default(),
-            connections: Arc::default(),
-            accepted: Counter::default(),
-            over_limit: Counter::default(),
-            cut_off: <[Counter; CUT_OFFS.len()]>::default(),
-            unrouted: Arc::new(RouteMetrics::new("")),
-            parts: Mutex::default(),
-        };
-        metrics.add(Arc::<RouteMetrics>::clone(&metrics.unrouted));
-        metrics
+        Self::new(None)
     }
 }
 
 impl HttpMetrics {
-    /// Adds those of a part.
-    pub fn add(&self, part: Arc<dyn Instrumented>) {
-        self.parts.lock().push(part);
+    /// Registers the metrics, if there is a registry.
+    #[must_use]
+    pub fn new(registry: Option<SharedRegistry>) -> Self {
+        let metrics = Self {
+            registry,
+            durations: Family::new_with_constructor(|| {
+                HistogramWithExemplars::new(SECONDS.into_iter())
+            }),
+            responses: Family::default(),
+            active: Gauge::default(),
+            cancelled: Counter::default(),
+            request_bytes: Histogram::new(BYTES),
+            response_bytes: Histogram::new(BYTES),
+            connections: Gauge::default(),
+            accepted: Counter::default(),
+            over_limit: Counter::default(),
+            cut_off: Family::default(),
+        };
+        if let Some(registry) = &metrics.registry {
+            metrics.register_requests(&mut registry.lock());
+            metrics.register_connections(&mut registry.lock());
+        }
+        metrics
     }
 
-    /// Makes those of a path, as it is mounted.
-    pub fn route(&self, path: &str) -> Arc<RouteMetrics> {
-        let route = Arc::new(RouteMetrics::new(path));
-        self.add(Arc::<RouteMetrics>::clone(&route));
-        route
+    fn register_requests(&self, registry: &mut Registry) {
+        for status in SHOWN {
+            drop(self.responses.get_or_create(&[("http_response_status_code", status)]));
+        }
+        registry.register(
+            "http_server_request_duration_seconds",
+            "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route",
+            self.durations.clone(),
+        );
+        registry.register(
+            "http_server_responses",
+            "Responses, by status: those of all paths",
+            self.responses.clone(),
+        );
+        registry.register(
+            "http_server_active_requests",
+            "Requests that are being answered",
+            self.active.clone(),
+        );
+        registry.register(
+            "http_server_cancelled_requests",
+            "Requests whose client went away before the response began",
+            self.cancelled.clone(),
+        );
+        registry.register(
+            "http_server_request_body_size_bytes",
+            "Bodies of requests that say their length",
+            self.request_bytes.clone(),
+        );
+        registry.register(
+            "http_server_response_body_size_bytes",
+            "Bodies of responses whose length is known when they begin, as they are sent",
+            self.response_bytes.clone(),
+        );
+    }
+
+    fn register_connections(&self, registry: &mut Registry) {
+        for reason in [TOO_SLOW, CREDENTIALS, ANOTHER_HISTORY] {
+            drop(self.cut_off.get_or_create(&[("reason", reason)]));
+        }
+        registry.register(
+            "proposal_service_connections",
+            "Connections of clients that are open",
+            self.connections.clone(),
+        );
+        registry.register(
+            "proposal_service_connections_accepted",
+            "Connections that were accepted",
+            self.accepted.clone(),
+        );
+        registry.register(
+            "proposal_service_connections_over_limit",
+            "Connections beyond --max-connections: they wait for another to end, or are refused",
+            self.over_limit.clone(),
+        );
+        registry.register(
+            "proposal_service_streams_cut_off",
+            "Streams of changes that the service ended before their time, by reason",
+            self.cut_off.clone(),
+        );
+    }
+
+    /// Registers a part with metrics of its own.
+    pub fn add(&self, part: impl Collector) {
+        if let Some(registry) = &self.registry {
+            registry.lock().register_collector(Box::new(part));
+        }
     }
 
     /// Counts a stream that was cut off.
-    pub fn cut_off(&self, reason: CutOff) {
-        let counter = CUT_OFFS.iter().position(|(known, _)| *known == reason);
-        if let Some(counter) = counter.and_then(|index| self.cut_off.get(index)) {
-            counter.increment();
-        }
+    pub fn cut_off(&self, reason: &'static str) {
+        self.cut_off.get_or_create(&[("reason", reason)]).inc();
     }
 
     /// Returns whether anybody looks at the metrics.
-    pub fn is_collected(&self) -> bool {
-        self.request_bytes.is_attached()
+    pub const fn is_collected(&self) -> bool {
+        self.registry.is_some()
+    }
+
+    /// Counts a connection, which is open until the result is dropped.
+    pub fn accept(&self) -> OpenConnection {
+        self.accepted.inc();
+        self.connections.inc();
+        OpenConnection(self.connections.clone())
     }
 
     /// Begins a request.
-    pub fn begin(self: &Arc<Self>, request_bytes: Option<usize>) -> ActiveRequest {
+    pub fn begin(self: &Arc<Self>, request_bytes: Option<u64>) -> ActiveRequest {
         if let Some(bytes) = request_bytes {
-            self.request_bytes.record_count(bytes);
+            self.request_bytes.observe(number(bytes));
         }
-        let entered = self.active.enter();
-        ActiveRequest { metrics: Arc::clone(self), is_answered: false, _entered: entered }
+        self.active.inc();
+        ActiveRequest { metrics: Arc::clone(self), is_answered: false }
+    }
+}
+
+/// A connection that counts as open.
+pub struct OpenConnection(Gauge);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 
@@ -207,14 +236,13 @@ impl HttpMetrics {
 pub struct ActiveRequest {
     metrics: Arc<HttpMetrics>,
     is_answered: bool,
-    _entered: application::metrics::Entered,
 }
 
 /// The facts of a response.
 #[derive(Clone, Copy)]
 pub struct Answer<'a> {
     /// The path; none for what is no path.
-    pub route: Option<&'a RouteMetrics>,
+    pub route: Option<&'a Arc<str>>,
     /// The method of the request.
     pub method: &'a Method,
     /// The status.
@@ -231,102 +259,45 @@ impl ActiveRequest {
     /// Counts the response.
     pub fn answered(mut self, answer: Answer<'_>) {
         self.is_answered = true;
-        let status = answer.status.as_u16();
-        let metrics = &*self.metrics;
-        if let Some(counter) =
-            metrics.statuses.get(usize::from(status.saturating_sub(STATUSES.start)))
-        {
-            counter.increment();
-        }
-        let route = answer.route.unwrap_or(&metrics.unrouted);
-        if let Some(histogram) = route.histogram(answer.method, status) {
-            histogram.record_traced(answer.time.as_secs_f64(), answer.trace);
+        let (metrics, status) = (&*self.metrics, answer.status.as_u16());
+        metrics.responses.get_or_create(&[("http_response_status_code", status)]).inc();
+        if let Some(class) = CLASSES.get(usize::from(status / 100).wrapping_sub(1)) {
+            let labels = RequestLabels {
+                http_request_method: method_name(answer.method),
+                http_response_status_class: class,
+                http_route: answer.route.cloned(),
+            };
+            let exemplar = answer.trace.map(|trace| [("trace_id", trace.to_string())]);
+            let time = answer.time.as_secs_f64();
+            metrics.durations.get_or_create(&labels).observe(time, exemplar, None);
         }
         if let Some(bytes) = answer.bytes {
-            metrics.response_bytes.record_count(usize::try_from(bytes).unwrap_or(usize::MAX));
+            metrics.response_bytes.observe(number(bytes));
         }
     }
 }
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
+        self.metrics.active.dec();
         if !self.is_answered {
-            self.metrics.cancelled.increment();
+            self.metrics.cancelled.inc();
         }
     }
 }
 
-impl Instrumented for HttpMetrics {
-    fn collect(&self, collector: &mut dyn Collector) {
-        for (status, counter) in STATUSES.zip(&self.statuses) {
-            if counter.count() > 0 || SHOWN.contains(&status) {
-                let labels = [("http_response_status_code", &*status.to_string())];
-                collector.take(&RESPONSES, &labels, counter.read());
-            }
-        }
-        collector.take(&ACTIVE, &[], self.active.read());
-        collector.take(&CANCELLED, &[], self.cancelled.read());
-        collector.take(&REQUEST_BYTES, &[], Reading::Histogram(&self.request_bytes));
-        collector.take(&RESPONSE_BYTES, &[], Reading::Histogram(&self.response_bytes));
-        collector.take(&CONNECTIONS, &[], self.connections.read());
-        collector.take(&ACCEPTED, &[], self.accepted.read());
-        collector.take(&OVER_LIMIT, &[], self.over_limit.read());
-        for ((_, reason), counter) in CUT_OFFS.iter().zip(&self.cut_off) {
-            collector.take(&CUT_OFF, &[("reason", reason)], counter.read());
-        }
-        let parts = self.parts.lock();
-        parts.iter().for_each(|part| part.collect(collector));
-    }
-}
-
-/// The metrics of one path.
-#[derive(Debug)]
-pub struct RouteMetrics {
-    /// The path with its parameters in braces.
-    route: String,
-    /// By method, then by class of status.
-    histograms: [[Histogram; CLASSES.len()]; METHODS.len() + 1],
-}
-
-impl RouteMetrics {
-    fn new(path: &str) -> Self {
-        Self { route: template(path), histograms: Default::default() }
-    }
-
-    /// Returns the path with its parameters in braces; empty for what is no path.
-    pub fn route(&self) -> &str {
-        &self.route
-    }
-
-    fn histogram(&self, method: &Method, status: u16) -> Option<&Histogram> {
-        let method = METHODS.iter().position(|known| known == method).unwrap_or(METHODS.len());
-        self.histograms.get(method)?.get(usize::from(status / 100).checked_sub(1)?)
-    }
-}
-
-impl Instrumented for RouteMetrics {
-    fn collect(&self, collector: &mut dyn Collector) {
-        let names = METHODS.iter().map(Method::as_str).chain([OTHER]);
-        for (method, classes) in names.zip(&self.histograms) {
-            for (class, histogram) in CLASSES.iter().zip(classes) {
-                let labels = [
-                    ("http_request_method", method),
-                    ("http_response_status_class", *class),
-                    ("http_route", self.route.as_str()),
-                ];
-                collector.take(&DURATION, &labels, Reading::HistogramIfUsed(histogram));
-            }
-        }
-    }
+/// A size as the value of a histogram.
+fn number(bytes: u64) -> f64 {
+    u32::try_from(bytes).unwrap_or(u32::MAX).into()
 }
 
 /// Writes a path as OpenAPI does: `/v1/status/:id` is `/v1/status/{id}`.
-fn template(path: &str) -> String {
+pub fn template(path: &str) -> Arc<str> {
     let part = |part: &str| match part.strip_prefix([':', '*']) {
         Some(name) => format!("{{{name}}}"),
         None => part.to_owned(),
     };
-    path.split('/').map(part).collect::<Vec<_>>().join("/")
+    path.split('/').map(part).collect::<Vec<_>>().join("/").into()
 }
 
 #[cfg(test)]
@@ -342,7 +313,7 @@ mod tests {
             ("/assets/*file", "/assets/{file}"),
             ("", ""),
         ] {
-            assert_eq!(template(path), expected);
+            assert_eq!(&*template(path), expected);
         }
     }
 }

@@ -32,5 +32,4 @@ mod verifier;
 
 pub use file_format::schema;
 pub use machine_key::{NewKey, NewKeyError, new_key};
-pub use metrics::METRICS;
 pub use reloadable::ReloadableIdentity;

@@ -1,27 +1,13 @@
 //! The metrics of callers.
 
-use application::metrics::{Collector, Counter, Reading};
+use std::fmt;
+
+use language::metrics::write_series;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::in_force::InForce;
-
-application::metrics! {
-    RECOGNITIONS = counter(
-        "proposal_service_identity_recognitions",
-        "Credentials that were looked at, by what became of them: known of a token seen before, verified, of a key of the service, refused, or undecided for want of the keys of an issuer",
-    );
-    REFUSALS = counter(
-        "proposal_service_identity_refusals",
-        "Credentials that were refused, by the check that they failed; `repeated` were refused before",
-    );
-    FETCHES = counter(
-        "proposal_service_identity_key_fetches",
-        "How often the keys of an issuer were fetched, and whether it answered as it should",
-    );
-    REACHABLE = gauge(
-        "proposal_service_identity_issuer_reachable",
-        "1 if the issuer answered as it should when its keys were last fetched",
-    );
-}
 
 /// Issuers that have series; an identity file has fewer.
 const MOST_ISSUERS: usize = 100;
@@ -57,34 +43,41 @@ impl IdentityMetrics {
     /// Counts credentials that failed a check.
     pub fn refused(&self, check: Check) {
         if let Some(counter) = self.refusals.get(check as usize) {
-            counter.increment();
+            counter.inc();
         }
     }
 
-    /// Gives the series, with those of the issuers in force.
-    pub fn collect(&self, current: &InForce, collector: &mut dyn Collector) {
-        let refused = self.refusals.iter().map(Counter::count).sum();
-        for (outcome, count) in [
-            ("cached", self.cached.count()),
-            ("verified", self.verified.count()),
-            ("key", self.keys.count()),
-            ("refused", refused),
-            ("unavailable", self.unavailable.count()),
-        ] {
-            collector.take(&RECOGNITIONS, &[("outcome", outcome)], Reading::Count(count));
-        }
-        for (check, counter) in CHECKS.iter().zip(&self.refusals) {
-            collector.take(&REFUSALS, &[("check", check)], counter.read());
-        }
-        let issuers = current.file.issuers.iter().zip(&current.keys);
-        for (issuer, keys) in issuers.take(MOST_ISSUERS) {
-            let (name, fetches) = (&*issuer.name, keys.fetches());
-            for (outcome, count) in [("success", fetches.answered), ("failure", fetches.failed)] {
-                let labels = [("issuer", name), ("outcome", outcome)];
-                collector.take(&FETCHES, &labels, Reading::Count(count));
-            }
-            let is_reachable = Reading::Count(fetches.is_reachable.into());
-            collector.take(&REACHABLE, &[("issuer", name)], is_reachable);
-        }
+    /// Writes the series, with those of the issuers in force.
+    pub fn encode(&self, current: &InForce, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let outcomes = [
+            ("cached", self.cached.get()),
+            ("verified", self.verified.get()),
+            ("key", self.keys.get()),
+            ("refused", self.refusals.iter().map(Counter::get).sum()),
+            ("unavailable", self.unavailable.get()),
+        ];
+        let outcomes =
+            outcomes.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
+        let help = "Credentials that were looked at, by what became of them: known of a token seen before, verified, of a key of the service, refused, or undecided for want of the keys of an issuer.";
+        write_series(encoder, "proposal_service_identity_recognitions", help, outcomes)?;
+        let refusals = CHECKS.iter().zip(&self.refusals);
+        let refusals = refusals.map(|(check, counter)| ([("check", *check)], counter.clone()));
+        let help = "Credentials that were refused, by the check that they failed; `repeated` were refused before.";
+        write_series(encoder, "proposal_service_identity_refusals", help, refusals)?;
+        let issuers = current.file.issuers.iter().zip(&current.keys).take(MOST_ISSUERS);
+        let issuers = issuers.map(|(issuer, keys)| (&*issuer.name, keys.fetches()));
+        let fetches = issuers.clone().flat_map(|(name, fetches)| {
+            [("success", fetches.answered), ("failure", fetches.failed)].map(|(outcome, count)| {
+                ([("issuer", name), ("outcome", outcome)], ConstCounter::new(count))
+            })
+        });
+        let help =
+            "How often the keys of an issuer were fetched, and whether it answered as it should.";
+        write_series(encoder, "proposal_service_identity_key_fetches", help, fetches)?;
+        let reachable = issuers.map(|(name, fetches)| {
+            ([("issuer", name)], ConstGauge::new(i64::from(fetches.is_reachable)))
+        });
+        let help = "1 if the issuer answered as it should when its keys were last fetched.";
+        write_series(encoder, "proposal_service_identity_issuer_reachable", help, reachable)
     }
 }

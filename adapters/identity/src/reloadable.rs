@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented};
 use application::{Clock, Identity, PublishedIdentity, Unrecognized};
 use async_trait::async_trait;
 use domain::Principal;
 use language::ReloadableFiles;
 use language::error::FileErrors;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::identity_file::IdentityFile;
 use crate::in_force::InForce;
@@ -83,8 +84,8 @@ fn of_tls(path: &Path, error: &rustls::Error) -> FileErrors {
     errors
 }
 
-impl Instrumented for ReloadableIdentity {
-    fn collect(&self, collector: &mut dyn Collector) {
-        self.verifier.metrics.collect(&self.files.current(), collector);
+impl Collector for ReloadableIdentity {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.verifier.metrics.encode(&self.files.current(), &mut encoder)
     }
 }

@@ -79,7 +79,7 @@ impl Verifier {
         if token.starts_with(PREFIX) {
             let known = by_key(current, token, now);
             match &known {
-                Ok(_) => self.metrics.keys.increment(),
+                Ok(_) => _ = self.metrics.keys.inc(),
                 Err(_) => self.metrics.refused(Check::Key),
             }
             return known.map_err(Unrecognized::Invalid);
@@ -87,18 +87,18 @@ impl Verifier {
         let digest = cache::digest(token);
         if let Some(known) = self.cache.find(&digest, current.edition, now) {
             match &known {
-                Ok(_) => self.metrics.cached.increment(),
+                Ok(_) => _ = self.metrics.cached.inc(),
                 Err(_) => self.metrics.refused(Check::Repeated),
             }
             return known;
         }
         match self.verify(current, token, digest, now).await {
             Ok(principal) => {
-                self.metrics.verified.increment();
+                self.metrics.verified.inc();
                 Ok(principal)
             }
             Err(Refusal::Unavailable) => {
-                self.metrics.unavailable.increment();
+                self.metrics.unavailable.inc();
                 Err(Unrecognized::Unavailable)
             }
             Err(Refusal::Passing(reason)) => Err(Unrecognized::Invalid(reason)),

@@ -20,6 +20,7 @@ pub mod evaluation;
 pub mod expression;
 pub mod files;
 pub mod keys;
+pub mod metrics;
 mod reloadable;
 mod schema;
 mod watch;
@@ -27,4 +28,4 @@ pub mod yaml;
 
 pub use reloadable::{FileContent, ReloadableFiles};
 pub use schema::schema;
-pub use watch::{FailedReloads, Readings, Reloads, Watches};
+pub use watch::{FailedReloads, Readings, Watches};

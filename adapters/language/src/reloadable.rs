@@ -1,5 +1,6 @@
 //! Files that are read again while their content is in force.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +45,12 @@ struct Source<T> {
     read: Box<Read<T>>,
     /// The fingerprint of the files as last read, whether they were valid or not.
     last: Mutex<u64>,
+}
+
+impl<T> fmt::Debug for ReloadableFiles<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ReloadableFiles").finish_non_exhaustive()
+    }
 }
 
 impl<T: Default> Default for ReloadableFiles<T> {

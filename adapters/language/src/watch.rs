@@ -1,16 +1,17 @@
 //! Files in force: read at the start, and again at SIGHUP or when they have changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use prometheus_client::registry::Registry;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as channel;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
 use crate::error::FileErrors;
+use crate::metrics::ReloadMetrics;
 use crate::reloadable::{FileContent, ReloadableFiles};
 
 /// How often the files are looked at. A look reads them whole: times and sizes do not tell every
@@ -24,10 +25,6 @@ pub type Readings = (u64, Vec<u64>);
 /// The kinds of files that were refused when they were last read, so that older content is in force.
 pub type FailedReloads = BTreeSet<&'static str>;
 
-/// How often files of each kind were put in force after they were read again, how often they were
-/// refused, and whether they were refused the last time.
-pub type Reloads = Arc<Mutex<BTreeMap<&'static str, (u64, u64, bool)>>>;
-
 /// The tasks that keep files up to date, and others that end with them.
 pub struct Watches {
     /// The tasks; they end when it is dropped.
@@ -40,7 +37,7 @@ pub struct Watches {
 struct State {
     readings: channel::Sender<Readings>,
     failed: channel::Sender<FailedReloads>,
-    reloads: Reloads,
+    metrics: ReloadMetrics,
 }
 
 impl Watches {
@@ -63,10 +60,9 @@ impl Watches {
         self.state.failed.subscribe()
     }
 
-    /// The numbers of reloads, now and later.
-    #[must_use]
-    pub fn reloads(&self) -> Reloads {
-        Arc::clone(&self.state.reloads)
+    /// Registers the metrics of all that is watched, now and later.
+    pub fn register(&self, registry: &mut Registry) {
+        self.state.metrics.register(registry);
     }
 
     /// Keeps the content of files up to date.
@@ -77,7 +73,7 @@ impl Watches {
             done.push(0);
         });
         if files.has_files() {
-            self.state.reloads.lock().insert(T::KIND, <_>::default());
+            self.state.metrics.show(T::KIND);
             files.current().warn_if_empty();
         }
         self.tasks.spawn(watch(files, index, self.state.clone()));
@@ -139,12 +135,7 @@ impl State {
         self.failed.send_if_modified(|kinds| {
             if has_failed { kinds.insert(T::KIND) } else { kinds.remove(T::KIND) }
         });
-        if let Some((taken, refused, is_refused)) = self.reloads.lock().get_mut(T::KIND)
-            && done.is_ok()
-        {
-            *(if has_failed { refused } else { taken }) += 1;
-            *is_refused = has_failed;
-        }
+        self.metrics.count(T::KIND, has_failed);
     }
 }
 

@@ -300,17 +300,16 @@ impl Rule for FileRule {
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         let verdicts = &self.verdicts;
-        let began = verdicts.time.is_attached().then(Instant::now);
+        let began = Instant::now();
         let verdict =
             evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition)).await;
-        if let Some(began) = began {
-            verdicts.time.record_time(began.elapsed());
-        }
-        match &verdict {
-            Ok(()) => verdicts.passed.increment(),
-            Err(Rejection { undecided: None, .. }) => verdicts.failed.increment(),
-            Err(_) => verdicts.undecided.increment(),
-        }
+        verdicts.time.observe(began.elapsed().as_secs_f64());
+        let counter = match &verdict {
+            Ok(()) => &verdicts.passed,
+            Err(Rejection { undecided: None, .. }) => &verdicts.failed,
+            Err(_) => &verdicts.undecided,
+        };
+        counter.inc();
         verdict.map_err(|rejection| self.violation(rejection))
     }
 

@@ -64,7 +64,6 @@ mod trial;
 mod warnings;
 
 pub use file_rule::FileRule;
-pub use metrics::METRICS;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
 pub use schema::schema;

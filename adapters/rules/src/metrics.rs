@@ -1,31 +1,21 @@
 //! The metrics of rules in files.
 
-use application::metrics::{Collector, Counter, Histogram, Reading};
+use std::fmt;
 
-application::metrics! {
-    EVALUATIONS = counter(
-        "proposal_service_rule_evaluations",
-        "Evaluations of the rules in files for writes, by rule and verdict, since the rules were read; rules beyond 200 are together `other`",
-    );
-    EVALUATION = histogram(
-        "proposal_service_rule_evaluation_seconds",
-        "Time of an evaluation, by rule; rules beyond 200 have none",
-        &[0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.01, 0.1, 1.0],
-    );
-    RULES = gauge("proposal_service_rules", "Rules of files that are in force");
-    pub RULES_EMPTY = gauge(
-        "proposal_service_rules_empty",
-        "1 while the files of --rules hold an empty list, so that no rule of a file judges a write",
-    );
-}
+use language::metrics::write_series;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::histogram::Histogram;
+
+/// Bounds of the time of an evaluation, in seconds.
+const SECONDS: [f64; 8] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.01, 0.1, 1.0];
 
 /// Rules that have series of their own.
 const MOST_RULES: usize = 200;
 
-const OTHER: &str = "other";
-
 /// The verdicts of a rule.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Verdicts {
     pub passed: Counter,
     pub failed: Counter,
@@ -33,42 +23,49 @@ pub struct Verdicts {
     pub time: Histogram,
 }
 
+impl Default for Verdicts {
+    fn default() -> Self {
+        let (passed, failed, undecided) = <_>::default();
+        Self { passed, failed, undecided, time: Histogram::new(SECONDS) }
+    }
+}
+
 impl Verdicts {
     fn counts(&self) -> [u64; 3] {
-        [self.passed.count(), self.failed.count(), self.undecided.count()]
+        [self.passed.get(), self.failed.get(), self.undecided.get()]
     }
 }
 
-/// Gives the series of the rules in force, by their ids.
-pub fn collect<'a>(
-    rules: impl Iterator<Item = (&'a str, &'a Verdicts)>,
-    collector: &mut dyn Collector,
-) {
-    let rules: Vec<_> = rules.collect();
-    collector.take(&RULES, &[], Reading::Count(rules.len() as u64));
+/// Writes the series of the rules in force, by their ids.
+pub fn encode(
+    rules: &[(&str, &Verdicts)],
+    is_empty: bool,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
     let (own, others) = rules.split_at(rules.len().min(MOST_RULES));
-    for (id, verdicts) in own {
-        take(id, verdicts.counts(), collector);
-        let time = Reading::HistogramIfUsed(&verdicts.time);
-        collector.take(&EVALUATION, &[("rule", id)], time);
-    }
-    let mut sums = [0; 3];
-    for (_, verdicts) in others {
-        for (sum, count) in sums.iter_mut().zip(verdicts.counts()) {
-            *sum += count;
-        }
-    }
-    if !others.is_empty() {
-        take(OTHER, sums, collector);
-    }
-}
-
-fn take(rule: &str, counts: [u64; 3], collector: &mut dyn Collector) {
-    for (verdict, count) in ["passed", "failed", "undecided"].into_iter().zip(counts) {
-        collector.take(
-            &EVALUATIONS,
-            &[("rule", rule), ("verdict", verdict)],
-            Reading::Count(count),
-        );
-    }
+    let mut counts: Vec<_> = own.iter().map(|(id, verdicts)| (*id, verdicts.counts())).collect();
+    let sum = |sums: [u64; 3], (_, verdicts): &(_, &Verdicts)| {
+        let counts = verdicts.counts();
+        [sums[0] + counts[0], sums[1] + counts[1], sums[2] + counts[2]]
+    };
+    counts.extend((!others.is_empty()).then(|| ("other", others.iter().fold([0; 3], sum))));
+    let evaluations = counts.iter().flat_map(|(rule, [passed, failed, undecided])| {
+        [("passed", passed), ("failed", failed), ("undecided", undecided)].map(
+            |(verdict, count)| ([("rule", *rule), ("verdict", verdict)], ConstCounter::new(*count)),
+        )
+    });
+    let help = "Evaluations of the rules in files for writes, by rule and verdict, since the rules were read; rules beyond 200 are together `other`.";
+    write_series(encoder, "proposal_service_rule_evaluations", help, evaluations)?;
+    let evaluated = own.iter().filter(|(_, verdicts)| verdicts.counts() != [0; 3]);
+    let times = evaluated.map(|(id, verdicts)| ([("rule", *id)], verdicts.time.clone()));
+    let help = "Time of an evaluation, by rule; rules beyond 200 have none.";
+    write_series(encoder, "proposal_service_rule_evaluation_seconds", help, times)?;
+    let help = "Rules of files that are in force.";
+    let mut family =
+        encoder.encode_descriptor("proposal_service_rules", help, None, MetricType::Gauge)?;
+    family.encode_gauge(&rules.len())?;
+    let help = "1 while the files of --rules hold an empty list, so that no rule of a file judges a write.";
+    let mut family =
+        encoder.encode_descriptor("proposal_service_rules_empty", help, None, MetricType::Gauge)?;
+    family.encode_gauge(&i64::from(is_empty))
 }

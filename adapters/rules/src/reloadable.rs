@@ -1,19 +1,21 @@
 //! The rules in force.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::metrics::{Collector, Instrumented, Reading};
 use application::{RuleBook, Rules, WrittenRule};
 use domain::Collection;
 use language::ReloadableFiles;
 use language::error::FileErrors;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::metrics;
 use crate::rule_set::RuleSet;
 
 /// The rules of a path, read again when it is asked for. By default, no rules, for good.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ReloadableRules {
     /// Their files.
     pub files: Arc<ReloadableFiles<RuleSet>>,
@@ -45,11 +47,11 @@ impl RuleBook for ReloadableRules {
     }
 }
 
-impl Instrumented for ReloadableRules {
-    fn collect(&self, collector: &mut dyn Collector) {
+impl Collector for ReloadableRules {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let rules = self.files.current();
-        metrics::collect(rules.rules().map(|rule| (&*rule.id, &rule.verdicts)), collector);
         let is_empty = self.files.has_files() && rules.rules().len() == 0;
-        collector.take(&metrics::RULES_EMPTY, &[], Reading::Count(is_empty.into()));
+        let rules: Vec<_> = rules.rules().map(|rule| (&*rule.id, &rule.verdicts)).collect();
+        metrics::encode(&rules, is_empty, &mut encoder)
     }
 }

@@ -1,11 +1,12 @@
 //! The interface of a database engine to the rest of the crate.
 
+use std::fmt;
 use std::sync::Arc;
 
-use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
 
 use crate::cache::write_through_cache::WriteThroughCache;
@@ -24,8 +25,10 @@ pub(crate) trait Engine: Send + Sync {
     /// The metrics of the engine and of all who use it.
     fn metrics(&self) -> &Arc<StoreMetrics>;
 
-    /// Gives the series that are the engine's own.
-    fn collect(&self, _collector: &mut dyn Collector) {}
+    /// Writes the metrics that are the engine's own.
+    fn encode(&self, _encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        Ok(())
+    }
 
     /// Looks at what is told of the store from time to time.
     async fn sample(&self) -> Result<Sample, RepositoryError> {

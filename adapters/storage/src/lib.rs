@@ -60,7 +60,6 @@ mod upkeep;
 mod write;
 
 pub use error::StoreError;
-pub use metrics::METRICS;
 pub use migration::plan::MigrationStep;
 pub use migration::schema_version::SCHEMA_VERSION;
 pub use options::{ReplicaOptions, StoreOptions};

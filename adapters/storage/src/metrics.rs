@@ -1,134 +1,28 @@
-//! The metrics of a store. Whoever does the work counts it in a [`StoreMetrics`] that all of a store share.
+//! The metrics of a store. All its parts count in one [`StoreMetrics`].
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use application::metrics::{
-    Collector, Counter, Gauge, Histogram, ROWS, Reading, SECONDS, SHORT_SECONDS,
-};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::TypedMetric;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
 
-application::metrics! {
-    OPERATIONS = histogram(
-        "db_client_operation_duration_seconds",
-        "Time that the database took, by operation: a read, one that may take long, a batch of writes, a step of the full-text index",
-        SECONDS,
-    );
-    CONNECTIONS = gauge("db_client_connections", "Connections to PostgreSQL, by pool and state");
-    CONNECTION_WAIT = histogram(
-        "db_client_connection_wait_time_seconds",
-        "Time until a connection to PostgreSQL was had",
-        SHORT_SECONDS,
-    );
-    CONNECTION_TIMEOUTS = counter(
-        "db_client_connection_timeouts",
-        "How often no connection to PostgreSQL was had in time",
-    );
-    QUEUED_WRITES = gauge("proposal_service_write_queue_length", "Writes that wait for a batch");
-    QUEUE_WAIT = histogram(
-        "proposal_service_write_queue_wait_seconds",
-        "Time that writes waited for a batch",
-        SHORT_SECONDS,
-    );
-    BATCH_ROWS = histogram("proposal_service_write_batch_rows", "Writes in a batch", ROWS);
-    RETRIES = counter(
-        "proposal_service_write_retries",
-        "Writes that were begun again: the database rolled them back for the sake of others, or a batch was done one by one",
-    );
-    LOCK_WAIT = histogram(
-        "proposal_service_write_lock_wait_seconds",
-        "Time until a write had the lock that keeps others out: on SQLite every batch, on PostgreSQL those that must have no other write beside them",
-        SHORT_SECONDS,
-    );
-    LOCK_HELD = histogram(
-        "proposal_service_write_lock_hold_seconds",
-        "Time that it kept others out",
-        SHORT_SECONDS,
-    );
-    QUEUED_READS = gauge(
-        "proposal_service_read_queue_length",
-        "Reads that wait for a worker, by kind",
-    );
-    SHARED_READS = histogram(
-        "proposal_service_read_shared_rows",
-        "Reads that a worker did together",
-        ROWS,
-    );
-    INDEX_LAG = gauge(
-        "proposal_service_index_lag_changes",
-        "Changes that the full-text index does not know yet",
-    );
-    INDEX_LAG_TIME = gauge(
-        "proposal_service_index_lag_seconds",
-        "Age of the oldest change that the full-text index does not know yet",
-    );
-    INDEX_STEP = histogram(
-        "proposal_service_index_step_changes",
-        "Changes that a step of the full-text index took",
-        ROWS,
-    );
-    HELD_BACK = counter(
-        "proposal_service_index_held_back_seconds",
-        "Time that writes were held back because the full-text index was far behind",
-    );
-    CACHE_HITS = counter("proposal_service_cache_hits", "Reads that a cache answered");
-    CACHE_MISSES = counter("proposal_service_cache_misses", "Reads that a cache could not answer");
-    CACHE_BYTES = gauge("proposal_service_cache_bytes", "About how large a cache is");
-    REPLAYS = counter(
-        "proposal_service_idempotency_replays",
-        "Requests whose Idempotency-Key had been used before",
-    );
-    LOSSES = counter(
-        "proposal_service_database_connection_changes",
-        "Connections to PostgreSQL that were opened or found dead",
-    );
-    WAL = gauge(
-        "proposal_service_sqlite_wal_bytes",
-        "Size of the write-ahead log of the SQLite file",
-    );
-    CHECKPOINT = histogram(
-        "proposal_service_sqlite_checkpoint_seconds",
-        "Time that checkpoints of the write-ahead log took",
-        SHORT_SECONDS,
-    );
-    STORE_BYTES = gauge(
-        "proposal_service_store_bytes",
-        "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes",
-    );
-    DISK = gauge("proposal_service_disk_bytes", "Size of the disk that the SQLite file is on");
-    DISK_FREE = gauge(
-        "proposal_service_disk_free_bytes",
-        "What is free of the disk that the SQLite file is on",
-    );
-    REPLICAS = gauge(
-        "proposal_service_replicas",
-        "Servers that follow the PostgreSQL server, as far as the service may see them",
-    );
-    REPLICA_LAG = gauge(
-        "proposal_service_replica_lag_seconds",
-        "Time that the slowest of them is behind; 0 where there is none",
-    );
-    pub(crate) STANDBY_LAG = gauge(
-        "proposal_service_standby_lag_seconds",
-        "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read",
-    );
-    pub(crate) STANDBY_READS = counter(
-        "proposal_service_standby_reads",
-        "Requests that a standby of --replica-url answered",
-    );
-    pub(crate) TOKEN_WAITS = counter(
-        "proposal_service_consistency_token_waits",
-        "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time",
-    );
-    pub(crate) SCHEMA_ACCESS = gauge(
-        "proposal_service_schema_access",
-        "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one",
-    );
-    SQLITE_BUSY = counter(
-        "proposal_service_sqlite_busy",
-        "How often a write to the SQLite file found it locked by another connection, and tried again",
-    );
-}
+/// Bounds of times, in seconds: those of OpenTelemetry for requests, and shorter ones.
+const SECONDS: [f64; 17] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
+    7.5, 10.0,
+];
+
+/// Bounds of times within the service, in seconds.
+const SHORT_SECONDS: [f64; 15] =
+    [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Bounds of how many are done together.
+const ROWS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// Waits of writing connections for a lock of an `SQLite` file. The library's callback has no state, so
 /// all stores of a process share it.
@@ -185,13 +79,13 @@ impl CacheReads {
     /// Counts a read by whether the cache had it, which is returned.
     pub fn count<T>(&self, found: Option<T>) -> Option<T> {
         let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.increment();
+        counter.inc();
         found
     }
 }
 
 /// The counters and histograms that all parts of a store share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct StoreMetrics {
     operations: [Histogram; KINDS.len()],
     pub connection_wait: Histogram,
@@ -204,13 +98,37 @@ pub(crate) struct StoreMetrics {
     pub lock_held: Histogram,
     pub shared_reads: Histogram,
     pub index_step: Histogram,
-    /// In microseconds.
-    pub held_back: Counter,
+    /// In seconds.
+    pub held_back: Counter<f64, AtomicU64>,
     pub items: CacheReads,
     pub pages: CacheReads,
     pub replays: Counter,
     pub checkpoint: Histogram,
     sampled: Mutex<(Sample, IndexLag)>,
+}
+
+impl Default for StoreMetrics {
+    fn default() -> Self {
+        Self {
+            operations: KINDS.map(|_| Histogram::new(SECONDS)),
+            connection_wait: Histogram::new(SHORT_SECONDS),
+            connection_timeouts: Counter::default(),
+            queued_writes: Gauge::default(),
+            queue_wait: Histogram::new(SHORT_SECONDS),
+            batch_rows: Histogram::new(ROWS),
+            retries: Retries::default(),
+            lock_wait: Histogram::new(SHORT_SECONDS),
+            lock_held: Histogram::new(SHORT_SECONDS),
+            shared_reads: Histogram::new(ROWS),
+            index_step: Histogram::new(ROWS),
+            held_back: Counter::default(),
+            items: CacheReads::default(),
+            pages: CacheReads::default(),
+            replays: Counter::default(),
+            checkpoint: Histogram::new(SHORT_SECONDS),
+            sampled: Mutex::default(),
+        }
+    }
 }
 
 impl StoreMetrics {
@@ -233,97 +151,157 @@ impl StoreMetrics {
         self.sampled.lock().1 = lag;
     }
 
-    /// Gives all series; `system` is the database engine.
-    pub fn collect(&self, system: &str, collector: &mut dyn Collector) {
-        for (kind, histogram) in KINDS.iter().zip(&self.operations) {
+    /// Writes what both engines have; `system` is the database engine.
+    pub fn encode(&self, system: &str, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let operations = KINDS.iter().zip(&self.operations).map(|(kind, histogram)| {
             let labels = [("db_system_name", system), ("db_operation_name", *kind)];
-            collector.take(&OPERATIONS, &labels, Reading::Histogram(histogram));
-        }
-        collector.take(&QUEUED_WRITES, &[], self.queued_writes.read());
-        for (metric, histogram) in [
-            (&QUEUE_WAIT, &self.queue_wait),
-            (&BATCH_ROWS, &self.batch_rows),
-            (&LOCK_WAIT, &self.lock_wait),
-            (&LOCK_HELD, &self.lock_held),
-            (&SHARED_READS, &self.shared_reads),
-            (&INDEX_STEP, &self.index_step),
-        ] {
-            collector.take(metric, &[], Reading::Histogram(histogram));
-        }
+            (labels, histogram.clone())
+        });
+        let help = "Time that the database took, by operation: a read, one that may take long, a batch of writes, a step of the full-text index.";
+        write_series(encoder, "db_client_operation_duration_seconds", help, operations)?;
+        self.encode_writes(encoder)?;
+        self.encode_reads(encoder)?;
+        self.encode_index(encoder)?;
+        self.encode_sample(encoder)
+    }
+
+    fn encode_writes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Writes that wait for a batch.";
+        write_metric(encoder, "proposal_service_write_queue_length", help, &self.queued_writes)?;
+        let help = "Time that writes waited for a batch.";
+        write_metric(encoder, "proposal_service_write_queue_wait_seconds", help, &self.queue_wait)?;
+        let help = "Writes in a batch.";
+        write_metric(encoder, "proposal_service_write_batch_rows", help, &self.batch_rows)?;
+        let help = "Time until a write had the lock that keeps others out: on SQLite every batch, on PostgreSQL those that must have no other write beside them.";
+        write_metric(encoder, "proposal_service_write_lock_wait_seconds", help, &self.lock_wait)?;
+        let help = "Time that it kept others out.";
+        write_metric(encoder, "proposal_service_write_lock_hold_seconds", help, &self.lock_held)?;
+        let help = "Requests whose Idempotency-Key had been used before.";
+        write_metric(encoder, "proposal_service_idempotency_replays", help, &self.replays)?;
         let Retries { rolled_back, one_by_one } = &self.retries;
-        collector.take(&RETRIES, &[("reason", "rolled_back")], rolled_back.read());
-        collector.take(&RETRIES, &[("reason", "one_by_one")], one_by_one.read());
-        let held_back = Duration::from_micros(self.held_back.count());
-        collector.take(&HELD_BACK, &[], Reading::Time(held_back));
-        for (name, reads) in [("items", &self.items), ("pages", &self.pages)] {
-            collector.take(&CACHE_HITS, &[("cache", name)], reads.hits.read());
-            collector.take(&CACHE_MISSES, &[("cache", name)], reads.misses.read());
-        }
-        collector.take(&REPLAYS, &[], self.replays.read());
-        self.collect_sampled(collector);
+        let retries = [("rolled_back", rolled_back), ("one_by_one", one_by_one)];
+        let retries = retries.map(|(reason, counter)| ([("reason", reason)], counter.clone()));
+        let help = "Writes that were begun again: the database rolled them back for the sake of others, or a batch was done one by one.";
+        write_series(encoder, "proposal_service_write_retries", help, retries)
     }
 
-    fn collect_sampled(&self, collector: &mut dyn Collector) {
-        let sampled = self.sampled.lock();
-        let (Sample { sizes, wal, disk, replicas }, lag) = &*sampled;
-        collector.take(&INDEX_LAG, &[], Reading::Count(lag.changes));
-        collector.take(&INDEX_LAG_TIME, &[], Reading::Time(lag.age));
-        for (part, bytes) in sizes {
-            collector.take(&STORE_BYTES, &[("part", part)], Reading::Count(*bytes));
-        }
-        if let Some(bytes) = wal {
-            collector.take(&WAL, &[], Reading::Count(*bytes));
-        }
-        if let Some((bytes, free)) = disk {
-            collector.take(&DISK, &[], Reading::Count(*bytes));
-            collector.take(&DISK_FREE, &[], Reading::Count(*free));
-        }
-        if let Some((replicas, lag)) = replicas {
-            collector.take(&REPLICAS, &[], Reading::Count(*replicas));
-            collector.take(&REPLICA_LAG, &[], Reading::Time(*lag));
-        }
+    fn encode_reads(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Reads that a worker did together.";
+        write_metric(encoder, "proposal_service_read_shared_rows", help, &self.shared_reads)?;
+        let caches = [("items", &self.items), ("pages", &self.pages)];
+        let hits = caches.map(|(name, reads)| ([("cache", name)], reads.hits.clone()));
+        let help = "Reads that a cache answered.";
+        write_series(encoder, "proposal_service_cache_hits", help, hits)?;
+        let misses = caches.map(|(name, reads)| ([("cache", name)], reads.misses.clone()));
+        let help = "Reads that a cache could not answer.";
+        write_series(encoder, "proposal_service_cache_misses", help, misses)
     }
 
-    /// Gives those of SQLite: its checkpoints and its locks.
-    pub fn collect_sqlite(&self, collector: &mut dyn Collector) {
-        let waits = Reading::Count(BUSY_WAITS.load(Ordering::Relaxed));
-        collector.take(&SQLITE_BUSY, &[], waits);
-        collector.take(&CHECKPOINT, &[], Reading::Histogram(&self.checkpoint));
+    fn encode_index(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Changes that a step of the full-text index took.";
+        write_metric(encoder, "proposal_service_index_step_changes", help, &self.index_step)?;
+        let help = "Time that writes were held back because the full-text index was far behind.";
+        write_metric(encoder, "proposal_service_index_held_back_seconds", help, &self.held_back)?;
+        let IndexLag { changes, age } = &self.sampled.lock().1;
+        let (changes, age) = (ConstGauge::new(*changes), ConstGauge::new(age.as_secs_f64()));
+        let help = "Changes that the full-text index does not know yet.";
+        write_metric(encoder, "proposal_service_index_lag_changes", help, &changes)?;
+        let help = "Age of the oldest change that the full-text index does not know yet.";
+        write_metric(encoder, "proposal_service_index_lag_seconds", help, &age)
     }
 
-    /// Gives those of the connections to PostgreSQL: of each pool its name, and how many are used and
+    fn encode_sample(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Sample { sizes, wal, disk, replicas } = &self.sampled.lock().0;
+        let sizes = sizes.iter().map(|(part, bytes)| ([("part", *part)], ConstGauge::new(*bytes)));
+        let help = "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes.";
+        write_series(encoder, "proposal_service_store_bytes", help, sizes)?;
+        if let Some(bytes) = wal.map(ConstGauge::new) {
+            let help = "Size of the write-ahead log of the SQLite file.";
+            write_metric(encoder, "proposal_service_sqlite_wal_bytes", help, &bytes)?;
+        }
+        if let Some((bytes, free)) = *disk {
+            let (bytes, free) = (ConstGauge::new(bytes), ConstGauge::new(free));
+            let help = "Size of the disk that the SQLite file is on.";
+            write_metric(encoder, "proposal_service_disk_bytes", help, &bytes)?;
+            let help = "What is free of the disk that the SQLite file is on.";
+            write_metric(encoder, "proposal_service_disk_free_bytes", help, &free)?;
+        }
+        if let Some((replicas, lag)) = *replicas {
+            let (replicas, lag) = (ConstGauge::new(replicas), ConstGauge::new(lag.as_secs_f64()));
+            let help =
+                "Servers that follow the PostgreSQL server, as far as the service may see them.";
+            write_metric(encoder, "proposal_service_replicas", help, &replicas)?;
+            let help = "Time that the slowest of them is behind; 0 where there is none.";
+            write_metric(encoder, "proposal_service_replica_lag_seconds", help, &lag)?;
+        }
+        Ok(())
+    }
+
+    /// Writes those of SQLite: its checkpoints and its locks.
+    pub fn encode_sqlite(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let waits = ConstCounter::new(BUSY_WAITS.load(Ordering::Relaxed));
+        let help = "How often a write to the SQLite file found it locked by another connection, and tried again.";
+        write_metric(encoder, "proposal_service_sqlite_busy", help, &waits)?;
+        let help = "Time that checkpoints of the write-ahead log took.";
+        write_metric(encoder, "proposal_service_sqlite_checkpoint_seconds", help, &self.checkpoint)
+    }
+
+    /// Writes those of the connections to PostgreSQL: of each pool its name, and how many are used and
     /// idle; and how often connections were opened or lost.
-    pub fn collect_connections(
+    pub fn encode_connections(
         &self,
         pools: &[(&str, usize, usize)],
         losses: u64,
-        collector: &mut dyn Collector,
-    ) {
-        for (pool, used, idle) in pools {
-            for (state, count) in [("used", *used), ("idle", *idle)] {
-                let labels = [
-                    ("db_client_connection_pool_name", *pool),
-                    ("db_client_connection_state", state),
-                ];
-                collector.take(&CONNECTIONS, &labels, Reading::Count(count as u64));
-            }
-        }
-        collector.take(&CONNECTION_WAIT, &[], Reading::Histogram(&self.connection_wait));
-        collector.take(&CONNECTION_TIMEOUTS, &[], self.connection_timeouts.read());
-        collector.take(&LOSSES, &[], Reading::Count(losses));
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> fmt::Result {
+        let series = pools.iter().flat_map(|(pool, used, idle)| {
+            [("used", *used), ("idle", *idle)].map(|(state, count)| {
+                let pool = ("db_client_connection_pool_name", *pool);
+                ([pool, ("db_client_connection_state", state)], ConstGauge::new(count))
+            })
+        });
+        let help = "Connections to PostgreSQL, by pool and state.";
+        write_series(encoder, "db_client_connections", help, series)?;
+        let (wait, timeouts) = (&self.connection_wait, &self.connection_timeouts);
+        let help = "Time until a connection to PostgreSQL was had.";
+        write_metric(encoder, "db_client_connection_wait_time_seconds", help, wait)?;
+        let help = "How often no connection to PostgreSQL was had in time.";
+        write_metric(encoder, "db_client_connection_timeouts", help, timeouts)?;
+        let losses = ConstCounter::new(losses);
+        let help = "Connections to PostgreSQL that were opened or found dead.";
+        write_metric(encoder, "proposal_service_database_connection_changes", help, &losses)
     }
 }
 
-/// Gives how many reads wait, by kind.
-pub(crate) fn collect_queued_reads(kinds: &[(&str, usize)], collector: &mut dyn Collector) {
-    for (kind, length) in kinds {
-        collector.take(&QUEUED_READS, &[("queue", kind)], Reading::Count(*length as u64));
-    }
+/// Writes a metric without labels.
+fn write_metric(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    metric: &dyn EncodeMetric,
+) -> fmt::Result {
+    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
 }
 
-/// Gives how large caches are.
-pub(crate) fn collect_cache_sizes(caches: &[(&str, u64)], collector: &mut dyn Collector) {
-    for (cache, bytes) in caches {
-        collector.take(&CACHE_BYTES, &[("cache", cache)], Reading::Count(*bytes));
+/// Writes the series of a metric, each with its labels, if there are any.
+pub(crate) fn write_series<L: EncodeLabelSet, M: EncodeMetric + TypedMetric>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl IntoIterator<Item = (L, M)>,
+) -> fmt::Result {
+    let mut series = series.into_iter().peekable();
+    if series.peek().is_none() {
+        return Ok(());
     }
+    let mut family = encoder.encode_descriptor(name, help, None, M::TYPE)?;
+    for (labels, metric) in series {
+        metric.encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+/// A count as the value of a histogram.
+pub(crate) fn count(count: usize) -> f64 {
+    u32::try_from(count).unwrap_or(u32::MAX).into()
 }

@@ -6,21 +6,24 @@
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use application::metrics::{Collector, Reading};
 use application::{
     ChangeLog as _, ChosenStandby, LogPosition, RepositoryError, StandbyStore, Standbys,
 };
 use async_trait::async_trait;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
 use crate::error::StoreError;
-use crate::metrics::{STANDBY_LAG, STANDBY_READS, TOKEN_WAITS};
+use crate::metrics::write_series;
 use crate::options::{ReplicaOptions, StoreOptions};
 use crate::postgres::standby::engine::StandbyEngine;
 use crate::postgres::standby::lag::PrimaryPositions;
@@ -168,20 +171,25 @@ impl Replicas {
         }
     }
 
-    /// Gives how far the standbys are behind, and how often they were read.
-    pub fn collect(&self, collector: &mut dyn Collector) {
-        for ReplicaStatus { target, lag, reads } in self.status() {
-            let labels = [("standby", target.as_str())];
-            if let Some(lag) = lag {
-                collector.take(&STANDBY_LAG, &labels, Reading::Time(lag));
-            }
-            collector.take(&STANDBY_READS, &labels, Reading::Count(reads));
-        }
+    /// Writes how far the standbys are behind, and how often they were read.
+    pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let standbys = self.status();
+        let named = |status: &ReplicaStatus| [("standby", status.target.clone())];
+        let lags = standbys
+            .iter()
+            .filter_map(|status| Some((named(status), ConstGauge::new(status.lag?.as_secs_f64()))));
+        let help = "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read.";
+        write_series(encoder, "proposal_service_standby_lag_seconds", help, lags)?;
+        let reads = standbys.iter().map(|status| (named(status), ConstCounter::new(status.reads)));
+        let help = "Requests that a standby of --replica-url answered.";
+        write_series(encoder, "proposal_service_standby_reads", help, reads)?;
         let waits = self.waits();
         let in_time = waits.waits.saturating_sub(waits.in_vain);
-        for (outcome, count) in [("in_time", in_time), ("in_vain", waits.in_vain)] {
-            collector.take(&TOKEN_WAITS, &[("outcome", outcome)], Reading::Count(count));
-        }
+        let waits = [("in_time", in_time), ("in_vain", waits.in_vain)];
+        let waits =
+            waits.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
+        let help = "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time.";
+        write_series(encoder, "proposal_service_consistency_token_waits", help, waits)
     }
 
     pub async fn close(&self) {

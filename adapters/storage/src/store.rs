@@ -1,13 +1,15 @@
 //! Opening, preparing and closing a store.
 
+use std::fmt;
 use std::sync::Arc;
 
-use application::metrics::{Collector, Instrumented};
 use application::{
     CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, Standbys,
     VersionBodies,
 };
 use jiff::Timestamp;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::callers::directory::SqlCallerDirectory;
 use crate::engine::Engine;
@@ -263,14 +265,21 @@ impl Store {
     }
 }
 
-impl Instrumented for Store {
-    fn collect(&self, collector: &mut dyn Collector) {
+impl Collector for Store {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let system = self.engine_name().to_ascii_lowercase();
-        self.engine.metrics().collect(&system, collector);
-        self.engine.collect(collector);
-        self.items.cached.collect(collector);
-        if let Some(replicas) = &self.replicas {
-            replicas.collect(collector);
+        self.engine.metrics().encode(&system, &mut encoder)?;
+        self.engine.encode(&mut encoder)?;
+        self.items.cached.encode(&mut encoder)?;
+        match &self.replicas {
+            Some(replicas) => replicas.encode(&mut encoder),
+            None => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Store").finish_non_exhaustive()
     }
 }

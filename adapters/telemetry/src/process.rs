@@ -1,62 +1,69 @@
 //! The metrics of the process, by the names that Prometheus' own clients give them. Only Linux tells them all.
 
-use application::metrics::{Collector, Instrumented};
+use std::fmt;
+use std::time::Duration;
 
-application::metrics! {
-    CPU = counter("process_cpu_seconds", "Processor time, of user and system");
-    RESIDENT = gauge("process_resident_memory_bytes", "Memory that the process has in use");
-    VIRTUAL = gauge("process_virtual_memory_bytes", "Memory that the process has reserved");
-    OPEN_FILES = gauge("process_open_fds", "Files and sockets that the process has open");
-    MOST_FILES = gauge("process_max_fds", "Files and sockets that the process may have open");
-    THREADS = gauge("process_threads", "Threads of the process");
-    STARTED = gauge(
-        "process_start_time_seconds",
-        "When the process was started, in seconds since 1970",
-    );
-}
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 
 /// This process.
-pub struct Process;
+#[derive(Debug)]
+pub struct ThisProcess;
 
 #[cfg(target_os = "linux")]
-impl Instrumented for Process {
-    fn collect(&self, collector: &mut dyn Collector) {
-        use std::time::Duration;
+impl Collector for ThisProcess {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        use procfs::process::{LimitValue, Process};
 
-        use application::metrics::Reading;
-        use procfs::process::Process;
-
-        let Ok(process) = Process::myself() else { return };
+        let mut write = |name: &str, help: &str, metric: &dyn EncodeMetric| {
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        let Ok(process) = Process::myself() else { return Ok(()) };
         if let Ok(stat) = process.stat() {
-            let ticks = procfs::ticks_per_second();
-            let time = |count: u64| {
-                let rest = u32::try_from(count % ticks).unwrap_or(0);
-                let tick = Duration::from_secs(1) / u32::try_from(ticks).unwrap_or(100);
-                Duration::from_secs(count / ticks) + rest * tick
-            };
-            let resident = stat.rss.saturating_mul(procfs::page_size());
-            collector.take(&CPU, &[], Reading::Time(time(stat.utime + stat.stime)));
-            collector.take(&RESIDENT, &[], Reading::Count(resident));
-            collector.take(&VIRTUAL, &[], Reading::Count(stat.vsize));
-            let threads = u64::try_from(stat.num_threads).unwrap_or(0);
-            collector.take(&THREADS, &[], Reading::Count(threads));
+            let help = "Processor time, of user and system.";
+            let used = ConstCounter::new(seconds(stat.utime + stat.stime));
+            write("process_cpu_seconds", help, &used)?;
+            let help = "Memory that the process has in use.";
+            let resident = ConstGauge::new(stat.rss.saturating_mul(procfs::page_size()));
+            write("process_resident_memory_bytes", help, &resident)?;
+            let help = "Memory that the process has reserved.";
+            write("process_virtual_memory_bytes", help, &ConstGauge::new(stat.vsize))?;
+            let help = "Threads of the process.";
+            write("process_threads", help, &ConstGauge::new(stat.num_threads))?;
             if let Ok(booted) = procfs::boot_time_secs() {
-                let started = Duration::from_secs(booted) + time(stat.starttime);
-                collector.take(&STARTED, &[], Reading::Time(started));
+                let ticks = booted * procfs::ticks_per_second() + stat.starttime;
+                let help = "When the process was started, in seconds since 1970.";
+                write("process_start_time_seconds", help, &ConstGauge::new(seconds(ticks)))?;
             }
         }
         if let Ok(open) = process.fd_count() {
-            collector.take(&OPEN_FILES, &[], Reading::Count(open as u64));
+            let help = "Files and sockets that the process has open.";
+            write("process_open_fds", help, &ConstGauge::new(open))?;
         }
         if let Ok(limits) = process.limits()
-            && let procfs::process::LimitValue::Value(most) = limits.max_open_files.soft_limit
+            && let LimitValue::Value(most) = limits.max_open_files.soft_limit
         {
-            collector.take(&MOST_FILES, &[], Reading::Count(most));
+            let help = "Files and sockets that the process may have open.";
+            write("process_max_fds", help, &ConstGauge::new(most))?;
         }
+        Ok(())
     }
 }
 
+/// Seconds of a time in clock ticks.
+#[cfg(target_os = "linux")]
+fn seconds(count: u64) -> f64 {
+    let ticks = procfs::ticks_per_second();
+    let tick = Duration::from_secs(1) / u32::try_from(ticks).unwrap_or(100);
+    let rest = u32::try_from(count % ticks).unwrap_or(0);
+    (Duration::from_secs(count / ticks) + rest * tick).as_secs_f64()
+}
+
 #[cfg(not(target_os = "linux"))]
-impl Instrumented for Process {
-    fn collect(&self, _collector: &mut dyn Collector) {}
+impl Collector for ThisProcess {
+    fn encode(&self, _encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        Ok(())
+    }
 }

@@ -1,22 +1,16 @@
 //! The metrics of tokio's runtime.
 
+use std::fmt;
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented, Reading};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::runtime::{Handle, RuntimeMetrics};
 
-application::metrics! {
-    WORKERS = gauge("tokio_workers", "Threads that run tasks");
-    TASKS = gauge("tokio_alive_tasks", "Tasks that have not ended");
-    QUEUE = gauge("tokio_global_queue_length", "Tasks that no worker has taken up");
-    BUSY = counter(
-        "tokio_worker_busy_seconds",
-        "Time that all workers were busy; as much as there are workers each second when they cannot keep up",
-    );
-    PARKS = counter("tokio_worker_parks", "How often workers had nothing to do");
-}
-
 /// A runtime.
+#[derive(Debug)]
 pub struct Runtime(RuntimeMetrics);
 
 impl Runtime {
@@ -26,17 +20,26 @@ impl Runtime {
     }
 }
 
-impl Instrumented for Runtime {
-    fn collect(&self, collector: &mut dyn Collector) {
+impl Collector for Runtime {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Self(metrics) = self;
         let workers = 0..metrics.num_workers();
         let busy: Duration =
             workers.clone().map(|worker| metrics.worker_total_busy_duration(worker)).sum();
-        let parks = workers.map(|worker| metrics.worker_park_count(worker)).sum();
-        collector.take(&WORKERS, &[], Reading::Count(metrics.num_workers() as u64));
-        collector.take(&TASKS, &[], Reading::Count(metrics.num_alive_tasks() as u64));
-        collector.take(&QUEUE, &[], Reading::Count(metrics.global_queue_depth() as u64));
-        collector.take(&BUSY, &[], Reading::Time(busy));
-        collector.take(&PARKS, &[], Reading::Count(parks));
+        let parks: u64 = workers.map(|worker| metrics.worker_park_count(worker)).sum();
+        let mut write = |name: &str, help: &str, metric: &dyn EncodeMetric| {
+            metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+        };
+        let help = "Threads that run tasks.";
+        write("tokio_workers", help, &ConstGauge::new(metrics.num_workers()))?;
+        let help = "Tasks that have not ended.";
+        write("tokio_alive_tasks", help, &ConstGauge::new(metrics.num_alive_tasks()))?;
+        let help = "Tasks that no worker has taken up.";
+        let queued = ConstGauge::new(metrics.global_queue_depth());
+        write("tokio_global_queue_length", help, &queued)?;
+        let help = "Time that all workers were busy; as much as there are workers each second when they cannot keep up.";
+        write("tokio_worker_busy_seconds", help, &ConstCounter::new(busy.as_secs_f64()))?;
+        let help = "How often workers had nothing to do.";
+        write("tokio_worker_parks", help, &ConstCounter::new(parks))
     }
 }

@@ -46,7 +46,18 @@ const OWNERS: &[(&[&str], &[&str])] = &[
     (&["identity-adapter", "telemetry-adapter"], &["hyper-rustls", "rustls"]),
     (&["http-adapter", "identity-adapter"], &["hyper", "hyper-util"]),
     (&["language"], &["cel", "granit-parser", "regex-automata", "rust_decimal"]),
-    (&["telemetry-adapter"], &["procfs", "prometheus-client"]),
+    (&["telemetry-adapter"], &["procfs"]),
+    (
+        &[
+            "http-adapter",
+            "identity-adapter",
+            "language",
+            "rules-adapter",
+            "storage-adapter",
+            "telemetry-adapter",
+        ],
+        &["prometheus-client"],
+    ),
     (
         &["telemetry-adapter"],
         &["opentelemetry", "opentelemetry-otlp", "opentelemetry_sdk", "tracing-opentelemetry"],

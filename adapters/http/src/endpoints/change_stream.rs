@@ -1,12 +1,12 @@
 //! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section
 //! 9.2) with `CloudEvents` 1.0 as their data.
 
+use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented, Reading};
 use application::{Caller, CallerNames, LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
@@ -16,6 +16,9 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::Event;
 use poem::{Body, Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -28,7 +31,7 @@ use crate::hal::Change;
 use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
-use crate::metrics::{CutOff, FEED_LAG, HttpMetrics, LISTENERS, MOST_LISTENERS};
+use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
 use crate::middleware::gate::Gate;
 use crate::problem::Problem;
 use crate::query::change_cursor::{History, LogPosition};
@@ -80,12 +83,24 @@ impl ChangeStream {
     }
 }
 
-impl Instrumented for Listeners {
-    fn collect(&self, collector: &mut dyn Collector) {
-        let open = (self.most as usize).saturating_sub(self.permits.available_permits());
-        collector.take(&LISTENERS, &[], Reading::Count(open as u64));
-        collector.take(&MOST_LISTENERS, &[], Reading::Count(self.most.into()));
-        collector.take(&FEED_LAG, &[], Reading::Count(self.feed.lag() as u64));
+impl fmt::Debug for Listeners {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Listeners").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+impl Collector for Listeners {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let most = self.most as usize;
+        let mut write = |name: &str, help: &str, number: usize| {
+            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&number)
+        };
+        let open = most.saturating_sub(self.permits.available_permits());
+        write("proposal_service_stream_listeners", "Streams of changes that are open.", open)?;
+        let help = "Streams of changes that may be open.";
+        write("proposal_service_stream_listeners_limit", help, most)?;
+        let help = "Changes in memory that the slowest stream has still to be sent.";
+        write("proposal_service_stream_lag_changes", help, self.feed.lag())
     }
 }
 
@@ -173,7 +188,7 @@ impl Streaming {
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
                     if !self.may_go_on().await {
-                        self.metrics.cut_off(CutOff::Credentials);
+                        self.metrics.cut_off(CREDENTIALS);
                         return None;
                     }
                     continue;
@@ -184,7 +199,7 @@ impl Streaming {
             match change {
                 // The store has lost what was sent: the client is told when it connects again.
                 Ok(_) if History::of(&self.feed.history()) != self.history => {
-                    self.metrics.cut_off(CutOff::AnotherHistory);
+                    self.metrics.cut_off(ANOTHER_HISTORY);
                     return None;
                 }
                 Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
@@ -193,7 +208,7 @@ impl Streaming {
                 Ok(_) => {}
                 Err(ended) => {
                     tracing::info!(?ended, "a stream of changes was cut off");
-                    self.metrics.cut_off(CutOff::TooSlow);
+                    self.metrics.cut_off(TOO_SLOW);
                     return None;
                 }
             }

@@ -1,7 +1,6 @@
 //! The trace that a request belongs to (W3C Trace Context, level 1).
 
-use application::metrics::TraceId;
-use application::traces::RemoteSpan;
+use application::traces::{RemoteSpan, TraceId};
 use poem::http::HeaderMap;
 use poem::http::header::HeaderName;
 
@@ -51,8 +50,7 @@ fn parts(line: &str) -> Option<[&str; 4]> {
 
 #[cfg(test)]
 mod tests {
-    use application::metrics::TraceId;
-    use application::traces::RemoteSpan;
+    use application::traces::{RemoteSpan, TraceId};
     use poem::http::{HeaderMap, HeaderValue};
 
     use super::{remote_span, trace_state};

@@ -7,22 +7,25 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::Clock;
-use application::metrics::{Collector, Instrumented, Reading, TraceId};
+use application::traces::TraceId;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use poem::Request;
 use poem::http::{HeaderValue, Method, StatusCode, Version};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use serde_json::json;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-use crate::metrics::ACCESS_LOG_DROPPED;
 use crate::middleware::rate_limit::client_address;
 use crate::request::details::Routed;
 
@@ -92,16 +95,18 @@ impl AccessLog {
     }
 }
 
-impl std::fmt::Debug for AccessLog {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for AccessLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("AccessLog").field("is_json", &self.is_json).finish_non_exhaustive()
     }
 }
 
-impl Instrumented for AccessLog {
-    fn collect(&self, collector: &mut dyn Collector) {
-        let dropped = Reading::Count(self.dropped.dropped_lines() as u64);
-        collector.take(&ACCESS_LOG_DROPPED, &[], dropped);
+impl Collector for AccessLog {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let name = "proposal_service_access_log_dropped_lines";
+        let help = "Lines of the access log that were dropped because its reader is too slow.";
+        let family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        ConstCounter::new(self.dropped.dropped_lines()).encode(family)
     }
 }
 

@@ -11,7 +11,6 @@ use poem::{Endpoint, Request, Response, Result};
 
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
-use crate::metrics::RouteMetrics;
 use crate::middleware::audit_log::AuditedRequest;
 use crate::middleware::gate::{Asks, Gate};
 use crate::problem::{Problem, kinds};
@@ -37,7 +36,8 @@ pub struct MethodRouter {
     media_types: Vec<MediaType>,
     is_negotiated: bool,
     gate: Arc<Gate>,
-    metrics: Option<Arc<RouteMetrics>>,
+    /// The path with its parameters in braces.
+    route: Option<Arc<str>>,
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.
@@ -64,12 +64,12 @@ impl MethodRouter {
         let allow = HeaderValue::from_str(&allowed.join(", "));
         let allow = allow.unwrap_or_else(|_| HeaderValue::from_static(""));
         let gate = Arc::clone(gate);
-        Self { methods, allow, media_types, is_negotiated: true, gate, metrics: None }
+        Self { methods, allow, media_types, is_negotiated: true, gate, route: None }
     }
 
-    /// The same with metrics.
-    pub fn measured(self, metrics: Arc<RouteMetrics>) -> Self {
-        Self { metrics: Some(metrics), ..self }
+    /// The same with the name of its path in metrics and traces.
+    pub fn measured(self, route: Arc<str>) -> Self {
+        Self { route: Some(route), ..self }
     }
 
     /// A path that has one representation and serves it whatever the client accepts.
@@ -166,8 +166,8 @@ impl Endpoint for MethodRouter {
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
-        if let (Some(routed), Some(metrics)) = (routed_of(&request), &self.metrics) {
-            routed.metrics.get_or_init(|| Arc::clone(metrics));
+        if let (Some(routed), Some(route)) = (routed_of(&request), &self.route) {
+            routed.route.get_or_init(|| Arc::clone(route));
         }
         let answer = self.answer(request, negotiated, audited.as_mut());
         let answer = AssertUnwindSafe(answer);

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use application::IdGenerator;
-use application::metrics::TraceId;
-use application::traces::{SpanIds, scope};
+use application::traces::{SpanIds, TraceId, scope};
 use http_body_util::combinators::BoxBody;
 use hyper::body::Body as _;
 use poem::http::header::{
@@ -252,12 +251,12 @@ impl Observed {
         if let Some(mut logged) = self.logged {
             (logged.status, logged.bytes) = (Some(response.status()), bytes);
         }
-        let route = self.routed.metrics.get();
+        let route = self.routed.route.get();
         if let Some(traced) = self.traced {
-            traced.answered(route.map(|route| route.route()), response.status());
+            traced.answered(route.map(|route| &**route), response.status());
         }
         self.active.answered(Answer {
-            route: route.map(|route| &**route),
+            route,
             method: &self.method,
             status: response.status(),
             time: self.began.elapsed(),
@@ -303,9 +302,6 @@ fn log(status: StatusCode) {
 
 #[cfg(test)]
 mod tests {
-    use application::metrics::{
-        Collector, Instrumented as _, Labels, Metric, Reading, Recorder, TraceId,
-    };
     use application::ports::MockIdGenerator;
     use domain::ItemId;
     use poem::http::{HeaderValue, Method};
@@ -370,30 +366,10 @@ mod tests {
         assert!(body.contains("\"code\":\"internal\""), "{body}");
     }
 
-    struct Ignored;
-
-    impl Recorder for Ignored {
-        fn record(&self, _: f64, _: Option<TraceId>) {}
-    }
-
-    /// Makes all histograms record.
-    struct Attach;
-
-    impl Collector for Attach {
-        fn take(&mut self, _: &'static Metric, _: Labels<'_>, reading: Reading<'_>) {
-            if let Reading::Histogram(it) | Reading::HistogramIfUsed(it) = reading {
-                it.attach(|_| Box::new(Ignored), &[]);
-            }
-        }
-    }
-
     #[tokio::test]
     async fn a_request_is_observed_where_somebody_looks() {
         for is_collected in [false, true] {
-            let metrics = Arc::<HttpMetrics>::default();
-            if is_collected {
-                metrics.collect(&mut Attach);
-            }
+            let metrics = Arc::new(HttpMetrics::new(is_collected.then(Arc::default)));
             let is_observed = move |request: Request| {
                 assert_eq!(routed_of(&request).is_some(), is_collected);
                 Response::from(())

@@ -113,8 +113,7 @@ fn version(version: Version) -> &'static str {
 mod tests {
     use std::sync::Arc;
 
-    use application::metrics::TraceId;
-    use application::traces::{RemoteSpan, SpanIds, Tracer};
+    use application::traces::{RemoteSpan, SpanIds, TraceId, Tracer};
     use poem::http::Method;
     use tracing::Span;
 

@@ -6,8 +6,6 @@ use application::Caller;
 use poem::Request;
 use poem::http::HeaderValue;
 
-use crate::metrics::RouteMetrics;
-
 /// The id of a request, for whatever keeps it beside what the request did, and what is told to those who observe the request.
 /// One entry of its data for both: the map of these is allocated anew for a fourth.
 #[derive(Clone, Debug)]
@@ -21,8 +19,8 @@ pub struct RequestDetails {
 /// The path and the caller of a request, as soon as they are known: the layers above see them also when a request is given up.
 #[derive(Debug, Default)]
 pub struct Routed {
-    /// The metrics of the path.
-    pub metrics: OnceLock<Arc<RouteMetrics>>,
+    /// The path with its parameters in braces.
+    pub route: OnceLock<Arc<str>>,
     /// The caller, if they were looked at.
     pub caller: OnceLock<Caller>,
 }

@@ -176,10 +176,9 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     let mut reserve = Reserve::default();
     loop {
         let stream = accept(listener, &mut failures).await;
-        metrics.accepted.increment();
-        let open = metrics.connections.enter();
+        let open = metrics.accept();
         let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
-            metrics.over_limit.increment();
+            metrics.over_limit.inc();
             if shortage.begins() {
                 tracing::warn!(
                     "the limit of connections is reached; {RESERVED_CONNECTIONS} may wait, and others are refused"

@@ -9,7 +9,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::Entered;
 use hyper::StatusCode;
 use poem::Endpoint;
 use tokio::io::AsyncWriteExt as _;
@@ -20,6 +19,7 @@ use tokio::time::timeout;
 use super::connection::Connection;
 use super::{MAX_HEAD, Stage, refusal};
 use crate::links::{HEALTH, READINESS};
+use crate::metrics::OpenConnection;
 
 /// Connections that may be open beyond the limit.
 pub const RESERVED_CONNECTIONS: u32 = 64;
@@ -42,7 +42,7 @@ impl Reserve {
         stream: TcpStream,
         permits: &Arc<Semaphore>,
         connection: &Connection<E>,
-        open: Entered,
+        open: OpenConnection,
     ) {
         self.0.retain(|place| !place.is_closed());
         if self.0.len() >= RESERVED_CONNECTIONS as usize

@@ -1,20 +1,22 @@
 //! The reads of items and pages, from memory as far as it is known to be current.
 
+use std::fmt;
 use std::sync::Arc;
 
-use application::metrics::Collector;
 use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
     WriteMetadata,
 };
 use domain::{Collection, ItemId};
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cache::item_cache::CachedAt;
 use crate::cache::page_cache::PageCache;
 use crate::cache::revision_cache::RevisionCache;
 use crate::engine::Engine;
-use crate::metrics::collect_cache_sizes;
+use crate::metrics::write_series;
 use crate::read::queued::QueuedReads;
 
 /// The reads behind their caches. Where this process alone writes, the engine's cache says what is
@@ -31,14 +33,17 @@ impl CachedReads {
         Self { engine, reads, items: RevisionCache::new(), pages: PageCache::new() }
     }
 
-    /// Gives the sizes of the caches, and how many reads wait behind them.
-    pub fn collect(&self, collector: &mut dyn Collector) {
+    /// Writes the sizes of the caches, and how many reads wait behind them.
+    pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let items = match self.engine.write_through_cache() {
             Some(cache) => cache.bytes(),
             None => self.items.bytes(),
         };
-        collect_cache_sizes(&[("items", items), ("pages", self.pages.bytes())], collector);
-        self.reads.collect(collector);
+        let sizes = [("items", items), ("pages", self.pages.bytes())];
+        let sizes = sizes.map(|(cache, bytes)| ([("cache", cache)], ConstGauge::new(bytes)));
+        let help = "About how large a cache is.";
+        write_series(encoder, "proposal_service_cache_bytes", help, sizes)?;
+        self.reads.encode(encoder)
     }
 
     /// The item, if the scope holds it.
@@ -74,7 +79,7 @@ impl CachedReads {
                 return Ok(counted.count(Some(shown)));
             }
         }
-        counted.misses.increment();
+        counted.misses.inc();
         let least = self.items.least(collection, losses);
         let found = self.reads.item(scope, id).await?;
         if let Some(shown) = &found {
@@ -135,7 +140,7 @@ impl CachedReads {
     ) -> Result<Option<Answered>, RepositoryError> {
         let answered = self.reads.answered(metadata).await?;
         if answered.is_some() {
-            self.engine.metrics().replays.increment();
+            self.engine.metrics().replays.inc();
         }
         Ok(answered)
     }

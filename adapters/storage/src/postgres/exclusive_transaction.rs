@@ -48,7 +48,7 @@ pub(crate) struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.metrics.lock_held.record_time(self.since.elapsed());
+        self.metrics.lock_held.observe(self.since.elapsed().as_secs_f64());
     }
 }
 
@@ -72,7 +72,8 @@ impl ExclusiveTransaction {
         let asked = Instant::now();
         let mut answers = session.query_each(&text).await?;
         let held = Held { since: Instant::now(), metrics: Arc::clone(pool.metrics()) };
-        pool.metrics().lock_wait.record_time(held.since.duration_since(asked));
+        let waited = held.since.duration_since(asked);
+        pool.metrics().lock_wait.observe(waited.as_secs_f64());
         let found = answers.split_off(answers.len().saturating_sub(looks.len()));
         let time = fence::time(&answers)?;
         let mut current_reads = CurrentReads::default();

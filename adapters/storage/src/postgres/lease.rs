@@ -7,18 +7,20 @@
 //! old. An instance that was stopped for a while, and does not count any more, asks before it writes.
 
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
-use application::metrics::{Collector, Reading};
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::gauge::ConstGauge;
 use sea_orm::{ConnectionTrait as _, DbErr, RuntimeErr, Statement};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::error::logged;
-use crate::metrics::SCHEMA_ACCESS;
+use crate::metrics::write_series;
 use crate::migration::schema_version::SCHEMA_VERSION;
 use crate::postgres::fence::NOW;
 use crate::postgres::pool::Pool;
@@ -101,15 +103,16 @@ impl Lease {
         *self.state.lock()
     }
 
-    /// Gives the access to the schema that this instance has.
-    pub fn collect(&self, collector: &mut dyn Collector) {
+    /// Writes the access to the schema that this instance has.
+    pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let permitted = self.state().permitted;
         let accesses =
             [("read", permitted != Permission::Nothing), ("write", permitted == Permission::All)];
-        for (access, is_permitted) in accesses {
-            let permitted = Reading::Count(is_permitted.into());
-            collector.take(&SCHEMA_ACCESS, &[("access", access)], permitted);
-        }
+        let series = accesses.map(|(access, is_permitted)| {
+            ([("access", access)], ConstGauge::new(i64::from(is_permitted)))
+        });
+        let help = "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one.";
+        write_series(encoder, "proposal_service_schema_access", help, series)
     }
 
     /// # Errors

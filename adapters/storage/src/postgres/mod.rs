@@ -19,13 +19,14 @@ mod session;
 pub(crate) mod standby;
 pub(crate) mod writes;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, raw_sql};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
@@ -181,7 +182,7 @@ impl Engine for Postgres {
         self.readers.metrics()
     }
 
-    fn collect(&self, collector: &mut dyn Collector) {
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let pools = [
             ("read", &self.readers),
             ("search", &self.slow_readers.connections),
@@ -191,8 +192,8 @@ impl Engine for Postgres {
             let (used, idle) = pool.sizes();
             (name, used, idle)
         });
-        self.metrics().collect_connections(&pools, self.losses(), collector);
-        self.lease.collect(collector);
+        self.metrics().encode_connections(&pools, self.losses(), encoder)?;
+        self.lease.encode(encoder)
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {
@@ -229,7 +230,7 @@ impl Engine for Postgres {
         }
         let (began, span) = (Instant::now(), spans::write(&POSTGRES));
         let answer = self.writes.perform(&self.writers, &write).instrument(span).await;
-        self.metrics().operation(OperationKind::Write).record_time(began.elapsed());
+        self.metrics().operation(OperationKind::Write).observe(began.elapsed().as_secs_f64());
         answer
     }
 

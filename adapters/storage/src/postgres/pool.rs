@@ -105,9 +105,9 @@ impl Pool {
     pub async fn acquire(&self) -> Result<Lease, DbErr> {
         let (began, metrics) = (Instant::now(), &self.0.metrics);
         let acquired = timeout(self.0.acquire_timeout, self.wait()).await;
-        metrics.connection_wait.record_time(began.elapsed());
+        metrics.connection_wait.observe(began.elapsed().as_secs_f64());
         acquired.unwrap_or_else(|_| {
-            metrics.connection_timeouts.increment();
+            metrics.connection_timeouts.inc();
             Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
         })
     }

@@ -86,7 +86,7 @@ impl PostgresWrites {
                 Ok(done) => answers.extend(done),
                 Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
-                    pool.metrics().retries.one_by_one.add(together.len() as u64);
+                    pool.metrics().retries.one_by_one.inc_by(together.len() as u64);
                     for write in together {
                         let alone = [*write];
                         let done = self.try_rows(pool, &alone).await;
@@ -360,7 +360,7 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
                 if is_worth_retrying(&error) && begun.elapsed() < RETRIED_FOR =>
             {
                 tracing::debug!(%error, number, "the database rolled a write back; doing it again");
-                pool.metrics().retries.rolled_back.increment();
+                pool.metrics().retries.rolled_back.inc();
                 tokio::time::sleep(pause(number)).await;
             }
             done => return done,

@@ -1,17 +1,19 @@
 //! The reads with their queues.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::Collector;
 use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Scope, Sequence, ShownItem, Totals, WriteMetadata,
 };
 use domain::{Collection, ItemId};
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::gauge::ConstGauge;
 use tracing::{Instrument as _, Span};
 
-use crate::metrics::collect_queued_reads;
+use crate::metrics::{count, write_series};
 use crate::read::page_marks;
 use crate::read::queue::ReadQueue;
 use crate::read::reads::{PageKey, Reads};
@@ -48,7 +50,7 @@ impl QueuedReads {
         let workers = reads.engine.workers();
         Self {
             items: ReadQueue::start(workers, queue_timeout, move |keys| {
-                of_items.engine.metrics().shared_reads.record_count(keys.len());
+                of_items.engine.metrics().shared_reads.observe(count(keys.len()));
                 Arc::clone(&of_items).all_items(keys)
             }),
             totals: ReadQueue::start(1, queue_timeout, move |keys| {
@@ -68,8 +70,8 @@ impl QueuedReads {
         spans::read(self.reads.engine.dialect(), what)
     }
 
-    /// Gives how many reads wait.
-    pub fn collect(&self, collector: &mut dyn Collector) {
+    /// Writes how many reads wait.
+    pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let lengths = [
             ("items", self.items.length()),
             ("totals", self.totals.length()),
@@ -77,7 +79,9 @@ impl QueuedReads {
             ("pages", self.pages.length()),
             ("slow_pages", self.slow_pages.length()),
         ];
-        collect_queued_reads(&lengths, collector);
+        let lengths = lengths.map(|(kind, length)| ([("queue", kind)], ConstGauge::new(length)));
+        let help = "Reads that wait for a worker, by kind.";
+        write_series(encoder, "proposal_service_read_queue_length", help, lengths)
     }
 
     /// The item, if the scope holds it.

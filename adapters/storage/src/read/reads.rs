@@ -61,7 +61,7 @@ impl Reads {
         let began = Instant::now();
         let span = spans::read(self.engine.dialect(), step);
         let rows = self.engine.read(statement).instrument(span).await;
-        self.engine.metrics().operation(OperationKind::Read).record_time(began.elapsed());
+        self.engine.metrics().operation(OperationKind::Read).observe(began.elapsed().as_secs_f64());
         understood(rows, step, understand)
     }
 
@@ -75,7 +75,8 @@ impl Reads {
         let began = Instant::now();
         let span = spans::read(self.engine.dialect(), step);
         let rows = self.engine.read_slowly(statement).instrument(span).await;
-        self.engine.metrics().operation(OperationKind::SlowRead).record_time(began.elapsed());
+        let took = began.elapsed().as_secs_f64();
+        self.engine.metrics().operation(OperationKind::SlowRead).observe(took);
         understood(rows, step, understand)
     }
 
@@ -284,7 +285,7 @@ impl Reads {
             self.engine.read(statement).await
         };
         let kind = if is_slow { OperationKind::SlowRead } else { OperationKind::Read };
-        self.engine.metrics().operation(kind).record_time(began.elapsed());
+        self.engine.metrics().operation(kind).observe(began.elapsed().as_secs_f64());
         rows
     }
 

@@ -20,7 +20,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::engine::Engine;
 use crate::error::{logged, not_on_a_standby};
-use crate::metrics::OperationKind;
+use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
 use crate::search_index::progress::{PROGRESS, Step};
@@ -90,8 +90,7 @@ impl Indexer {
             let began = Instant::now();
             // The write goes on either way.
             let _ = timeout(MAX_DELAY, has_room).await;
-            let held_back = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.engine.metrics().held_back.add(held_back);
+            self.engine.metrics().held_back.inc_by(began.elapsed().as_secs_f64());
         }
     }
 
@@ -225,8 +224,8 @@ async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, wor
                 work.pace.note(&mut measurement, step.changes, began.elapsed());
             }
             work.stepped(waited, step);
-            engine.metrics().operation(OperationKind::Index).record_time(began.elapsed());
-            engine.metrics().index_step.record_count(step.changes);
+            engine.metrics().operation(OperationKind::Index).observe(began.elapsed().as_secs_f64());
+            engine.metrics().index_step.observe(count(step.changes));
             if step.has_more && step.changes == 0 {
                 sleep(WHILE_ANOTHER_INDEXES).await;
             }

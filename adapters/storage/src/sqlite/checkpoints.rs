@@ -68,7 +68,7 @@ impl Checkpoints {
         if let Err(error) = connection.query_row(COPY, [], |_| Ok(())) {
             tracing::warn!(%error, "the write-ahead log was not copied");
         }
-        self.metrics.checkpoint.record_time(began.elapsed());
+        self.metrics.checkpoint.observe(began.elapsed().as_secs_f64());
     }
 
     /// Closes the connection, after what is under way.

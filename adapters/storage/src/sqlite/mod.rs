@@ -16,15 +16,16 @@ pub(crate) mod totals;
 pub(crate) mod writer;
 pub(crate) mod writes;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use application::metrics::Collector;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use prometheus_client::encoding::DescriptorEncoder;
 use rusqlite::OpenFlags;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
@@ -123,8 +124,8 @@ impl Engine for Sqlite {
         &self.metrics
     }
 
-    fn collect(&self, collector: &mut dyn Collector) {
-        self.metrics().collect_sqlite(collector);
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        self.metrics().encode_sqlite(encoder)
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {

@@ -73,9 +73,9 @@ impl Writer for SqliteWriter {
         let answers = match self.connection.lock().await.as_mut() {
             Some(connection) => {
                 let had = Instant::now();
-                self.metrics.lock_wait.record_time(had.duration_since(asked));
+                self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
                 let answers = self.transactions(connection, writes);
-                self.metrics.lock_held.record_time(had.elapsed());
+                self.metrics.lock_held.observe(had.elapsed().as_secs_f64());
                 let bytes = writes.iter().map(|write| write.members_length()).sum();
                 self.checkpoints.after(writes.len(), bytes, connection);
                 answers
@@ -171,7 +171,7 @@ impl SqliteWriter {
             Ok(answers) => answers,
             Err(TransactionError::Write(error)) if writes.len() > 1 => {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
-                self.metrics.retries.one_by_one.add(writes.len() as u64);
+                self.metrics.retries.one_by_one.inc_by(writes.len() as u64);
                 let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
                     Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
                     Err(error) => Err(error.logged()),

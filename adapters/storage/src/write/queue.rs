@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
 
-use crate::metrics::{OperationKind, StoreMetrics};
+use crate::metrics::{OperationKind, StoreMetrics, count};
 use crate::spans;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
@@ -150,7 +150,7 @@ impl WriteQueue {
         match timeout(self.queue_timeout, queue.reserve()).await {
             Ok(Ok(place)) => {
                 // Before it can be taken from there.
-                self.metrics.queued_writes.add(1);
+                self.metrics.queued_writes.inc();
                 place.send(job);
                 answer
                     .await
@@ -189,17 +189,17 @@ async fn serve<W: Writer>(
     while queue.lock().await.recv_many(&mut jobs, BATCH).await > 0 {
         let (queued, began): (Vec<_>, _) =
             (jobs.iter().map(|job: &Job| &job.write).collect(), Instant::now());
-        metrics.queued_writes.add(-i64::try_from(queued.len()).unwrap_or(0));
+        metrics.queued_writes.dec_by(i64::try_from(queued.len()).unwrap_or(0));
         for job in &jobs {
-            metrics.queue_wait.record_time(began.duration_since(job.queued));
+            metrics.queue_wait.observe(began.duration_since(job.queued).as_secs_f64());
         }
-        metrics.batch_rows.record_count(queued.len());
+        metrics.batch_rows.observe(count(queued.len()));
         health.set_busy_since(Some(began));
         let span = spans::batch(W::DIALECT, queued.len(), jobs.iter().map(|job| &job.span));
         let commit = scope(!span.is_none(), writer.commit(&queued)).instrument(span);
         let answers = AssertUnwindSafe(commit).catch_unwind().await;
         health.set_busy_since(None);
-        metrics.operation(OperationKind::Write).record_time(began.elapsed());
+        metrics.operation(OperationKind::Write).observe(began.elapsed().as_secs_f64());
         health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
         let answers = answers.unwrap_or_else(|_| {
             tracing::error!(writes = queued.len(), "the writer panicked; going on with the next");

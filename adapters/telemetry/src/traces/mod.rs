@@ -10,8 +10,7 @@ mod queue;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use application::metrics::{Collector, Instrumented, Metric, TraceId};
-use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer};
+use application::traces::{RemoteSpan, SpanIds, TARGET, TraceId, Tracer};
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceState, TracerProvider as _,
 };
@@ -19,18 +18,16 @@ use opentelemetry::{Context, KeyValue};
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
+use prometheus_client::registry::Registry;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::{Layer, Registry};
 
-use queue::{Counts, Queue};
-
-/// The metrics of traces.
-pub const METRICS: &[&Metric] = queue::METRICS;
+use queue::Queue;
 
 /// A layer that makes traces of spans, for the subscriber of `tracing`.
-pub type TraceLayer = Box<dyn Layer<Registry> + Send + Sync>;
+pub type TraceLayer = Box<dyn Layer<tracing_subscriber::Registry> + Send + Sync>;
 
 /// How long spans that wait may take to be sent when the service stops.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -77,16 +74,10 @@ pub async fn close() {
     }
 }
 
-/// The metrics of the process's traces; they are 0 where there are none.
-pub struct TraceMetrics;
-
-impl Instrumented for TraceMetrics {
-    fn collect(&self, collector: &mut dyn Collector) {
-        match TRACES.get() {
-            Some(traces) => traces.queue.counts().collect(collector),
-            None => Counts::default().collect(collector),
-        }
-    }
+/// Registers the metrics of the process's traces; they are 0 where there are none.
+pub fn register(registry: &mut Registry) {
+    let counts = TRACES.get().map(|traces| Arc::clone(traces.queue.counts()));
+    counts.unwrap_or_default().register(registry);
 }
 
 impl Traces {

@@ -5,29 +5,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::metrics::{Collector, Counter};
 use opentelemetry::Context;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter as _, SpanProcessor};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-application::metrics! {
-    EXPORTED = counter(
-        "proposal_service_trace_spans_exported",
-        "Spans that the collector of traces took",
-    );
-    DROPPED = counter(
-        "proposal_service_trace_spans_dropped",
-        "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
-    );
-    FAILURES = counter(
-        "proposal_service_trace_export_failures",
-        "Batches of spans that the collector of traces did not take",
-    );
-}
+/// Reasons why spans are lost.
+const QUEUE_FULL: &str = "queue_full";
+const EXPORT_FAILED: &str = "export_failed";
 
 /// Spans that may wait to be sent.
 const QUEUE: usize = 2048;
@@ -42,20 +33,34 @@ const DELAY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct Counts {
     exported: Counter,
-    queue_full: Counter,
-    export_failed: Counter,
+    dropped: Family<[(&'static str, &'static str); 1], Counter>,
     failures: Counter,
 }
 
 impl Counts {
-    pub fn collect(&self, collector: &mut dyn Collector) {
-        collector.take(&EXPORTED, &[], self.exported.read());
-        for (reason, counter) in
-            [("queue_full", &self.queue_full), ("export_failed", &self.export_failed)]
-        {
-            collector.take(&DROPPED, &[("reason", reason)], counter.read());
+    pub fn register(&self, registry: &mut Registry) {
+        for reason in [QUEUE_FULL, EXPORT_FAILED] {
+            drop(self.dropped.get_or_create(&[("reason", reason)]));
         }
-        collector.take(&FAILURES, &[], self.failures.read());
+        registry.register(
+            "proposal_service_trace_spans_exported",
+            "Spans that the collector of traces took",
+            self.exported.clone(),
+        );
+        registry.register(
+            "proposal_service_trace_spans_dropped",
+            "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
+            self.dropped.clone(),
+        );
+        registry.register(
+            "proposal_service_trace_export_failures",
+            "Batches of spans that the collector of traces did not take",
+            self.failures.clone(),
+        );
+    }
+
+    fn drop_spans(&self, reason: &'static str, spans: u64) {
+        self.dropped.get_or_create(&[("reason", reason)]).inc_by(spans);
     }
 }
 
@@ -71,7 +76,7 @@ impl SpanProcessor for Finished {
 
     fn on_end(&self, span: SpanData) {
         if self.spans.try_send(span).is_err() {
-            self.counts.queue_full.increment();
+            self.counts.drop_spans(QUEUE_FULL, 1);
         }
     }
 
@@ -119,7 +124,7 @@ impl Queue {
         (Self { counts, closing, sending }, finished)
     }
 
-    pub fn counts(&self) -> &Counts {
+    pub const fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
 
@@ -195,14 +200,14 @@ impl Sender {
         let spans = batch.len() as u64;
         match self.exporter.export(batch).await {
             Ok(()) => {
-                self.counts.exported.add(spans);
+                self.counts.exported.inc_by(spans);
                 if std::mem::take(&mut self.is_failing) {
                     tracing::info!("traces are exported again");
                 }
             }
             Err(error) => {
-                self.counts.export_failed.add(spans);
-                self.counts.failures.increment();
+                self.counts.drop_spans(EXPORT_FAILED, spans);
+                self.counts.failures.inc();
                 if !std::mem::replace(&mut self.is_failing, true) {
                     tracing::warn!(
                         reason = reason(&error),

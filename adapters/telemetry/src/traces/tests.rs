@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use application::metrics::{Collector, Labels, Metric, Reading, TraceId};
-use application::traces::{RemoteSpan, SpanIds, TARGET, Tracer as _};
+use application::traces::{RemoteSpan, SpanIds, TARGET, TraceId, Tracer as _};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use tracing::info_span;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry;
@@ -45,31 +46,23 @@ async fn spans_beyond_the_queue_are_dropped_and_the_others_are_counted_as_lost()
     tracing::subscriber::with_default(registry().with(layer), || {
         (0..3000).for_each(|_| drop(info_span!(target: TARGET, "work").entered()));
     });
-    let read = || {
-        let mut read = Read::default();
-        opened.queue.counts().collect(&mut read);
-        read.0
+    let mut metrics = Registry::default();
+    opened.queue.counts().register(&mut metrics);
+    let assert_counts = |lost: u64, failures: u64| {
+        let mut text = String::new();
+        encode(&mut text, &metrics).unwrap();
+        for (series, count) in [
+            ("spans_exported_total", 0),
+            ("spans_dropped_total{reason=\"queue_full\"}", 952),
+            ("spans_dropped_total{reason=\"export_failed\"}", lost),
+            ("export_failures_total", failures),
+        ] {
+            let line = format!("proposal_service_trace_{series} {count}\n");
+            assert!(text.contains(&line), "{line} of {text}");
+        }
     };
-    let counts = |lost: u64, failures: u64| {
-        [("", 0), ("queue_full", 952), ("export_failed", lost), ("", failures)]
-            .map(|(reason, count)| (reason.to_owned(), count))
-    };
-    assert_eq!(read(), counts(0, 0));
+    assert_counts(0, 0);
     opened.queue.start();
     opened.queue.close(Duration::from_secs(20)).await;
-    assert_eq!(read(), counts(2048, 4));
-}
-
-/// The reasons of dropped spans, and counts.
-#[derive(Default)]
-struct Read(Vec<(String, u64)>);
-
-impl Collector for Read {
-    fn take(&mut self, _: &'static Metric, labels: Labels<'_>, reading: Reading<'_>) {
-        let Reading::Count(count) = reading else { return };
-        self.0.push((
-            labels.first().map(|(_, reason)| (*reason).to_owned()).unwrap_or_default(),
-            count,
-        ));
-    }
+    assert_counts(2048, 4);
 }

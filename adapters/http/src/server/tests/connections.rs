@@ -68,9 +68,9 @@ async fn a_reserved_connection_waits_for_its_turn_and_no_longer_than_the_server_
 #[tokio::test]
 async fn connections_of_the_reserve_count_as_open() {
     let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
-    let is_open = async |expected: u64| {
+    let is_open = async |expected: i64| {
         let counted = async {
-            while server.metrics.connections.number() != expected {
+            while server.metrics.connections.get() != expected {
                 sleep(SHORT / 20).await;
             }
         };

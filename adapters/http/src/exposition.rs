@@ -1,0 +1,72 @@
+//! How metrics are written.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+
+/// Writes all metrics as they are now: `OpenMetrics` 1.0, with exemplars.
+pub fn open_metrics(registry: &Registry) -> String {
+    let mut text = String::new();
+    if let Err(error) = encode(&mut text, registry) {
+        // A string takes whatever is written to it.
+        tracing::error!(%error, "the metrics were not written whole");
+    }
+    text
+}
+
+/// Makes the text format 0.0.4 of Prometheus of `OpenMetrics`: counters are named as their series are, and there are neither
+/// exemplars nor an end.
+pub fn plain(open_metrics: &str) -> String {
+    let lines: Vec<_> = open_metrics.lines().filter(|line| *line != "# EOF").collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    let is_counter = |name: &str, next: Option<&&str>| {
+        next.is_some_and(|next| next.strip_prefix("# TYPE ") == Some(&format!("{name} counter")))
+    };
+    let mut counter = "";
+    for (index, line) in lines.iter().enumerate() {
+        if let Some((name, help)) =
+            line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' '))
+        {
+            counter = if is_counter(name, lines.get(index + 1)) { "_total" } else { "" };
+            text.extend(["# HELP ", name, counter, " ", help]);
+        } else if let Some((name, kind)) =
+            line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
+        {
+            text.extend(["# TYPE ", name, counter, " ", kind]);
+        } else {
+            // Only these have exemplars.
+            let bucket = line.split_once(" # {").filter(|(series, _)| series.contains("_bucket{"));
+            text += bucket.map_or(line, |(series, _exemplar)| series);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::metrics::counter::Counter;
+    use prometheus_client::metrics::exemplar::HistogramWithExemplars;
+    use prometheus_client::metrics::family::Family;
+    use prometheus_client::metrics::gauge::Gauge;
+    use prometheus_client::registry::Registry;
+
+    use super::{open_metrics, plain};
+
+    #[test]
+    fn both_formats_have_all_series() {
+        let mut registry = Registry::default();
+        let open = Gauge::<i64>::default();
+        open.set(2);
+        registry.register("open", "What is open", open);
+        let sent = Family::<[(&str, &str); 1], Counter>::default();
+        sent.get_or_create(&[("to", "a\"b\\\nc")]).inc_by(3);
+        registry.register("sent_bytes", "Bytes that were sent", sent);
+        let took = HistogramWithExemplars::new([0.5, 2.0].into_iter());
+        took.observe(1.0, None, None);
+        took.observe(0.25, Some([("trace_id", "ab")]), None);
+        registry.register("took_seconds", "How long it took", took);
+        let text = open_metrics(&registry);
+        assert_eq!(text, include_str!("exposition/open_metrics.txt"));
+        assert_eq!(plain(&text), include_str!("exposition/plain.txt"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Metrics of files that are read again.
+
+use std::fmt;
+
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::TypedMetric;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Reloads, by the kind of files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReloadMetrics {
+    reloads: Family<[(&'static str, &'static str); 2], Counter>,
+    failed: Family<[(&'static str, &'static str); 1], Gauge>,
+}
+
+impl ReloadMetrics {
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "proposal_service_reloads",
+            "How often files were read again, by their kind and whether they were put in force",
+            self.reloads.clone(),
+        );
+        registry.register(
+            "proposal_service_reload_failed",
+            "1 while files have errors, so that what was read before them stays in force",
+            self.failed.clone(),
+        );
+    }
+
+    /// Shows a kind of files before its first reload.
+    pub fn show(&self, kind: &'static str) {
+        for outcome in ["success", "failure"] {
+            drop(self.reloads.get_or_create(&[("files", kind), ("outcome", outcome)]));
+        }
+        drop(self.failed.get_or_create(&[("files", kind)]));
+    }
+
+    pub fn count(&self, kind: &'static str, has_failed: bool) {
+        let outcome = if has_failed { "failure" } else { "success" };
+        self.reloads.get_or_create(&[("files", kind), ("outcome", outcome)]).inc();
+        self.failed.get_or_create(&[("files", kind)]).set(has_failed.into());
+    }
+}
+
+/// Writes the series of a metric, each with its labels, if there are any.
+///
+/// # Errors
+/// Those of the encoder.
+pub fn write_series<L: EncodeLabelSet, M: EncodeMetric + TypedMetric>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    series: impl IntoIterator<Item = (L, M)>,
+) -> fmt::Result {
+    let mut series = series.into_iter().peekable();
+    if series.peek().is_none() {
+        return Ok(());
+    }
+    let mut family = encoder.encode_descriptor(name, help, None, M::TYPE)?;
+    for (labels, metric) in series {
+        metric.encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
