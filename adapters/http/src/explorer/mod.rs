@@ -26,7 +26,7 @@ mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{ItemAddress, Readiness, ResourceUseCases, RuleCatalog};
+use application::{ItemAddress, Readiness, ResourceUseCases};
 use domain::ItemId;
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
@@ -81,7 +81,6 @@ impl Deployment {
 pub struct Explorer {
     context: Arc<HttpContext>,
     groups: Arc<[ExploredGroup]>,
-    catalog: RuleCatalog,
     store: Arc<dyn Readiness>,
     deployment: Deployment,
     links: ExplorerLinks,
@@ -111,13 +110,12 @@ impl Explorer {
     pub fn new(
         context: Arc<HttpContext>,
         groups: Arc<[ExploredGroup]>,
-        catalog: RuleCatalog,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
     ) -> Arc<Self> {
         let links = ExplorerLinks::new(&context.base_url);
         let audits = Semaphore::new(1);
-        Arc::new(Self { context, groups, catalog, store, deployment, links, audits })
+        Arc::new(Self { context, groups, store, deployment, links, audits })
     }
 
     /// The first page, for those who ask `/` for HTML.

@@ -3,14 +3,14 @@
 use askama::Template;
 use bytes::Bytes;
 use domain::Violation;
+use poem::http::StatusCode;
 use poem::http::header::{CONTENT_TYPE, LOCATION};
-use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use super::Explorer;
 use super::links::ExplorerLinks;
 use crate::endpoints::content;
-use crate::headers::content_policy::POLICY;
+use crate::endpoints::documentation::StaticContent;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
@@ -66,19 +66,8 @@ pub struct Entry {
     pub is_current: bool,
 }
 
-/// A page that changes only with the program.
-pub struct StaticPage {
-    pub path: String,
-    pub html: String,
-    pub policy: HeaderValue,
-}
-
-impl StaticPage {
-    /// A page with the policy of most pages.
-    pub const fn new(path: String, html: String) -> Self {
-        Self { path, html, policy: POLICY }
-    }
-}
+/// A page that changes only with the program, and its path.
+pub type StaticPage = (String, StaticContent);
 
 /// A page that tells what is wrong with the request.
 #[derive(Template)]

@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::base_url::BaseUrl;
+use crate::endpoints::documentation::Changing;
 use crate::endpoints::in_time;
 use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
 use crate::headers::consistency_token;
@@ -46,6 +47,8 @@ pub struct HttpContext {
     pub base_url: Arc<BaseUrl>,
     /// Admits requests.
     pub gate: Arc<Gate>,
+    /// The rules, the policies and the issuers in force.
+    pub changing: Changing,
     /// Tells the history that entity tags belong to.
     pub log: ChangeService,
     /// The standbys that may be read in place of the store, if there are any.
