@@ -9,16 +9,16 @@ use poem::http::Method;
 
 use crate::endpoints::access::{Evaluation, OwnAccess};
 use crate::endpoints::change_stream::ChangeStream;
-use crate::endpoints::changes::Changes;
+use crate::endpoints::changes::ChangesEndpoint;
 use crate::endpoints::documentation::{Documentation, ICON, NOTHING, StaticContent};
 use crate::endpoints::entry_point::EntryPoint;
-use crate::endpoints::health::{Health, Ready};
+use crate::endpoints::health::{Liveness, Ready};
 use crate::endpoints::identity::{self, IdentityDocument};
-use crate::endpoints::policies::Policies;
+use crate::endpoints::policies::PoliciesEndpoint;
 use crate::endpoints::problem_pages;
 use crate::endpoints::resources::HttpContext;
-use crate::endpoints::rule_trials::RuleTrials;
-use crate::endpoints::rules::Rules;
+use crate::endpoints::rule_trials::RuleTrialEndpoint;
+use crate::endpoints::rules::RulesEndpoint;
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
@@ -50,12 +50,13 @@ impl OwnPaths<'_> {
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
-        let changes = Changes { context: context() }.boxed();
+        let changes = ChangesEndpoint { context: context() }.boxed();
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
-        let rules = || Rules { context: context(), explorer: Arc::clone(&self.explorer) }.boxed();
-        let trials = RuleTrials { service: self.trials.clone(), context: context() };
-        let policies = || Policies { context: context() }.boxed();
+        let rules =
+            || RulesEndpoint { context: context(), explorer: Arc::clone(&self.explorer) }.boxed();
+        let trials = RuleTrialEndpoint { service: self.trials.clone(), context: context() };
+        let policies = || PoliciesEndpoint { context: context() }.boxed();
         let own_access = OwnAccess { context: context() };
         let evaluation = Evaluation { context: context(), groups: Arc::clone(&self.groups) };
         let published = |write| IdentityDocument { context: context(), write }.boxed();
@@ -64,7 +65,7 @@ impl OwnPaths<'_> {
             ("/", self.get(&PAGE_TYPES, Asks::Anybody, entry_point.boxed())),
             (CHANGES, self.get(&HAL, Asks::SomeRead, changes)),
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
-            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Health.boxed())),
+            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Liveness.boxed())),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
             ("/openapi.json", self.public(MediaType::JSON, documentation.boxed())),
             (RULE_SCHEMA, self.public(schema.media, schema.boxed())),

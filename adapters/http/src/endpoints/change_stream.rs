@@ -30,7 +30,7 @@ use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
 use crate::metrics::{CutOff, FEED_LAG, HttpMetrics, LISTENERS, MOST_LISTENERS};
 use crate::problem::Problem;
-use crate::query::change_cursor::{History, LogPosition};
+use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
 use crate::request::caller::{PresentedToken, caller_of};
 use crate::time::TIME;
@@ -89,7 +89,7 @@ impl Instrumented for Listeners {
 struct Streaming {
     stream: ChangeStream,
     listener: Listener,
-    history: History,
+    history: HistoryHash,
     collection: Option<Collection>,
     ends: Instant,
     /// Who listens, and by which token.
@@ -107,7 +107,7 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
-        let history = History::of(&self.feed.history());
+        let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many streams are open as may be.").into());
@@ -117,7 +117,7 @@ impl Endpoint for ChangeStream {
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
-        require_own(after, History::of(&self.feed.history()))?;
+        require_own(after, HistoryHash::of(&self.feed.history()))?;
         let streaming = Streaming {
             stream: self.clone(),
             listener: listening?,
@@ -173,7 +173,7 @@ impl Streaming {
             };
             match change {
                 // The store has lost what was sent: the client is told when it connects again.
-                Ok(_) if History::of(&self.stream.feed.history()) != self.history => {
+                Ok(_) if HistoryHash::of(&self.stream.feed.history()) != self.history => {
                     self.stream.metrics.cut_off(CutOff::AnotherHistory);
                     return None;
                 }
@@ -202,7 +202,7 @@ impl Streaming {
     }
 
     fn cursor(&self, sequence: Sequence) -> String {
-        change_cursor::write(LogPosition { history: self.history, sequence })
+        change_cursor::write(ChangeCursor { history: self.history, sequence })
     }
 
     fn represent(&self, change: &LoggedChange) -> Event {
@@ -229,7 +229,7 @@ fn encoded(event: &Event) -> Bytes {
 }
 
 /// The last change that a client received before it reconnected.
-fn last_event(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
+fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>, Problem> {
     let refused = || {
         invalid(
             "Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now.",

@@ -14,27 +14,27 @@ use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
 use crate::problem::Problem;
-use crate::query::change_cursor::History;
+use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
 /// Serves the change log.
-pub struct Changes {
+pub struct ChangesEndpoint {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for Changes {
+impl Endpoint for ChangesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(query_of(&request))?;
         let log = &self.context.log;
         // Taken before the log is read: what is read may be newer than it says, never older.
-        let history = History::of(&log.history());
+        let history = HistoryHash::of(&log.history());
         require_own(query.after, history)?;
         let page = self.page(caller_of(&request), &query).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
-        require_own(query.after, History::of(&log.history()))?;
+        require_own(query.after, HistoryHash::of(&log.history()))?;
         let (page, names) = page.map_err(Problem::from)?;
         let page = ChangePage::of(&query, (&page, &names), history, &self.context.base_url);
         let response = content::answer(&request, page.to_json_string())?;
@@ -42,7 +42,7 @@ impl Endpoint for Changes {
     }
 }
 
-impl Changes {
+impl ChangesEndpoint {
     async fn page(
         &self,
         caller: &Caller,
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
     use crate::app::tests::mocked;
-    use crate::query::change_cursor::{LogPosition, write};
+    use crate::query::change_cursor::{ChangeCursor, write};
     use crate::service;
 
     /// A log whose history ends while it is read, and that is shorter then.
@@ -87,7 +87,7 @@ mod tests {
     async fn a_position_is_refused_when_its_history_ends_while_the_log_is_read() {
         let (ports, options) = mocked(MockItemRepository::new());
         let ports = Ports { changes: Arc::new(log_of_a_new_history()), ..ports };
-        let lost = write(LogPosition { history: History::of("old"), sequence: Sequence(7) });
+        let lost = write(ChangeCursor { history: HistoryHash::of("old"), sequence: Sequence(7) });
         let request = Request::builder().uri_str(format!("/v1/changes?after={lost}"));
         let request = request.header(HOST, "example.org").finish();
         let response = service(&ports, options).get_response(request).await;

@@ -14,11 +14,11 @@ use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 
 /// Serves the list, and each policy.
-pub struct Policies {
+pub struct PoliciesEndpoint {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for Policies {
+impl Endpoint for PoliciesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
@@ -39,7 +39,7 @@ impl Endpoint for Policies {
     }
 }
 
-impl Policies {
+impl PoliciesEndpoint {
     fn list(&self, policies: &[PublishedPolicy]) -> Value {
         let base_url = &self.context.base_url;
         let listed: Vec<_> = policies.iter().map(|policy| self.represent(policy)).collect();

@@ -19,12 +19,12 @@ use crate::problem::{Problem, kinds};
 const PROBLEMS: &str = "/problems";
 
 /// A page, in both of its representations.
-struct Page {
+struct ExplanationEndpoint {
     html: String,
     hal: String,
 }
 
-impl Endpoint for Page {
+impl Endpoint for ExplanationEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
@@ -54,7 +54,7 @@ pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodR
         pages.push((path, explorer.relation(name, &text)?, hal));
     }
     let route = |(path, html, hal): (String, String, Value)| {
-        let page = Page { html, hal: hal.to_string() }.boxed();
+        let page = ExplanationEndpoint { html, hal: hal.to_string() }.boxed();
         let methods = [(Method::GET, Asks::Nothing, page)];
         (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };

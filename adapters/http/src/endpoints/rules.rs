@@ -9,7 +9,7 @@ use poem_openapi::types::ToJSON;
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::explorer::Explorer;
-use crate::hal::{Rule, RuleList};
+use crate::hal::{RuleList, RuleResource};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::Negotiated;
@@ -18,13 +18,13 @@ use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
 /// Serves the list, and the page of each rule.
-pub struct Rules {
+pub struct RulesEndpoint {
     pub context: Arc<HttpContext>,
     /// Makes the page of a rule.
     pub explorer: Arc<Explorer>,
 }
 
-impl Endpoint for Rules {
+impl Endpoint for RulesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
@@ -41,7 +41,7 @@ impl Endpoint for Rules {
     }
 }
 
-impl Rules {
+impl RulesEndpoint {
     fn page(&self, caller: &Caller, id: &str, media: MediaType) -> Result<String, Problem> {
         let rule = self.context.changing.catalog.get(caller, id).ok_or_else(|| {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
@@ -49,6 +49,6 @@ impl Rules {
         if media == MediaType::HTML {
             return self.explorer.rule(caller, &rule);
         }
-        Ok(Rule::of(&rule, &self.context.base_url).to_json_string())
+        Ok(RuleResource::of(&rule, &self.context.base_url).to_json_string())
     }
 }

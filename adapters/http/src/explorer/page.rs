@@ -21,7 +21,7 @@ use crate::query::with_query;
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
     pub title: String,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MenuEntry>,
     /// The request for programs that gives the same, if there is one.
     pub command: Option<String>,
     /// The address of what a script needs to sign in, where callers can be known.
@@ -60,7 +60,7 @@ fn marked(text: &str) -> String {
 }
 
 /// An entry of the navigation.
-pub struct Entry {
+pub struct MenuEntry {
     pub href: String,
     pub name: &'static str,
     pub is_current: bool,
@@ -112,7 +112,7 @@ impl Explorer {
         let others = others.map(|(path, name)| (self.links.to(path), name, name));
         let overview = [(self.links.overview(), "overview", "overview")];
         let entries = overview.into_iter().chain(groups).chain(others);
-        let entry = |(href, key, name)| Entry { href, name, is_current: key == current };
+        let entry = |(href, key, name)| MenuEntry { href, name, is_current: key == current };
         Layout {
             links: &self.links,
             title: title.into(),
