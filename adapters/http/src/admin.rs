@@ -40,9 +40,9 @@ pub type SetLogFilter = fn(&str) -> std::result::Result<(), String>;
 
 /// The state that the admin listener tells of.
 #[derive(Clone)]
-pub struct Admin(Arc<State>);
+pub struct Admin(Arc<AdminState>);
 
-struct State {
+struct AdminState {
     metrics: SharedRegistry,
     set_log_filter: SetLogFilter,
     /// Present once the service is prepared and serves.
@@ -63,7 +63,7 @@ impl Admin {
         let port = Port::take_for("--admin-listen", address)?;
         let address = port.address();
         let listener = port.open()?;
-        let admin = Self(Arc::new(State { metrics, set_log_filter, ready: OnceLock::new() }));
+        let admin = Self(Arc::new(AdminState { metrics, set_log_filter, ready: OnceLock::new() }));
         tokio::spawn(admin.clone().serve(listener));
         tracing::info!("metrics are at http://{address}/metrics");
         Ok(admin)

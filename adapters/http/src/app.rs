@@ -152,6 +152,11 @@ fn paths(
         base_url: Arc::clone(base_url),
         gate,
         log: change_service(ports, &access),
+        changing: Changing {
+            catalog: RuleCatalog::new(Arc::clone(&ports.rules)),
+            access,
+            identity: ports.identity.clone(),
+        },
         standbys: ports.standbys.clone(),
         bodies: BodyReader::new(options.max_body, options.body_timeout),
         responses: MemoryBudget::of_mib("responses", RESPONSE_BUDGET_MIB),
@@ -184,12 +189,10 @@ fn paths(
         paths.extend(paths_of(group, &GroupEndpoint::new(group, service, standbys, &context)));
     }
     let (groups, store) = (Arc::from(groups), Arc::clone(&ports.readiness));
-    let catalog = RuleCatalog::new(Arc::clone(&ports.rules));
-    let changing = Changing { catalog: catalog.clone(), access, identity: ports.identity.clone() };
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
     let own = Arc::clone(&context);
-    let explorer = Explorer::new(own, Arc::clone(&groups), catalog, store, options.deployment);
-    let own_paths = OwnPaths { context: &context, changing, explorer, trials, groups };
+    let explorer = Explorer::new(own, Arc::clone(&groups), store, options.deployment);
+    let own_paths = OwnPaths { context: &context, explorer, trials, groups };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
 }
@@ -201,15 +204,13 @@ fn resource_limits(options: &HttpOptions) -> ResourceLimits {
     ResourceLimits { largest: options.max_body, key_lifetime }
 }
 
-fn change_stream(context: &HttpContext, options: &HttpOptions) -> ChangeStream {
+fn change_stream(context: &Arc<HttpContext>, options: &HttpOptions) -> ChangeStream {
     let stream = ChangeStream {
         feed: ChangeFeed::new(context.log.clone()),
-        gate: Arc::clone(&context.gate),
-        base_url: Arc::clone(&context.base_url),
+        context: Arc::clone(context),
         permits: Arc::new(Semaphore::new(options.max_streams as usize)),
         metrics: Arc::clone(&options.metrics),
         max_age: options.stream_max_age,
-        time_limit: options.request_timeout,
     };
     options.metrics.add(stream.listeners(options.max_streams));
     stream

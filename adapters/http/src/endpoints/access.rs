@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use application::{Access, AccessControl, Caller, ItemAddress};
+use application::{Access, Caller, ItemAddress};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::{Endpoint, Request, Response, Result};
@@ -21,7 +21,6 @@ use crate::time::TIME;
 
 /// Says what the caller may do with the items of every group.
 pub struct OwnAccess {
-    pub access: AccessControl,
     pub context: Arc<HttpContext>,
 }
 
@@ -49,11 +48,12 @@ impl Endpoint for OwnAccess {
 impl OwnAccess {
     fn of_group(&self, caller: &Caller, group: Group) -> (String, serde_json::Value) {
         let collection = group.collection;
+        let access = &self.context.changing.access;
         let operations = Operation::ALL.map(|operation| {
-            let decisive = self.access.decisive(caller, collection, operation);
-            let access = self.access.access(caller, decisive);
-            let policies = self.access.deciding(caller, decisive, operation);
-            let extent = json!({ "extent": extent(access, operation), "policies": policies });
+            let decisive = access.decisive(caller, collection, operation);
+            let policies = access.deciding(caller, decisive, operation);
+            let extent = extent(access.access(caller, decisive), operation);
+            let extent = json!({ "extent": extent, "policies": policies });
             (operation.name().to_owned(), extent)
         });
         (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
@@ -84,7 +84,6 @@ fn described(caller: &Caller) -> serde_json::Value {
 
 /// Says whether the caller may do one thing.
 pub struct Evaluation {
-    pub access: AccessControl,
     pub groups: Arc<[ExploredGroup]>,
     pub context: Arc<HttpContext>,
 }
@@ -112,10 +111,11 @@ impl Evaluation {
         let caller = caller_of(request);
         let question = Question::read(&body, caller)?;
         refuse_parameters(request)?;
-        let decisive = self.access.decisive(caller, question.collection, question.operation);
+        let access = &self.context.changing.access;
+        let decisive = access.decisive(caller, question.collection, question.operation);
         let (decision, reason) = self.decide(caller, &question).await?;
         let policies = if question.is_own {
-            self.access.deciding(caller, decisive, question.operation)
+            access.deciding(caller, decisive, question.operation)
         } else {
             Vec::new()
         };
@@ -137,11 +137,12 @@ impl Evaluation {
             return Ok((false, "another-subject"));
         }
         let Some(id) = item.filter(|_| operation != Operation::Create) else {
-            if let Err(refusal) = self.access.require(caller, collection, &[operation]) {
+            let access = &self.context.changing.access;
+            if let Err(refusal) = access.require(caller, collection, &[operation]) {
                 return denied(refusal.into());
             }
-            let decisive = self.access.decisive(caller, collection, operation);
-            return Ok((true, extent(self.access.access(caller, decisive), operation)));
+            let decisive = access.decisive(caller, collection, operation);
+            return Ok((true, extent(access.access(caller, decisive), operation)));
         };
         let known = self.groups.iter().find(|known| known.group.collection == collection);
         let service = &known.ok_or_else(Problem::item_not_found)?.service;

@@ -11,7 +11,7 @@ use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
 
 use crate::problem::{Problem, kinds};
-use crate::query::change_cursor::{History, LogPosition};
+use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 
 /// Most changes that wait in memory for a listener; what it misses, it reads from the log.
 const BUFFERED: usize = 1024;
@@ -60,7 +60,7 @@ pub struct Listener {
 pub struct TooSlow;
 
 /// Refuses a position in another history than the log's own.
-pub fn require_own(after: Option<LogPosition>, history: History) -> Result<(), Problem> {
+pub fn require_own(after: Option<ChangeCursor>, history: HistoryHash) -> Result<(), Problem> {
     if after.is_none_or(|after| after.history == history) {
         return Ok(());
     }

@@ -23,18 +23,17 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::{ChangeFeed, Listener, require_own};
 use crate::endpoints::in_time;
+use crate::endpoints::resources::HttpContext;
 use crate::groups::GroupSpec;
 use crate::hal::Change;
 use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
 use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
-use crate::middleware::gate::Gate;
 use crate::problem::Problem;
-use crate::query::change_cursor::{History, LogPosition};
+use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
 use crate::request::caller::{PresentedToken, caller_of};
 use crate::time::TIME;
@@ -58,14 +57,11 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 #[derive(Clone)]
 pub struct ChangeStream {
     pub feed: ChangeFeed,
-    pub base_url: Arc<BaseUrl>,
-    pub gate: Arc<Gate>,
+    pub context: Arc<HttpContext>,
     /// One permit for each stream that may be open.
     pub permits: Arc<Semaphore>,
     /// How long a stream lasts; its client connects again.
     pub max_age: Duration,
-    /// How long it may take to begin.
-    pub time_limit: Duration,
     pub metrics: Arc<HttpMetrics>,
 }
 
@@ -106,18 +102,15 @@ impl Collector for Listeners {
 
 /// The state of one stream.
 struct Streaming {
+    stream: ChangeStream,
     listener: Listener,
-    history: History,
+    history: HistoryHash,
     collection: Option<Collection>,
-    feed: ChangeFeed,
-    base_url: Arc<BaseUrl>,
     ends: Instant,
     /// Who listens, and by which token.
     credentials: Option<(Caller, PresentedToken)>,
     /// When the token is looked at again.
     next_look: Instant,
-    gate: Arc<Gate>,
-    metrics: Arc<HttpMetrics>,
     _permit: OwnedSemaphorePermit,
     /// The number of the current event; the first two are no changes.
     event: u8,
@@ -129,7 +122,7 @@ impl Endpoint for ChangeStream {
     async fn call(&self, request: Request) -> Result<Response> {
         let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
-        let history = History::of(&self.feed.history());
+        let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many streams are open as may be.").into());
@@ -137,20 +130,17 @@ impl Endpoint for ChangeStream {
         let caller = caller_of(&request).clone();
         let token = caller.principal().and_then(|_| PresentedToken::of(&request));
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
-        let listening = in_time(self.time_limit, listening).await;
+        let listening = in_time(self.context.time_limit, listening).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
-        require_own(after, History::of(&self.feed.history()))?;
+        require_own(after, HistoryHash::of(&self.feed.history()))?;
         let streaming = Streaming {
+            stream: self.clone(),
             listener: listening?,
             history,
             collection,
-            feed: self.feed.clone(),
-            base_url: Arc::clone(&self.base_url),
             ends: Instant::now() + self.max_age,
             credentials: token.map(|token| (caller, token)),
             next_look: Instant::now() + LOOK,
-            gate: Arc::clone(&self.gate),
-            metrics: Arc::clone(&self.metrics),
             _permit: permit,
             event: 0,
         };
@@ -188,7 +178,7 @@ impl Streaming {
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
                     if !self.may_go_on().await {
-                        self.metrics.cut_off(CREDENTIALS);
+                        self.stream.metrics.cut_off(CREDENTIALS);
                         return None;
                     }
                     continue;
@@ -198,8 +188,8 @@ impl Streaming {
             };
             match change {
                 // The store has lost what was sent: the client is told when it connects again.
-                Ok(_) if History::of(&self.feed.history()) != self.history => {
-                    self.metrics.cut_off(ANOTHER_HISTORY);
+                Ok(_) if HistoryHash::of(&self.stream.feed.history()) != self.history => {
+                    self.stream.metrics.cut_off(ANOTHER_HISTORY);
                     return None;
                 }
                 Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
@@ -208,7 +198,7 @@ impl Streaming {
                 Ok(_) => {}
                 Err(ended) => {
                     tracing::info!(?ended, "a stream of changes was cut off");
-                    self.metrics.cut_off(TOO_SLOW);
+                    self.stream.metrics.cut_off(TOO_SLOW);
                     return None;
                 }
             }
@@ -219,7 +209,7 @@ impl Streaming {
     async fn may_go_on(&mut self) -> bool {
         self.next_look = Instant::now() + LOOK;
         let Some((caller, token)) = &self.credentials else { return true };
-        let may_go_on = self.gate.is_still(caller, token).await;
+        let may_go_on = self.stream.context.gate.is_still(caller, token).await;
         if !may_go_on {
             tracing::debug!("a stream of changes ended with its credentials");
         }
@@ -227,18 +217,18 @@ impl Streaming {
     }
 
     fn cursor(&self, sequence: Sequence) -> String {
-        change_cursor::write(LogPosition { history: self.history, sequence })
+        change_cursor::write(ChangeCursor { history: self.history, sequence })
     }
 
     fn represent(&self, change: &LoggedChange) -> Event {
         // Names are not looked up for every listener.
-        let data =
-            Change::of((change, &CallerNames::new()), self.history, &self.base_url).to_json();
+        let base_url = &self.stream.context.base_url;
+        let data = Change::of((change, &CallerNames::new()), self.history, base_url).to_json();
         let id = self.cursor(change.sequence);
         let event = json!({
             "specversion": "1.0",
             "id": id,
-            "source": format!("{}{CHANGES}", self.base_url),
+            "source": format!("{base_url}{CHANGES}"),
             "type": format!("research-proposal-service.item.{}", change.kind.change_name()),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
             "time": TIME.timestamp_to_string(&change.time),
@@ -254,7 +244,7 @@ fn encoded(event: &Event) -> Bytes {
 }
 
 /// The last change that a client received before it reconnected.
-fn last_event(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
+fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>, Problem> {
     let refused = || {
         invalid(
             "Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now.",

@@ -4,72 +4,73 @@
 //! sees nothing twice, however many clients write at once.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use application::{ApplicationError, Caller, CallerNames, ChangeService, LogPage, RepositoryError};
+use application::{ApplicationError, Caller, CallerNames, LogPage, RepositoryError};
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 
-use crate::base_url::BaseUrl;
+use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
 use crate::problem::Problem;
-use crate::query::change_cursor::History;
+use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
 /// Serves the change log.
-pub struct Changes {
-    pub service: ChangeService,
-    pub base_url: Arc<BaseUrl>,
-    /// How long a read of the log may take.
-    pub time_limit: Duration,
+pub struct ChangesEndpoint {
+    pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for Changes {
+impl Endpoint for ChangesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
         let query = ChangesQuery::read(query_of(&request))?;
+        let log = &self.context.log;
         // Taken before the log is read: what is read may be newer than it says, never older.
-        let history = History::of(&self.service.history());
+        let history = HistoryHash::of(&log.history());
         require_own(query.after, history)?;
         let page = self.page(caller_of(&request), &query).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
-        require_own(query.after, History::of(&self.service.history()))?;
+        require_own(query.after, HistoryHash::of(&log.history()))?;
         let (page, names) = page.map_err(Problem::from)?;
-        let page = ChangePage::of(&query, (&page, &names), history, &self.base_url);
+        let page = ChangePage::of(&query, (&page, &names), history, &self.context.base_url);
         let response = content::answer(&request, page.to_json_string())?;
         Ok(with_links(response, &page.targets()))
     }
 }
 
-impl Changes {
+impl ChangesEndpoint {
     async fn page(
         &self,
         caller: &Caller,
         query: &ChangesQuery,
     ) -> Result<(LogPage, CallerNames), ApplicationError> {
         let after = query.after.map(|after| after.sequence).unwrap_or_default();
+        let log = &self.context.log;
         let page = async {
-            let page = self.service.page(caller, after, query.collection, query.page_size).await?;
-            let names = self.service.caller_names(caller, &page.changes).await?;
+            let page = log.page(caller, after, query.collection, query.page_size).await?;
+            let names = log.caller_names(caller, &page.changes).await?;
             Ok((page, names))
         };
-        let page = tokio::time::timeout(self.time_limit, page).await;
+        let page = tokio::time::timeout(self.context.time_limit, page).await;
         page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use application::ports::{MockCallerDirectory, MockChangeLog};
-    use application::{AccessControl, NoPolicies, Sequence};
+    use application::ports::{MockChangeLog, MockItemRepository};
+    use application::{Ports, Sequence};
     use poem::http::StatusCode;
+    use poem::http::header::HOST;
 
     use super::*;
-    use crate::query::change_cursor::{LogPosition, write};
+    use crate::app::tests::mocked;
+    use crate::query::change_cursor::{ChangeCursor, write};
+    use crate::service;
 
     /// A log whose history ends while it is read, and that is shorter then.
     fn log_of_a_new_history() -> MockChangeLog {
@@ -84,17 +85,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_position_is_refused_when_its_history_ends_while_the_log_is_read() {
-        let (log, names) = (Arc::new(log_of_a_new_history()), MockCallerDirectory::new());
-        let access = AccessControl::new(Arc::new(NoPolicies::Open));
-        let listener = "127.0.0.1:80".parse().expect("an address");
-        let changes = Changes {
-            service: ChangeService::new(log, Arc::new(names), access),
-            base_url: Arc::new(BaseUrl::of_listener(listener)),
-            time_limit: Duration::from_secs(1),
-        };
-        let lost = write(LogPosition { history: History::of("old"), sequence: Sequence(7) });
-        let request = Request::builder().uri_str(format!("/v1/changes?after={lost}")).finish();
-        let response = changes.get_response(request).await;
+        let (ports, options) = mocked(MockItemRepository::new());
+        let ports = Ports { changes: Arc::new(log_of_a_new_history()), ..ports };
+        let lost = write(ChangeCursor { history: HistoryHash::of("old"), sequence: Sequence(7) });
+        let request = Request::builder().uri_str(format!("/v1/changes?after={lost}"));
+        let request = request.header(HOST, "example.org").finish();
+        let response = service(&ports, options).get_response(request).await;
         assert_eq!(response.status(), StatusCode::GONE);
     }
 }

@@ -37,32 +37,11 @@ pub struct Documentation {
     own: Caller,
     base_url: Arc<BaseUrl>,
     document: Value,
-    current: Mutex<Option<Edition>>,
-}
-
-/// The document with all that changes, as it is in one edition.
-#[derive(Clone)]
-struct Edition {
-    of: EditionKey,
-    openapi: CachedBody,
+    current: Mutex<Option<(Edition, Arc<StaticContent>)>>,
 }
 
 /// The editions of the rules and the policies, and what is published of identity.
-type EditionKey = (u64, u64, Option<Arc<PublishedIdentity>>);
-
-/// A body with its tag.
-#[derive(Clone)]
-pub struct CachedBody {
-    body: Bytes,
-    tag: EntityTag,
-}
-
-impl CachedBody {
-    fn new(body: impl Into<Bytes>) -> Self {
-        let body = body.into();
-        Self { tag: EntityTag::of_content(&body), body }
-    }
-}
+type Edition = (u64, u64, Option<Arc<PublishedIdentity>>);
 
 impl Documentation {
     /// The documentation of the service at `base_url`.
@@ -103,23 +82,30 @@ impl Documentation {
         document
     }
 
-    fn key(&self) -> EditionKey {
+    fn edition(&self) -> Edition {
         let Changing { catalog, access, identity } = &self.changing;
         let published = identity.as_ref().map(|identity| identity.published());
         (catalog.edition(&self.own), access.edition(), published)
     }
 
-    fn current(&self) -> Edition {
-        let key = self.key();
+    fn current(&self) -> Arc<StaticContent> {
+        let edition = self.edition();
         let mut current = self.current.lock();
         match &*current {
-            Some(edition) if edition.of == key => edition.clone(),
-            _ => current.insert(self.edition(key)).clone(),
+            Some((known, content)) if *known == edition => Arc::clone(content),
+            _ => {
+                let content = StaticContent::new(MediaType::JSON, self.openapi(), NOTHING);
+                Arc::clone(&current.insert((edition, Arc::new(content))).1)
+            }
         }
     }
+}
 
-    fn edition(&self, of: EditionKey) -> Edition {
-        Edition { of, openapi: CachedBody::new(self.openapi()) }
+impl Endpoint for Documentation {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> Result<Response> {
+        self.current().call(request).await
     }
 }
 
@@ -129,44 +115,34 @@ fn pretty(document: &Value) -> String {
     text
 }
 
-/// A resource that is served as it is.
-pub enum Served {
-    /// The document.
-    OpenApi(Arc<Documentation>),
-    /// The JSON Schema of rule files.
-    RuleSchema(Bytes),
-    /// The icon that browsers show beside the title of a page.
-    Icon,
-    /// A page, and its Content-Security-Policy.
-    Page(CachedBody, HeaderValue),
+/// A resource that is served as it is, with its Content-Security-Policy.
+pub struct StaticContent {
+    pub media: MediaType,
+    body: Bytes,
+    tag: EntityTag,
+    policy: HeaderValue,
 }
 
-const ICON: &[u8] = include_bytes!("favicon.ico");
+/// The icon that browsers show beside the title of a page.
+pub const ICON: &[u8] = include_bytes!("favicon.ico");
 
 /// The policy of what is no page.
-const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
+pub const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 
-impl Served {
-    /// A page that changes only with the program.
-    pub fn page(html: String, policy: HeaderValue) -> Self {
-        Self::Page(CachedBody::new(html), policy)
+impl StaticContent {
+    pub fn new(media: MediaType, body: impl Into<Bytes>, policy: HeaderValue) -> Self {
+        let body = body.into();
+        Self { media, tag: EntityTag::of_content(&body), body, policy }
     }
 }
 
-impl Endpoint for Served {
+impl Endpoint for StaticContent {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
-        let (media, CachedBody { body, tag }, policy) = match self {
-            Self::OpenApi(documentation) => {
-                (MediaType::JSON, documentation.current().openapi, NOTHING)
-            }
-            Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone()), NOTHING),
-            Self::Icon => (MediaType::ICON, CachedBody::new(ICON), NOTHING),
-            Self::Page(page, policy) => (MediaType::HTML, page.clone(), policy.clone()),
-        };
-        let mut response = content::answer_tagged(&request, media.header(), &tag, body)?;
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        let Self { media, body, tag, policy } = self;
+        let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
         Ok(response)
     }
 }

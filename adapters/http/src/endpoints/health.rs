@@ -16,9 +16,9 @@ use crate::problem::Problem;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers 200 as long as the process runs.
-pub struct Health;
+pub struct Liveness;
 
-impl Endpoint for Health {
+impl Endpoint for Liveness {
     type Output = Response;
 
     async fn call(&self, _request: Request) -> Result<Response> {

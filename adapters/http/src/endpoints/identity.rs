@@ -3,21 +3,19 @@
 
 use std::sync::Arc;
 
-use application::{Identity, PublishedIdentity, PublishedIssuer};
+use application::{PublishedIdentity, PublishedIssuer};
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
+use crate::endpoints::resources::HttpContext;
 use crate::links::RECEIVER;
 use crate::query::refuse_parameters;
 
 /// Serves a document about the issuers and scopes.
 pub struct IdentityDocument {
-    /// Knows the issuers; without it there are none.
-    pub identity: Option<Arc<dyn Identity>>,
-    /// The identifier of the resource that tokens are for.
-    pub base_url: Arc<BaseUrl>,
+    pub context: Arc<HttpContext>,
     pub write: fn(&BaseUrl, &PublishedIdentity) -> Value,
 }
 
@@ -26,8 +24,9 @@ impl Endpoint for IdentityDocument {
 
     async fn call(&self, request: Request) -> Result<Response> {
         refuse_parameters(&request)?;
-        let published = self.identity.as_ref().map(|identity| identity.published());
-        let body = (self.write)(&self.base_url, &published.unwrap_or_default());
+        let HttpContext { changing, base_url, .. } = &*self.context;
+        let published = changing.identity.as_ref().map(|identity| identity.published());
+        let body = (self.write)(base_url, &published.unwrap_or_default());
         Ok(content::answer(&request, body.to_string())?)
     }
 }

@@ -2,31 +2,28 @@
 
 use std::sync::Arc;
 
-use application::{AccessControl, PublishedPolicy};
+use application::PublishedPolicy;
 use domain::Operation;
 use poem::{Endpoint, Request, Response, Result};
 use serde_json::{Value, json};
 
-use crate::base_url::BaseUrl;
 use crate::endpoints::content;
+use crate::endpoints::resources::HttpContext;
 use crate::links::{self, POLICIES, POLICY_PARAMETER};
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 
 /// Serves the list, and each policy.
-pub struct Policies {
-    /// Knows the policies in force.
-    pub access: AccessControl,
-    /// The root of all links.
-    pub base_url: Arc<BaseUrl>,
+pub struct PoliciesEndpoint {
+    pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for Policies {
+impl Endpoint for PoliciesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
         refuse_parameters(&request)?;
-        let policies = self.access.published();
+        let policies = self.context.changing.access.published();
         let body = match request.raw_path_param(POLICY_PARAMETER) {
             None => self.list(&policies),
             Some(id) => {
@@ -42,9 +39,9 @@ impl Endpoint for Policies {
     }
 }
 
-impl Policies {
+impl PoliciesEndpoint {
     fn list(&self, policies: &[PublishedPolicy]) -> Value {
-        let base_url = &self.base_url;
+        let base_url = &self.context.base_url;
         let listed: Vec<_> = policies.iter().map(|policy| self.represent(policy)).collect();
         json!({
             "_links": {
@@ -58,6 +55,7 @@ impl Policies {
 
     fn represent(&self, policy: &PublishedPolicy) -> Value {
         let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
+        let base_url = &self.context.base_url;
         let operations: Vec<_> = policy.operations.iter().map(Operation::name).collect();
         json!({
             "id": policy.id,
@@ -69,8 +67,8 @@ impl Policies {
             "description": policy.description,
             "source": policy.source,
             "_links": {
-                "self": { "href": links::policy(&self.base_url, &policy.id) },
-                "collection": { "href": format!("{}{POLICIES}", self.base_url) },
+                "self": { "href": links::policy(base_url, &policy.id) },
+                "collection": { "href": format!("{base_url}{POLICIES}") },
             },
         })
     }

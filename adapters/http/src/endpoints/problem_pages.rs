@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use serde_json::{Value, json};
@@ -20,23 +19,18 @@ use crate::problem::{Problem, kinds};
 const PROBLEMS: &str = "/problems";
 
 /// A page, in both of its representations.
-struct Page {
+struct ExplanationEndpoint {
     html: String,
     hal: String,
 }
 
-impl Endpoint for Page {
+impl Endpoint for ExplanationEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
         let is_html = Negotiated::of(&request) == MediaType::HTML;
         Ok(content::answer(&request, if is_html { self.html.clone() } else { self.hal.clone() })?)
     }
-}
-
-/// A path that serves GET in the types of a page.
-pub fn get(gate: &Arc<Gate>, asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-    MethodRouter::new(gate, PAGE_TYPES.to_vec(), [(Method::GET, asks, endpoint)])
 }
 
 /// The pages of all problems and relations, with their paths.
@@ -60,8 +54,9 @@ pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodR
         pages.push((path, explorer.relation(name, &text)?, hal));
     }
     let route = |(path, html, hal): (String, String, Value)| {
-        let page = Page { html, hal: hal.to_string() };
-        (path, get(gate, Asks::Nothing, page.boxed()))
+        let page = ExplanationEndpoint { html, hal: hal.to_string() }.boxed();
+        let methods = [(Method::GET, Asks::Nothing, page)];
+        (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };
     Ok(pages.into_iter().map(route).collect())
 }

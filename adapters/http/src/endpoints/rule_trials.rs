@@ -14,12 +14,12 @@ use crate::request::caller::caller_of;
 use crate::request::rule_trial;
 
 /// Tries rules.
-pub struct RuleTrials {
+pub struct RuleTrialEndpoint {
     pub service: RuleTrialService,
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for RuleTrials {
+impl Endpoint for RuleTrialEndpoint {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
@@ -27,7 +27,7 @@ impl Endpoint for RuleTrials {
     }
 }
 
-impl RuleTrials {
+impl RuleTrialEndpoint {
     async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
         // The memory is kept for what is made of the body.
         let (body, _memory) = self.context.json_body(request).await?;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use application::{Caller, RuleCatalog};
+use application::Caller;
 use poem::{Endpoint, Request, Response, Result};
 use poem_openapi::types::ToJSON;
 
-use crate::base_url::BaseUrl;
 use crate::endpoints::content;
+use crate::endpoints::resources::HttpContext;
 use crate::explorer::Explorer;
-use crate::hal::{Rule, RuleList};
+use crate::hal::{RuleList, RuleResource};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::method_router::Negotiated;
@@ -18,16 +18,13 @@ use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
 /// Serves the list, and the page of each rule.
-pub struct Rules {
-    /// The rules in force.
-    pub catalog: RuleCatalog,
-    /// The root of all links.
-    pub base_url: Arc<BaseUrl>,
+pub struct RulesEndpoint {
+    pub context: Arc<HttpContext>,
     /// Makes the page of a rule.
     pub explorer: Arc<Explorer>,
 }
 
-impl Endpoint for Rules {
+impl Endpoint for RulesEndpoint {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
@@ -35,8 +32,8 @@ impl Endpoint for Rules {
         let media = Negotiated::of(&request);
         let text = match request.raw_path_param(RULE_PARAMETER) {
             None => {
-                let rules = self.catalog.list(caller_of(&request));
-                RuleList::of(&rules, &self.base_url).to_json_string()
+                let rules = self.context.changing.catalog.list(caller_of(&request));
+                RuleList::of(&rules, &self.context.base_url).to_json_string()
             }
             Some(id) => self.page(caller_of(&request), id, media)?,
         };
@@ -44,14 +41,14 @@ impl Endpoint for Rules {
     }
 }
 
-impl Rules {
+impl RulesEndpoint {
     fn page(&self, caller: &Caller, id: &str, media: MediaType) -> Result<String, Problem> {
-        let rule = self.catalog.get(caller, id).ok_or_else(|| {
+        let rule = self.context.changing.catalog.get(caller, id).ok_or_else(|| {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
         })?;
         if media == MediaType::HTML {
             return self.explorer.rule(caller, &rule);
         }
-        Ok(Rule::of(&rule, &self.base_url).to_json_string())
+        Ok(RuleResource::of(&rule, &self.context.base_url).to_json_string())
     }
 }

@@ -25,7 +25,7 @@ pub fn require_small(members: &str) -> Result<(), Problem> {
 
 /// A value of an item.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum ShownValue {
     /// There is no such member, or it is `null`.
     Absent,
     /// A string, a number or a boolean.
@@ -36,7 +36,7 @@ pub enum Cell {
     Json(String),
 }
 
-impl Cell {
+impl ShownValue {
     pub fn of(value: Option<Value<'_>>) -> Self {
         let Some(value) = value else { return Self::Absent };
         let elements = || {
@@ -70,8 +70,8 @@ impl Cell {
 /// The member that names an item, or else its identifier.
 pub fn title(item: &Item, columns: &[&str]) -> String {
     let named = columns.first().and_then(|name| Value::from_encoded(&item.members).member(name));
-    match Cell::of(named) {
-        Cell::Absent => item.id.to_string(),
+    match ShownValue::of(named) {
+        ShownValue::Absent => item.id.to_string(),
         shown if shown.short().trim().is_empty() => item.id.to_string(),
         shown => shown.short(),
     }
@@ -85,7 +85,7 @@ pub fn name(escaped: &str) -> String {
 
 /// A member in a table.
 pub fn cell(item: &Item, name: &str) -> String {
-    Cell::of(Value::from_encoded(&item.members).member(name)).short()
+    ShownValue::of(Value::from_encoded(&item.members).member(name)).short()
 }
 
 /// A text as far as there is room for it.
@@ -112,31 +112,31 @@ fn simple(value: Value<'_>) -> Option<String> {
     }
 }
 
-fn json(value: Value<'_>) -> Cell {
-    Cell::Json(value.encoded().to_owned())
+fn json(value: Value<'_>) -> ShownValue {
+    ShownValue::Json(value.encoded().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use domain::Value;
 
-    use super::{Cell, SHORT};
+    use super::{SHORT, ShownValue};
 
     #[test]
     fn values_are_shown_as_people_read_them() {
         for (encoded, expected) in [
-            ("null", Cell::Absent),
-            (r#""a\"b""#, Cell::Simple("a\"b".to_owned())),
-            ("1.50", Cell::Simple("1.50".to_owned())),
-            ("true", Cell::Simple("true".to_owned())),
-            (r#"["a",1]"#, Cell::List(vec!["a".to_owned(), "1".to_owned()])),
-            ("[]", Cell::Json("[]".to_owned())),
-            (r#"[{"a":1}]"#, Cell::Json(r#"[{"a":1}]"#.to_owned())),
+            ("null", ShownValue::Absent),
+            (r#""a\"b""#, ShownValue::Simple("a\"b".to_owned())),
+            ("1.50", ShownValue::Simple("1.50".to_owned())),
+            ("true", ShownValue::Simple("true".to_owned())),
+            (r#"["a",1]"#, ShownValue::List(vec!["a".to_owned(), "1".to_owned()])),
+            ("[]", ShownValue::Json("[]".to_owned())),
+            (r#"[{"a":1}]"#, ShownValue::Json(r#"[{"a":1}]"#.to_owned())),
         ] {
-            assert_eq!(Cell::of(Some(Value::from_encoded(encoded))), expected, "{encoded}");
+            assert_eq!(ShownValue::of(Some(Value::from_encoded(encoded))), expected, "{encoded}");
         }
         let long = format!("\"{}\"", "é".repeat(SHORT + 1));
-        let short = Cell::of(Some(Value::from_encoded(&long))).short();
+        let short = ShownValue::of(Some(Value::from_encoded(&long))).short();
         assert_eq!(short.chars().count(), SHORT + 1);
         assert!(short.ends_with('…'));
     }

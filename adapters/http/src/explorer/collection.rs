@@ -11,7 +11,7 @@ use domain::{ItemId, Value};
 use poem::Request;
 use poem::http::StatusCode;
 
-use super::cells::{self, Cell, capitalized};
+use super::cells::{self, ShownValue, capitalized};
 use super::charts::{Chart, Count};
 use super::filters::{RefusedFilter, without_refused};
 use super::links::escaped;
@@ -34,11 +34,11 @@ struct CollectionPage<'a> {
     group: Group,
     total: String,
     query: Query<'a>,
-    columns: Vec<Column>,
-    rows: Vec<Row>,
+    columns: Vec<ColumnHead>,
+    rows: Vec<ItemRow>,
     pages: Pages,
     /// The names of all known members: which are shown, and what they are.
-    members: Vec<Member>,
+    members: Vec<MemberChoice>,
     operators: Vec<(&'static str, &'static str)>,
     /// Malformed filters. The form shows the first.
     refused: Vec<RefusedFilter>,
@@ -61,14 +61,14 @@ struct Query<'a> {
     path: String,
 }
 
-struct Column {
+struct ColumnHead {
     name: String,
     /// The address of the table in this order, and in which direction it is in it now.
     sorted: String,
     direction: &'static str,
 }
 
-struct Row {
+struct ItemRow {
     href: String,
     title: String,
     cells: Vec<String>,
@@ -85,7 +85,7 @@ struct Pages {
     last: Option<String>,
 }
 
-struct Member {
+struct MemberChoice {
     name: &'static str,
     description: &'static str,
     is_shown: bool,
@@ -131,7 +131,7 @@ impl Explorer {
         };
         let as_of = query.as_of.map(|time| TIME.timestamp_to_string(&time));
         let is_shown = |name: &str| names.iter().any(|shown| **shown == *name);
-        let members = group.members_by_name().map(|(name, description, _)| Member {
+        let members = group.members_by_name().map(|(name, description, _)| MemberChoice {
             name,
             description,
             is_shown: is_shown(name),
@@ -180,11 +180,11 @@ impl Explorer {
         listing: &Listing,
         names: &[Arc<str>],
         as_of: Option<&str>,
-    ) -> Vec<Row> {
+    ) -> Vec<ItemRow> {
         let at = as_of.map(|time| format!("?as_of={}", escaped(time))).unwrap_or_default();
         let row = |listed: &ListedItem| {
             let item = &listed.shown.item;
-            Row {
+            ItemRow {
                 href: format!("{}{at}", self.links.item(group.collection, item.id)),
                 title: cells::title(item, names.first().map(AsRef::as_ref).as_slice()),
                 cells: names.iter().skip(1).map(|name| cells::cell(item, name)).collect(),
@@ -243,7 +243,7 @@ impl Query<'_> {
                 let filter = format!("filter[{}]={}", escaped(&member), escaped(&written));
                 self.with("count_by", &filter)
             });
-            Count::of_items(Cell::of(Some(value)).short(), count.items, href)
+            Count::of_items(ShownValue::of(Some(value)).short(), count.items, href)
         };
         let others = [("another value", *rest), ("no value", *absent)];
         let others = others.into_iter().filter(|(_, items)| *items > 0);
@@ -268,7 +268,7 @@ impl Query<'_> {
     }
 
     /// A column's heading leads to the table sorted by it, and back and forth.
-    fn column(&self, name: &str, is_past: bool) -> Column {
+    fn column(&self, name: &str, is_past: bool) -> ColumnHead {
         let sort = self.value("sort");
         let (direction, next) = if sort == name {
             ("ascending", format!("-{name}"))
@@ -279,7 +279,7 @@ impl Query<'_> {
         };
         let sort = format!("sort={}", escaped(&next));
         let sorted = if is_past { String::new() } else { self.with("sort", &sort) };
-        Column { name: name.to_owned(), sorted, direction }
+        ColumnHead { name: name.to_owned(), sorted, direction }
     }
 
     /// The address of the table with a piece of a query in place of a parameter.

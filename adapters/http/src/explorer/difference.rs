@@ -6,7 +6,7 @@ use askama::Template;
 use domain::Value;
 use poem::Request;
 
-use super::cells::{self, Cell};
+use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
 use super::{Explorer, target};
 use crate::endpoints::resources::COMPARED;
@@ -30,7 +30,7 @@ struct DifferencePage<'a> {
 struct ChangedMember {
     name: String,
     /// The value before and after, and how each is marked.
-    values: [(Cell, &'static str); 2],
+    values: [(ShownValue, &'static str); 2],
 }
 
 impl Explorer {
@@ -82,7 +82,7 @@ fn compare(before: &str, after: &str) -> (Vec<ChangedMember>, usize) {
         if before.map(Value::encoded) == after.map(Value::encoded) {
             unchanged += 1;
         } else {
-            let values = [(Cell::of(before), "removed"), (Cell::of(after), "added")];
+            let values = [(ShownValue::of(before), "removed"), (ShownValue::of(after), "added")];
             changed.push(ChangedMember { name: cells::name(name), values });
         }
     }

@@ -9,7 +9,7 @@ use domain::{Fields, Value};
 use jiff::civil::Date;
 use poem::Request;
 
-use super::cells::{self, Cell};
+use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
 use super::{Explorer, target};
 use crate::groups::Group;
@@ -198,15 +198,15 @@ impl FormField {
 /// it back as it is. Everything else is edited as JSON.
 fn editable(stored: Value<'_>, usual: Control) -> (Control, String) {
     let json = || (Control::Json, stored.encoded().to_owned());
-    match Cell::of(Some(stored)) {
-        Cell::List(list) => {
+    match ShownValue::of(Some(stored)) {
+        ShownValue::List(list) => {
             let is_string = |element: Value<'_>| element.as_string().is_some();
             let is_of_lines = stored.elements().is_some_and(|mut all| all.all(is_string))
                 && list.iter().all(|line| is_line(line) && line.trim() == line && !line.is_empty());
             if is_of_lines { (Control::List, list.join("\n")) } else { json() }
         }
-        Cell::Simple(number) if stored.as_number().is_some() => (Control::Number, number),
-        Cell::Simple(text) if stored.as_string().is_some() => {
+        ShownValue::Simple(number) if stored.as_number().is_some() => (Control::Number, number),
+        ShownValue::Simple(text) if stored.as_string().is_some() => {
             control_of_string(&text, usual).map_or_else(json, |control| (control, text))
         }
         _ => json(),

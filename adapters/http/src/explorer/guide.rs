@@ -9,6 +9,9 @@ use super::Explorer;
 use super::links::ExplorerLinks;
 use super::page::{Layout, StaticPage, render};
 use crate::base_url::BaseUrl;
+use crate::endpoints::documentation::StaticContent;
+use crate::headers::content_policy::POLICY;
+use crate::headers::media_type::MediaType;
 use crate::problem::Problem;
 
 /// The path of the guide.
@@ -104,7 +107,7 @@ impl Explorer {
             text: html(chapter.text, &self.links, &self.context.base_url),
             next: next.map(link),
         })?;
-        Ok(StaticPage::new(chapter.path(), html))
+        Ok((chapter.path(), StaticContent::new(MediaType::HTML, html, POLICY)))
     }
 }
 

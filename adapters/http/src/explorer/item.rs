@@ -6,7 +6,7 @@ use domain::{ItemId, Value, Verdict, Violation};
 use jiff::Timestamp;
 use poem::Request;
 
-use super::cells::{self, Cell};
+use super::cells::{self, ShownValue};
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Explorer, target};
@@ -31,8 +31,8 @@ struct ItemPage<'a> {
     removed_at: Option<String>,
     own: String,
     playground: String,
-    members: Vec<Member>,
-    links: Vec<Link>,
+    members: Vec<ShownMember>,
+    links: Vec<RelatedItem>,
     errors: Vec<Violation>,
     warnings: Vec<Violation>,
     tag: String,
@@ -40,15 +40,15 @@ struct ItemPage<'a> {
 }
 
 /// A member, and where its value leads.
-struct Member {
+struct ShownMember {
     name: String,
     description: &'static str,
-    value: Cell,
+    value: ShownValue,
     href: Option<String>,
 }
 
 /// A link to related items.
-struct Link {
+struct RelatedItem {
     relation: String,
     text: String,
     href: String,
@@ -103,22 +103,22 @@ impl Explorer {
     }
 
     /// The known members in their order, then the others.
-    fn members(&self, group: Group, shown: &ShownItem) -> Vec<Member> {
+    fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
         let members = Value::from_encoded(&shown.item.members);
         let known: Vec<_> = group.members_by_name().collect();
         let described = known.iter().map(|(name, description, _)| {
-            ((*name).to_owned(), *description, Cell::of(members.member(name)))
+            ((*name).to_owned(), *description, ShownValue::of(members.member(name)))
         });
         let entries = members.entries().into_iter().flatten();
         let others = entries
-            .map(|(name, value)| (cells::name(name), "", Cell::of(Some(value))))
+            .map(|(name, value)| (cells::name(name), "", ShownValue::of(Some(value))))
             .filter(|(name, ..)| known.iter().all(|(known, ..)| known != name));
         described
             .chain(others)
-            .filter(|(_, _, value)| *value != Cell::Absent)
+            .filter(|(_, _, value)| *value != ShownValue::Absent)
             .map(|(name, description, value)| {
                 let href = self.href_of(group, shown, &name);
-                Member { name, description, value, href }
+                ShownMember { name, description, value, href }
             })
             .collect()
     }
@@ -131,9 +131,14 @@ impl Explorer {
         shown.links.reference(index).map(|id| self.links.item(to, id))
     }
 
-    fn links_of(&self, group: Group, shown: &ShownItem, as_of: Option<Timestamp>) -> Vec<Link> {
+    fn links_of(
+        &self,
+        group: Group,
+        shown: &ShownItem,
+        as_of: Option<Timestamp>,
+    ) -> Vec<RelatedItem> {
         let (collection, item) = (group.collection, &shown.item);
-        let to = |relation: &str, text: String, href: String| Link {
+        let to = |relation: &str, text: String, href: String| RelatedItem {
             relation: relation.to_owned(),
             text,
             href,

@@ -26,7 +26,7 @@ mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{ItemAddress, Readiness, ResourceService, RuleCatalog};
+use application::{ItemAddress, Readiness, ResourceService};
 use domain::ItemId;
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
@@ -81,7 +81,6 @@ impl Deployment {
 pub struct Explorer {
     context: Arc<HttpContext>,
     groups: Arc<[ExploredGroup]>,
-    catalog: RuleCatalog,
     store: Arc<dyn Readiness>,
     deployment: Deployment,
     links: ExplorerLinks,
@@ -91,7 +90,7 @@ pub struct Explorer {
 
 /// The pages.
 #[derive(Clone, Copy)]
-enum Page {
+enum ExplorerPage {
     Overview,
     Changes,
     Rules,
@@ -111,48 +110,47 @@ impl Explorer {
     pub fn new(
         context: Arc<HttpContext>,
         groups: Arc<[ExploredGroup]>,
-        catalog: RuleCatalog,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
     ) -> Arc<Self> {
         let links = ExplorerLinks::new(&context.base_url);
         let audits = Semaphore::new(1);
-        Arc::new(Self { context, groups, catalog, store, deployment, links, audits })
+        Arc::new(Self { context, groups, store, deployment, links, audits })
     }
 
     /// The first page, for those who ask `/` for HTML.
     pub fn overview(self: &Arc<Self>) -> impl Endpoint<Output = Response> + use<> {
-        PageEndpoint { explorer: Arc::clone(self), page: Page::Overview }
+        PageEndpoint { explorer: Arc::clone(self), page: ExplorerPage::Overview }
     }
 
     /// All other pages, and the files they load, by their paths.
     pub fn routes(self: &Arc<Self>) -> Vec<(String, MethodRouter)> {
         let mut pages = vec![
-            (ROOT.to_owned(), Page::Overview),
-            (format!("{ROOT}/changes"), Page::Changes),
-            (format!("{ROOT}/rules"), Page::Rules),
-            (format!("{ROOT}/playground"), Page::Playground),
-            (format!("{ROOT}/rules/:{RULE_PARAMETER}"), Page::Rule),
+            (ROOT.to_owned(), ExplorerPage::Overview),
+            (format!("{ROOT}/changes"), ExplorerPage::Changes),
+            (format!("{ROOT}/rules"), ExplorerPage::Rules),
+            (format!("{ROOT}/playground"), ExplorerPage::Playground),
+            (format!("{ROOT}/rules/:{RULE_PARAMETER}"), ExplorerPage::Rule),
         ];
         for ExploredGroup { group, .. } in self.groups.iter() {
             let collection = format!("{ROOT}/{}", group.collection.name());
             let item = format!("{collection}/:{ITEM_PARAMETER}");
             pages.extend([
-                (format!("{collection}/new"), Page::New(group)),
-                (format!("{collection}/import"), Page::Import(group)),
-                (format!("{item}/edit"), Page::Edit(group)),
-                (format!("{item}/history"), Page::History(group)),
-                (format!("{item}/diff"), Page::Difference(group)),
-                (item, Page::Item(group)),
-                (collection, Page::Collection(group)),
+                (format!("{collection}/new"), ExplorerPage::New(group)),
+                (format!("{collection}/import"), ExplorerPage::Import(group)),
+                (format!("{item}/edit"), ExplorerPage::Edit(group)),
+                (format!("{item}/history"), ExplorerPage::History(group)),
+                (format!("{item}/diff"), ExplorerPage::Difference(group)),
+                (item, ExplorerPage::Item(group)),
+                (collection, ExplorerPage::Collection(group)),
             ]);
         }
         for nested in GROUPS.iter().filter(|group| group.is_nested()) {
             let parent = nested.parent().map_or("", |parent| parent.collection.name());
             let path = format!("{ROOT}/{parent}/:{ITEM_PARAMETER}/{}", nested.collection.name());
             pages.extend([
-                (format!("{path}/new"), Page::New(nested)),
-                (path, Page::Collection(nested)),
+                (format!("{path}/new"), ExplorerPage::New(nested)),
+                (path, ExplorerPage::Collection(nested)),
             ]);
         }
         let page = |(path, page)| {
@@ -174,20 +172,24 @@ impl Explorer {
         MethodRouter::unnegotiated(&self.context.gate, media, [(Method::GET, asks, endpoint)])
     }
 
-    async fn show(&self, page: Page, request: &Request) -> Result<(StatusCode, String), Problem> {
+    async fn show(
+        &self,
+        page: ExplorerPage,
+        request: &Request,
+    ) -> Result<(StatusCode, String), Problem> {
         let shown = match page {
-            Page::Overview => self.show_overview(request).await,
-            Page::Changes => self.show_changes(request).await,
-            Page::Rules => self.show_rules(request),
-            Page::Rule => self.show_rule(request).await,
-            Page::Playground => self.show_playground(request).await,
-            Page::Collection(group) => return self.show_collection(group, request).await,
-            Page::New(group) => self.show_form_for_new(group, request).await,
-            Page::Import(group) => self.show_import(group),
-            Page::Item(group) => self.show_item(group, request).await,
-            Page::Edit(group) => self.show_form_for_edit(group, request).await,
-            Page::History(group) => self.show_history(group, request).await,
-            Page::Difference(group) => self.show_difference(group, request).await,
+            ExplorerPage::Overview => self.show_overview(request).await,
+            ExplorerPage::Changes => self.show_changes(request).await,
+            ExplorerPage::Rules => self.show_rules(request),
+            ExplorerPage::Rule => self.show_rule(request).await,
+            ExplorerPage::Playground => self.show_playground(request).await,
+            ExplorerPage::Collection(group) => return self.show_collection(group, request).await,
+            ExplorerPage::New(group) => self.show_form_for_new(group, request).await,
+            ExplorerPage::Import(group) => self.show_import(group),
+            ExplorerPage::Item(group) => self.show_item(group, request).await,
+            ExplorerPage::Edit(group) => self.show_form_for_edit(group, request).await,
+            ExplorerPage::History(group) => self.show_history(group, request).await,
+            ExplorerPage::Difference(group) => self.show_difference(group, request).await,
         };
         shown.map(|page| (StatusCode::OK, page))
     }
@@ -207,7 +209,7 @@ fn target(request: &Request) -> Result<ItemAddress, Problem> {
 
 struct PageEndpoint {
     explorer: Arc<Explorer>,
-    page: Page,
+    page: ExplorerPage,
 }
 
 impl Endpoint for PageEndpoint {

@@ -93,7 +93,7 @@ impl Explorer {
             stream: self.links.to(CHANGE_STREAM),
             deployment: &self.deployment,
             failed_files: self.deployment.failed_files(),
-            rules: self.catalog.list(caller).len(),
+            rules: self.context.changing.catalog.list(caller).len(),
             is_ready: matches!(check, Ok(Ok(()))),
         })
     }

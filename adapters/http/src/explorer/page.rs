@@ -3,14 +3,14 @@
 use askama::Template;
 use bytes::Bytes;
 use domain::Violation;
+use poem::http::StatusCode;
 use poem::http::header::{CONTENT_TYPE, LOCATION};
-use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use super::Explorer;
 use super::links::ExplorerLinks;
 use crate::endpoints::content;
-use crate::headers::content_policy::POLICY;
+use crate::endpoints::documentation::StaticContent;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::links::SIGN_IN;
@@ -21,7 +21,7 @@ use crate::query::with_query;
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
     pub title: String,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MenuEntry>,
     /// The request for programs that gives the same, if there is one.
     pub command: Option<String>,
     /// The address of what a script needs to sign in, where callers can be known.
@@ -60,25 +60,14 @@ fn marked(text: &str) -> String {
 }
 
 /// An entry of the navigation.
-pub struct Entry {
+pub struct MenuEntry {
     pub href: String,
     pub name: &'static str,
     pub is_current: bool,
 }
 
-/// A page that changes only with the program.
-pub struct StaticPage {
-    pub path: String,
-    pub html: String,
-    pub policy: HeaderValue,
-}
-
-impl StaticPage {
-    /// A page with the policy of most pages.
-    pub const fn new(path: String, html: String) -> Self {
-        Self { path, html, policy: POLICY }
-    }
-}
+/// A page that changes only with the program, and its path.
+pub type StaticPage = (String, StaticContent);
 
 /// A page that tells what is wrong with the request.
 #[derive(Template)]
@@ -123,7 +112,7 @@ impl Explorer {
         let others = others.map(|(path, name)| (self.links.to(path), name, name));
         let overview = [(self.links.overview(), "overview", "overview")];
         let entries = overview.into_iter().chain(groups).chain(others);
-        let entry = |(href, key, name)| Entry { href, name, is_current: key == current };
+        let entry = |(href, key, name)| MenuEntry { href, name, is_current: key == current };
         Layout {
             links: &self.links,
             title: title.into(),

@@ -33,7 +33,8 @@ impl Explorer {
         let collection = known.as_ref().map(|rule| rule.collection).or(collection);
         let collection = collection.unwrap_or(Collection::known("proposals"));
         let group = GroupSpec::of(collection);
-        let written = rule.and_then(|id| self.catalog.written(caller_of(request), &id));
+        let written =
+            rule.and_then(|id| self.context.changing.catalog.written(caller_of(request), &id));
         let item = match item {
             None => group.example(),
             Some(id) => {

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::Explorer;
 use super::links::ExplorerLinks;
 use super::page::{Layout, StaticPage, render};
+use crate::endpoints::documentation::StaticContent;
 use crate::headers::content_policy::{RECEIVER_POLICY, REFERENCE_POLICY};
+use crate::headers::media_type::MediaType;
 use crate::links::RECEIVER;
 use crate::problem::Problem;
 
@@ -54,11 +56,11 @@ impl Explorer {
             groups: groups_of(document),
             server: self.context.base_url.path(),
         };
-        let html = render(&reference)?;
+        let page = |html: String, policy| StaticContent::new(MediaType::HTML, html, policy);
+        let receiver = render(&ReceiverPage { links: &self.links })?;
         let mut pages = self.guide()?;
-        pages.push(StaticPage { path: "/docs".to_owned(), html, policy: REFERENCE_POLICY });
-        let html = render(&ReceiverPage { links: &self.links })?;
-        pages.push(StaticPage { path: RECEIVER.to_owned(), html, policy: RECEIVER_POLICY });
+        pages.push(("/docs".to_owned(), page(render(&reference)?, REFERENCE_POLICY)));
+        pages.push((RECEIVER.to_owned(), page(receiver, RECEIVER_POLICY)));
         Ok(pages)
     }
 }

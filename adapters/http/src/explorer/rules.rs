@@ -56,7 +56,7 @@ struct Audit {
 impl Explorer {
     pub(super) fn show_rules(&self, request: &Request) -> Result<String, Problem> {
         refuse_parameters(request)?;
-        let rules = self.catalog.list(caller_of(request));
+        let rules = self.context.changing.catalog.list(caller_of(request));
         let groups = self.groups.iter().map(|known| {
             let collection = known.group.collection;
             let own = rules.iter().filter(|rule| rule.collection == collection);
@@ -84,7 +84,9 @@ impl Explorer {
     }
 
     pub(super) fn known_rule(&self, caller: &Caller, id: &str) -> Result<PublishedRule, Problem> {
-        self.catalog
+        self.context
+            .changing
+            .catalog
             .get(caller, id)
             .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name."))
     }
@@ -106,7 +108,7 @@ impl Explorer {
             layout,
             group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
-            written: self.catalog.written(caller, &rule.id),
+            written: self.context.changing.catalog.written(caller, &rule.id),
             try_href: self.links.to(&format!("/explore/playground?rule={}", rule.id)),
             can_audit: rule.home == RuleHome::File,
             audit,

@@ -10,7 +10,7 @@ mod table;
 use std::borrow::Cow;
 
 use domain::{Collection, Fields, ItemId};
-pub use operation::{Operation, PathForm, VERSION_PARAMETER};
+pub use operation::{GroupOperation, PathForm, VERSION_PARAMETER};
 pub use table::GROUPS;
 
 use crate::headers::media_type::MediaType;
@@ -82,13 +82,13 @@ impl GroupSpec {
 
     /// Every operation it serves. An item of a nested group continues none: nobody would see of
     /// which parent the new item is.
-    pub fn operations(&self) -> impl Iterator<Item = Operation> + use<> {
+    pub fn operations(&self) -> impl Iterator<Item = GroupOperation> + use<> {
         let continues = self.collection.spec().can_continue && !self.is_nested();
-        Operation::STANDARD
+        GroupOperation::STANDARD
             .into_iter()
-            .chain(self.replaces_all.then_some(Operation::ReplaceAll))
-            .chain(continues.then_some(Operation::Continue))
-            .chain(Operation::HISTORY)
+            .chain(self.replaces_all.then_some(GroupOperation::ReplaceAll))
+            .chain(continues.then_some(GroupOperation::Continue))
+            .chain(GroupOperation::HISTORY)
     }
 
     /// The media types of its responses, the preferred one first.
@@ -160,7 +160,7 @@ mod tests {
 
     use domain::{Collection, ItemId};
 
-    use super::{GROUPS, GroupSpec, Operation, named};
+    use super::{GROUPS, GroupOperation, GroupSpec, named};
 
     #[test]
     fn every_collection_has_a_group_and_every_path_is_its_own() {
@@ -183,7 +183,9 @@ mod tests {
         let (nested, id) = (named("proposals lib"), ItemId::parse(GROUPS[0].example_id));
         let path = format!("/v1/proposals/{}/lib", GROUPS[0].example_id);
         assert_eq!(nested.collection_path(id), path);
-        assert!(nested.operations().all(|operation| operation != Operation::Continue));
-        assert!(named("proposals").operations().any(|operation| operation == Operation::Continue));
+        assert!(nested.operations().all(|operation| operation != GroupOperation::Continue));
+        assert!(
+            named("proposals").operations().any(|operation| operation == GroupOperation::Continue)
+        );
     }
 }

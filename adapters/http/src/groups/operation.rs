@@ -31,7 +31,7 @@ impl PathForm {
 /// ([`WriteOperation`]), these include reads, and some write several items:
 /// which verbs each performs is listed once, beside the rules that judge them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum GroupOperation {
     /// GET on the collection.
     List,
     /// POST on the collection.
@@ -58,7 +58,7 @@ pub enum Operation {
     Restore,
 }
 
-impl Operation {
+impl GroupOperation {
     /// The standard set (specification 4.2).
     pub const STANDARD: [Self; 6] =
         [Self::List, Self::Create, Self::Get, Self::Patch, Self::Replace, Self::Delete];

@@ -9,7 +9,7 @@ use crate::headers::link::Targets;
 use crate::links;
 use crate::openapi::values::{DateTime, GroupName, Kind, Link, Number, StringOrNull, Uuid};
 use crate::query::ChangesQuery;
-use crate::query::change_cursor::{self, History, LogPosition};
+use crate::query::change_cursor::{self, ChangeCursor, HistoryHash};
 use crate::time::TIME;
 
 /// Some changes, the oldest first.
@@ -18,7 +18,7 @@ pub struct ChangePage {
     #[oai(rename = "_links")]
     links: ChangePageLinks,
     #[oai(rename = "_embedded")]
-    embedded: Changes,
+    embedded: EmbeddedChanges,
     /// Most changes on a page.
     page_size: i64,
 }
@@ -34,7 +34,8 @@ pub struct ChangePageLinks {
 
 /// The changes of a page.
 #[derive(Object)]
-pub struct Changes {
+#[oai(rename = "Changes")]
+pub struct EmbeddedChanges {
     changes: Vec<Change>,
 }
 
@@ -87,19 +88,19 @@ impl ChangePage {
     pub fn of(
         query: &ChangesQuery,
         (page, names): (&LogPage, &CallerNames),
-        history: History,
+        history: HistoryHash,
         base_url: &BaseUrl,
     ) -> Self {
         let changes =
             page.changes.iter().map(|change| Change::of((change, names), history, base_url));
-        let next = LogPosition { history, sequence: page.read_to };
+        let next = ChangeCursor { history, sequence: page.read_to };
         Self {
             links: ChangePageLinks {
                 own: page_link(query, query.after, base_url),
                 next: page_link(query, Some(next), base_url),
                 up: Link::to(format!("{base_url}/")),
             },
-            embedded: Changes { changes: changes.collect() },
+            embedded: EmbeddedChanges { changes: changes.collect() },
             page_size: query.page_size.cast_signed(),
         }
     }
@@ -110,7 +111,7 @@ impl ChangePage {
     }
 }
 
-fn page_link(query: &ChangesQuery, after: Option<LogPosition>, base_url: &BaseUrl) -> Link {
+fn page_link(query: &ChangesQuery, after: Option<ChangeCursor>, base_url: &BaseUrl) -> Link {
     let after = after.map(|after| format!("after={}&", change_cursor::write(after)));
     let group = query.collection.map(|collection| format!("group={}&", collection.name()));
     let (after, group) = (after.unwrap_or_default(), group.unwrap_or_default());
@@ -136,7 +137,7 @@ impl Change {
     /// Represents a change, with the name of its caller if that is among the names.
     pub fn of(
         (change, names): (&LoggedChange, &CallerNames),
-        history: History,
+        history: HistoryHash,
         base_url: &BaseUrl,
     ) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
@@ -147,7 +148,7 @@ impl Change {
             kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
             author: Author::of(&change.author, names),
-            cursor: change_cursor::write(LogPosition { history, sequence: change.sequence }),
+            cursor: change_cursor::write(ChangeCursor { history, sequence: change.sequence }),
             links: ChangeLinks {
                 version: Link::to(format!("{item}/versions/{}", change.version)),
                 item: Link::to(item),

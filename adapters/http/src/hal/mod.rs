@@ -17,6 +17,6 @@ pub use change::{Change, ChangePage};
 pub use collection::{PageView, collection, collection_size};
 pub use import::imported;
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
-pub use rule::{Rule, RuleList};
+pub use rule::{RuleList, RuleResource};
 pub use rule_trial::rule_trial;
 pub use versions::VersionHistory;

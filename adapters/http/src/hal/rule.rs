@@ -18,7 +18,7 @@ pub struct RuleList {
     /// How many there are.
     total_items: Count,
     #[oai(rename = "_embedded")]
-    embedded: Rules,
+    embedded: EmbeddedRules,
 }
 
 /// Links to the list and to the entry point.
@@ -31,13 +31,15 @@ pub struct RuleListLinks {
 
 /// The rules of the list.
 #[derive(Object)]
-pub struct Rules {
-    rules: Vec<Rule>,
+#[oai(rename = "Rules")]
+pub struct EmbeddedRules {
+    rules: Vec<RuleResource>,
 }
 
 /// A business rule.
 #[derive(Object)]
-pub struct Rule {
+#[oai(rename = "Rule")]
+pub struct RuleResource {
     /// The `code` of its violations.
     id: String,
     /// The group of the items it is about; library items of proposals are in `lib`.
@@ -84,19 +86,19 @@ pub struct RuleLinks {
 impl RuleList {
     /// Represents all rules.
     pub fn of(rules: &[PublishedRule], base_url: &BaseUrl) -> Self {
-        let rules: Vec<_> = rules.iter().map(|rule| Rule::of(rule, base_url)).collect();
+        let rules: Vec<_> = rules.iter().map(|rule| RuleResource::of(rule, base_url)).collect();
         Self {
             links: RuleListLinks {
                 own: Link::to(format!("{base_url}{}", links::RULES)),
                 up: Link::to(format!("{base_url}/")),
             },
             total_items: Count(rules.len().into()),
-            embedded: Rules { rules },
+            embedded: EmbeddedRules { rules },
         }
     }
 }
 
-impl Rule {
+impl RuleResource {
     /// Represents a rule.
     pub fn of(rule: &PublishedRule, base_url: &BaseUrl) -> Self {
         let or_null = |string: &Option<String>| StringOrNull(string.clone().into());

@@ -31,7 +31,7 @@ impl Negotiated {
 /// Dispatches on the method; answers 421, 403 for other web sites, OPTIONS and 405 itself, then what the
 /// [`Gate`] refuses (400, 401, 403, 429, 503), then 406; puts Allow and Content-Type on everything.
 pub struct MethodRouter {
-    methods: Vec<Served>,
+    methods: Vec<ServedMethod>,
     allow: HeaderValue,
     media_types: Vec<MediaType>,
     is_negotiated: bool,
@@ -41,7 +41,7 @@ pub struct MethodRouter {
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.
-pub type Served = (Method, Asks, BoxEndpoint<'static>);
+pub type ServedMethod = (Method, Asks, BoxEndpoint<'static>);
 
 /// All methods, in the order in which Allow names them.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -51,7 +51,7 @@ impl MethodRouter {
     pub fn new(
         gate: &Arc<Gate>,
         media_types: Vec<MediaType>,
-        methods: impl IntoIterator<Item = Served>,
+        methods: impl IntoIterator<Item = ServedMethod>,
     ) -> Self {
         let methods: Vec<_> = methods.into_iter().collect();
         let serves = |name: &str| methods.iter().any(|(method, ..)| method == name);
@@ -76,7 +76,7 @@ impl MethodRouter {
     pub fn unnegotiated(
         gate: &Arc<Gate>,
         kind: MediaType,
-        methods: impl IntoIterator<Item = Served>,
+        methods: impl IntoIterator<Item = ServedMethod>,
     ) -> Self {
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
@@ -88,7 +88,7 @@ impl MethodRouter {
     }
 
     /// The endpoint that answers a method; HEAD is answered as GET is.
-    fn served(&self, method: &Method) -> Option<&Served> {
+    fn served(&self, method: &Method) -> Option<&ServedMethod> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         self.methods.iter().find(|(served, ..)| served == method)
     }

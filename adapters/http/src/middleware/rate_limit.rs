@@ -128,15 +128,6 @@ impl Rate {
     }
 }
 
-/// The outcome of a request that counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowance {
-    /// Requests that may still come at once.
-    pub remaining: u32,
-    /// How long until as many as ever may come at once.
-    pub reset: Duration,
-}
-
 /// Remembers when each party may send its next requests.
 pub struct RateLimiter<K> {
     rate: Rate,
@@ -154,11 +145,11 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> {
 
     fn count_as(&self, kind: &'static str, party: &K) -> Result<(), TooFast> {
         let too_fast = |wait| TooFast { party: kind, rate: self.rate, wait };
-        self.count(party).map(|_| ()).map_err(too_fast)
+        self.count(party).map_err(too_fast)
     }
 
     /// Counts a request of a party, or returns how long it has to wait.
-    pub fn count(&self, party: &K) -> Result<Allowance, Duration> {
+    pub fn count(&self, party: &K) -> Result<(), Duration> {
         let begin = || Ok::<_, Infallible>(Arc::default());
         let Ok(due) = self.due.get_or_insert_with(party, begin);
         let now = nanos(self.began.elapsed());
@@ -168,14 +159,8 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> {
             let next = due.max(now).saturating_add(interval);
             (next - now <= burst).then_some(next)
         });
-        match counted {
-            Ok(due) => {
-                let reset = due.max(now) + interval - now;
-                let remaining = u32::try_from((burst - reset) / interval).unwrap_or(u32::MAX);
-                Ok(Allowance { remaining, reset: Duration::from_nanos(reset) })
-            }
-            Err(due) => Err(Duration::from_nanos(due.max(now) + interval - now - burst)),
-        }
+        let too_fast = |due: u64| Duration::from_nanos(due.max(now) + interval - now - burst);
+        counted.map(drop).map_err(too_fast)
     }
 }
 
@@ -260,15 +245,15 @@ mod tests {
     async fn as_many_as_the_burst_come_at_once_and_then_one_in_an_interval() {
         let rate = Rate { interval: Duration::from_millis(10), burst: 4 };
         let limiter = RateLimiter::new(rate);
-        let remaining: Vec<_> = (0..4).map(|_| limiter.count(&"a").unwrap().remaining).collect();
-        assert_eq!(remaining, [3, 2, 1, 0]);
+        assert!((0..4).all(|_| limiter.count(&"a").is_ok()));
         assert_eq!(limiter.count(&"a"), Err(Duration::from_millis(10)));
         assert!(limiter.count(&"b").is_ok(), "others are not limited");
         advance(Duration::from_millis(10)).await;
-        assert_eq!(limiter.count(&"a").unwrap().remaining, 0);
+        assert!(limiter.count(&"a").is_ok());
         assert!(limiter.count(&"a").is_err());
         advance(Duration::from_secs(1)).await;
-        assert_eq!(limiter.count(&"a").unwrap().remaining, 3);
+        assert!((0..4).all(|_| limiter.count(&"a").is_ok()));
+        assert!(limiter.count(&"a").is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::model::about;
 use super::schemas;
 use crate::base_url::BaseUrl;
-use crate::groups::{Group, Operation};
+use crate::groups::{Group, GroupOperation};
 use crate::hal::{self, ItemView, PageView, Snapshot, VersionHistory};
 use crate::links;
 use crate::problem::{Problem, ProblemKind, kinds};
@@ -24,12 +24,14 @@ use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
 
 /// The example of an operation's request body, and its name. An item is replaced and continued by
 /// the body that creates one.
-pub fn request(group: Group, operation: Operation) -> (&'static str, Value) {
+pub fn request(group: Group, operation: GroupOperation) -> (&'static str, Value) {
     let whole: Value = serde_json::from_str(&group.example()).unwrap_or_default();
     match operation {
-        Operation::ReplaceAll => (schemas::body_name(group, operation), Value::Array(vec![whole])),
-        Operation::Patch => (schemas::body_name(group, operation), first_text(&whole)),
-        _ => (schemas::body_name(group, Operation::Create), whole),
+        GroupOperation::ReplaceAll => {
+            (schemas::body_name(group, operation), Value::Array(vec![whole]))
+        }
+        GroupOperation::Patch => (schemas::body_name(group, operation), first_text(&whole)),
+        _ => (schemas::body_name(group, GroupOperation::Create), whole),
     }
 }
 
@@ -43,25 +45,29 @@ fn first_text(whole: &Value) -> Value {
 }
 
 /// The example of a successful response, and its name.
-pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'static str, Value) {
+pub fn response(
+    group: Group,
+    operation: GroupOperation,
+    base_url: &BaseUrl,
+) -> (&'static str, Value) {
     let parent = group.parent().and_then(|parent| ItemId::parse(parent.example_id));
     let shown = shown(group, parent);
     let item = |snapshot| hal::item(base_url, group, parent, &ItemView::new(&shown, snapshot));
     let change = change(group, &shown);
     let (name, body) = match operation {
-        Operation::List | Operation::ReplaceAll => {
+        GroupOperation::List | GroupOperation::ReplaceAll => {
             let query = CollectionQuery::plain(group, parent);
             let listing = Listing::new(&query.request, page_of(shown), Embedded::default());
             let targets = query.targets(&links::collection(base_url, group, parent), &listing);
             let view = PageView::new(&listing, parent, targets, Snapshot::Now);
             ("{stem}Collection", hal::collection(base_url, group, &view))
         }
-        Operation::GetVersion => {
+        GroupOperation::GetVersion => {
             let latest = Version::FIRST.next();
             let version = PastVersion { change, item: None, latest, exists: true };
             ("{stem}Version", item(Snapshot::Version(&version)))
         }
-        Operation::ListVersions => {
+        GroupOperation::ListVersions => {
             let versions = vec![change];
             let page = VersionPage { versions, latest: shown.item.version, exists: true };
             let query = VersionsQuery { page: 1, page_size: DEFAULT_PAGE_SIZE };
@@ -71,7 +77,7 @@ pub fn response(group: Group, operation: Operation, base_url: &BaseUrl) -> (&'st
                 VersionHistory::of(&url, &query, (&page, &CallerNames::new())).to_json_string(),
             )
         }
-        Operation::Compare => {
+        GroupOperation::Compare => {
             let operations = r#"[{"op":"replace","path":"/note","value":"corrected"},{"op":"remove","path":"/draft"}]"#;
             ("{stem}Difference", operations.to_owned())
         }

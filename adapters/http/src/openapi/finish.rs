@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::model::{NOTHING, documented_path};
 use super::{examples, operations, rule_trial, schemas, service, transfers};
 use crate::base_url::BaseUrl;
-use crate::groups::{GROUPS, Group, Operation};
+use crate::groups::{GROUPS, Group, GroupOperation};
 use crate::links as urls;
 
 /// The path of the groups that most readers look for.
@@ -60,7 +60,7 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
         }
         if !group.is_typed() {
             // The service makes ids: a create that names one is refused. poem-openapi has no `not`.
-            let name = schemas::body_name(group, Operation::Create);
+            let name = schemas::body_name(group, GroupOperation::Create);
             components.written["schemas"][name]["not"] =
                 json!({ "properties": { "id": {} }, "required": ["id"] });
         }
@@ -87,7 +87,7 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
 }
 
 /// The description of an operation.
-fn described(paths: &mut Value, group: Group, operation: Operation) -> &mut Value {
+fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {
     let path = documented_path(&group.path_of(operation.form()));
     &mut paths[path][operation.method().as_str().to_lowercase()]
 }
@@ -134,7 +134,7 @@ impl Components<'_> {
 
     /// Adds examples and links, which poem-openapi's requests and responses lack, and shares
     /// errors, which are the same for all operations of a group.
-    fn finish(&mut self, group: Group, operation: Operation, described: &mut Value) {
+    fn finish(&mut self, group: Group, operation: GroupOperation, described: &mut Value) {
         if let Some(body) = described.get_mut("requestBody") {
             let (name, example) = examples::request(group, operation);
             self.add_example(body, name, example);
@@ -185,7 +185,12 @@ fn add_common(responses: &mut Value) {
 
 /// From a new item to what can be done with it.
 fn links(group: Group) -> Value {
-    let next = [Operation::Get, Operation::Patch, Operation::Replace, Operation::Delete];
+    let next = [
+        GroupOperation::Get,
+        GroupOperation::Patch,
+        GroupOperation::Replace,
+        GroupOperation::Delete,
+    ];
     let links = next.map(|operation| {
         let mut parameters = json!({ group.item_parameter: "$response.body#/id" });
         if let Some(parent) = group.parent() {

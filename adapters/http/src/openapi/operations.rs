@@ -8,7 +8,7 @@ use poem_openapi::registry::{
 
 use super::model::{about, documented_path, inline, keep, reference};
 use super::{parameters, schemas};
-use crate::groups::{Group, GroupSpec, Operation, PathForm};
+use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
 use crate::headers::media_type::MediaType;
 
 /// The paths of a group with all their operations.
@@ -24,13 +24,13 @@ pub fn paths(group: Group) -> MetaApi {
     MetaApi { paths: paths.into() }
 }
 
-fn of(group: Group, operation: Operation) -> MetaOperation {
+fn of(group: Group, operation: GroupOperation) -> MetaOperation {
     let Row { summary, description, statuses, .. } = row(operation);
     let description = about(group, description).replace("{children}", &children(group));
     let shown = match operation {
-        Operation::List | Operation::ReplaceAll => schemas::collection_name(group),
-        Operation::ListVersions => "VersionHistory",
-        Operation::Compare => "JsonPatch",
+        GroupOperation::List | GroupOperation::ReplaceAll => schemas::collection_name(group),
+        GroupOperation::ListVersions => "VersionHistory",
+        GroupOperation::Compare => "JsonPatch",
         _ => group.stem,
     };
     let (statuses, types) = (self::statuses(group, statuses), group.response_types());
@@ -76,7 +76,7 @@ pub fn operation(
 }
 
 /// The name of an operation in generated clients.
-pub fn operation_id(group: Group, operation: Operation) -> &'static str {
+pub fn operation_id(group: Group, operation: GroupOperation) -> &'static str {
     about(group, row(operation).id)
 }
 
@@ -94,9 +94,9 @@ struct Row {
 
 macro_rules! operations {
     ($($name:ident $id:literal $summary:literal $statuses:tt: $description:literal;)*) => {
-        const fn row(operation: Operation) -> Row {
+        const fn row(operation: GroupOperation) -> Row {
             match operation {$(
-                Operation::$name =>
+                GroupOperation::$name =>
                     Row { id: $id, summary: $summary, statuses: &$statuses, description: $description },
             )*}
         }
@@ -249,8 +249,8 @@ const HEADERS: [(&str, &str); 10] = [
     ("Age", "A standby was read, which lags by so many seconds at most."),
 ];
 
-fn headers(operation: Operation, status: u16) -> Vec<MetaHeader> {
-    use Operation::{Compare, List, ListVersions, ReplaceAll, Restore};
+fn headers(operation: GroupOperation, status: u16) -> Vec<MetaHeader> {
+    use GroupOperation::{Compare, List, ListVersions, ReplaceAll, Restore};
     let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare);
     let is_written = operation.takes_preference() && matches!(status, 200 | 201 | 204);
     let is_sent = |name: &str| match name {

@@ -12,7 +12,7 @@ use super::examples;
 use super::model::{
     about, formatted, inline, integer_from, keep, matching, one_of, reference, with_example,
 };
-use crate::groups::{Group, Operation, VERSION_PARAMETER};
+use crate::groups::{Group, GroupOperation, VERSION_PARAMETER};
 use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
 use crate::links::{ItemLink, POLICY_PARAMETER, RULE_PARAMETER};
 use crate::query::{
@@ -21,7 +21,7 @@ use crate::query::{
 };
 
 /// The parameters of a group's operation: in the path, the query, the headers.
-pub fn of(group: Group, operation: Operation) -> Vec<MetaOperationParam> {
+pub fn of(group: Group, operation: GroupOperation) -> Vec<MetaOperationParam> {
     let path = group.path_of(operation.form());
     let in_path = path.split('/').filter_map(|segment| segment.strip_prefix(':'));
     let in_path = in_path.map(|name| in_path_of(group, name));
@@ -64,13 +64,13 @@ fn in_path_of(group: Group, name: &str) -> MetaOperationParam {
     parameter(name, MetaParamIn::Path, description, inline(schema))
 }
 
-fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
+fn in_headers_of(operation: GroupOperation) -> Vec<MetaOperationParam> {
     const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#;
     const KEY: &str =
         r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#;
     const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
     let mut rows = match operation {
-        Operation::Create => vec![],
+        GroupOperation::Create => vec![],
         _ if operation.is_read() => {
             vec![("If-None-Match", "Entity tags the client has: 304 when one is current.", TAGS)]
         }
@@ -91,7 +91,7 @@ fn in_headers_of(operation: Operation) -> Vec<MetaOperationParam> {
         parameter(name, MetaParamIn::Header, description, inline(matching(pattern)))
     };
     // Any other string is ignored, so it has no pattern either.
-    let date = matches!(operation, Operation::Get | Operation::GetVersion).then(|| {
+    let date = matches!(operation, GroupOperation::Get | GroupOperation::GetVersion).then(|| {
         let description = "A date, best that of `Last-Modified`: 304 when the item was not written since. Entity tags know more: links and embedded items.";
         let schema = with_example(MetaSchema::new("string"), "Mon, 16 Feb 2026 00:00:00 GMT");
         parameter("If-Modified-Since", MetaParamIn::Header, description, inline(schema))
@@ -272,12 +272,12 @@ mod tests {
     use serde_json::Value;
 
     use super::{arrangements, of};
-    use crate::groups::{GROUPS, Group, Operation};
+    use crate::groups::{GROUPS, Group, GroupOperation};
     use crate::openapi::filters;
     use crate::query::{CollectionQuery, ItemQuery, known};
 
     /// The examples of an operation's parameters, as a query.
-    fn examples(group: Group, operation: Operation) -> Vec<String> {
+    fn examples(group: Group, operation: GroupOperation) -> Vec<String> {
         let written = |name: &str, schema: MetaSchemaRef| match schema {
             MetaSchemaRef::Inline(schema) => match schema.example? {
                 Value::String(example) => Some(format!("{name}={}", example.replace('&', "%26"))),
@@ -299,11 +299,11 @@ mod tests {
     #[test]
     fn every_example_is_understood() {
         for group in GROUPS {
-            let listed = examples(group, Operation::List);
+            let listed = examples(group, GroupOperation::List);
             assert!(listed.len() >= 4, "{listed:?}");
             let query = listed.join("&");
             assert!(CollectionQuery::read(group, &query, None).is_ok(), "{query}");
-            let query = examples(group, Operation::Get).join("&");
+            let query = examples(group, GroupOperation::Get).join("&");
             assert!(ItemQuery::read(group, &query).is_ok(), "{query}");
         }
     }

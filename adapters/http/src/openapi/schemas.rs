@@ -9,7 +9,7 @@ use super::model::{
     NOTHING, about, any_of, array, described, formatted, inline, integer_from, keep, matching,
     object, reference,
 };
-use crate::groups::{Group, Operation};
+use crate::groups::{Group, GroupOperation};
 use crate::links::ItemLink;
 
 /// The name of the schema of a page.
@@ -18,11 +18,11 @@ pub fn collection_name(group: Group) -> &'static str {
 }
 
 /// The name of the schema of an operation's request body.
-pub fn body_name(group: Group, operation: Operation) -> &'static str {
+pub fn body_name(group: Group, operation: GroupOperation) -> &'static str {
     let name = match operation {
-        Operation::Create => "{stem}Body",
-        Operation::Patch => "{stem}Patch",
-        Operation::ReplaceAll => "{stem}Replacement",
+        GroupOperation::Create => "{stem}Body",
+        GroupOperation::Patch => "{stem}Patch",
+        GroupOperation::ReplaceAll => "{stem}Replacement",
         _ => "{stem}Change",
     };
     about(group, name)
@@ -32,7 +32,7 @@ pub fn body_name(group: Group, operation: Operation) -> &'static str {
 pub fn of(group: Group) -> Vec<(String, MetaSchema)> {
     let with_bodies = group
         .operations()
-        .filter(|operation| operation.takes_body() && *operation != Operation::ReplaceAll);
+        .filter(|operation| operation.takes_body() && *operation != GroupOperation::ReplaceAll);
     let bodies = with_bodies.map(|operation| (body_name(group, operation), body(group, operation)));
     let shown = [
         (group.stem, item(group)),
@@ -43,12 +43,12 @@ pub fn of(group: Group) -> Vec<(String, MetaSchema)> {
     all.map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
-fn body(group: Group, operation: Operation) -> MetaSchema {
+fn body(group: Group, operation: GroupOperation) -> MetaSchema {
     let mut schema = members(group, true);
-    if operation == Operation::Patch {
+    if operation == GroupOperation::Patch {
         schema.required.clear();
     }
-    if operation != Operation::Create {
+    if operation != GroupOperation::Create {
         let id = described(formatted("uuid"), "If sent, the identifier in the path.");
         schema.properties.push(("id", id));
     }
@@ -82,7 +82,7 @@ fn replacement(group: Group) -> [(&'static str, MetaSchema); 4] {
     one.description =
         Some("An item: with the `id` of an existing one it replaces it, without it is new.");
     [
-        (body_name(group, Operation::ReplaceAll), either),
+        (body_name(group, GroupOperation::ReplaceAll), either),
         (element, one),
         (embedded, object(&[name], [(name, elements())])),
         (whole, object(&["_embedded"], [("_embedded", reference(embedded))])),

@@ -5,7 +5,7 @@ use domain::Operations;
 use serde_json::{Map, Value, json};
 
 use super::model::documented_path;
-use crate::groups::{GROUPS, Group, Operation};
+use crate::groups::{GROUPS, Group, GroupOperation};
 
 /// The scheme of a bearer token that is pasted.
 const TOKEN: &str = "token";
@@ -55,7 +55,7 @@ fn schemes(identity: &PublishedIdentity) -> Map<String, Value> {
 /// The alternatives of an operation: any scheme, or none where anyone may do it.
 fn security(
     group: Group,
-    operation: Operation,
+    operation: GroupOperation,
     identity: &PublishedIdentity,
     open_id: &[String],
     policies: &[PublishedPolicy],
@@ -97,7 +97,7 @@ fn scopes_for(scopes: &[(Box<str>, Operations)], asked: Operations) -> Vec<&str>
     chosen
 }
 
-fn is_met(policy: &PublishedPolicy, group: Group, operation: Operation) -> bool {
+fn is_met(policy: &PublishedPolicy, group: Group, operation: GroupOperation) -> bool {
     policy.collections.contains(&group.collection)
         && operation.asks().iter().any(|asked| policy.operations.contains(*asked))
 }

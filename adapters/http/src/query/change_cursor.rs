@@ -12,9 +12,9 @@ const VERSION: u8 = 2;
 
 /// The history of the store, as cursors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct History(u64);
+pub struct HistoryHash(u64);
 
-impl History {
+impl HistoryHash {
     /// The history of this id.
     pub fn of(id: &str) -> Self {
         Self(first_64_bits(Sha256::new_with_prefix(id)))
@@ -23,15 +23,15 @@ impl History {
 
 /// A position in the change log of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogPosition {
+pub struct ChangeCursor {
     /// The history.
-    pub history: History,
+    pub history: HistoryHash,
     /// The last change before it.
     pub sequence: Sequence,
 }
 
 /// The cursor of a position.
-pub fn write(LogPosition { history, sequence }: LogPosition) -> String {
+pub fn write(ChangeCursor { history, sequence }: ChangeCursor) -> String {
     let mut content = vec![VERSION];
     content.extend(history.0.to_be_bytes());
     content.extend(sequence.0.to_be_bytes());
@@ -40,17 +40,17 @@ pub fn write(LogPosition { history, sequence }: LogPosition) -> String {
 
 /// A cursor for the document.
 pub fn example(number: i64) -> String {
-    write(LogPosition { history: History::of("example"), sequence: Sequence(number) })
+    write(ChangeCursor { history: HistoryHash::of("example"), sequence: Sequence(number) })
 }
 
 /// The position of a cursor that this service made.
-pub fn read(cursor: &str) -> Option<LogPosition> {
+pub fn read(cursor: &str) -> Option<ChangeCursor> {
     let bytes = decode(cursor)?;
     let (&[VERSION], rest) = bytes.split_first_chunk()? else { return None };
     let (history, number) = rest.split_first_chunk()?;
     let number = i64::from_be_bytes(number.try_into().ok()?);
-    let history = History(u64::from_be_bytes(*history));
-    (number >= 0).then_some(LogPosition { history, sequence: Sequence(number) })
+    let history = HistoryHash(u64::from_be_bytes(*history));
+    (number >= 0).then_some(ChangeCursor { history, sequence: Sequence(number) })
 }
 
 #[cfg(test)]
@@ -58,12 +58,12 @@ mod tests {
     use application::Sequence;
     use proptest::prelude::*;
 
-    use super::{History, LogPosition, read, write};
+    use super::{ChangeCursor, HistoryHash, read, write};
 
     proptest! {
         #[test]
         fn a_cursor_comes_back_and_a_damaged_one_does_not(number in 0..i64::MAX, at in 0..16_usize, by in "[A-Za-z0-9_=-]?") {
-            let position = LogPosition { history: History::of("h"), sequence: Sequence(number) };
+            let position = ChangeCursor { history: HistoryHash::of("h"), sequence: Sequence(number) };
             let cursor = write(position);
             prop_assert_eq!(read(&cursor), Some(position));
             let mut damaged = cursor.clone();

@@ -13,7 +13,7 @@ use super::parameters::{
     without,
 };
 use super::{cursor, filter, known, sort, view};
-use crate::groups::{Group, Operation};
+use crate::groups::{Group, GroupOperation};
 use crate::headers::link::Targets;
 use crate::problem::Problem;
 
@@ -36,7 +36,7 @@ impl ItemQuery {
         if query.is_empty() {
             return Ok(Self::default());
         }
-        let parameters = Parameters::read(query, known(Operation::Get))?;
+        let parameters = Parameters::read(query, known(GroupOperation::Get))?;
         let is_checked = parameters.choice("check", SWITCH)?.unwrap_or(false);
         if is_checked && ["fields", "as_of"].iter().any(|name| parameters.get(name).is_some()) {
             return Err(invalid(
@@ -77,7 +77,7 @@ impl<'a> CollectionQuery<'a> {
         if raw.is_empty() {
             return Ok(Self::plain(group, parent));
         }
-        let parameters = Parameters::read(raw, known(Operation::List))?;
+        let parameters = Parameters::read(raw, known(GroupOperation::List))?;
         let mut request = PageRequest::plain(parameters.page()?, parameters.page_size()?);
         let filters = filter::read(&parameters.filters, group)?;
         request.selection = Selection { filters, search: search(&parameters)? };

@@ -2,11 +2,11 @@
 
 use domain::{Collection, ItemId, Version, nearest};
 
-use super::change_cursor::{self, LogPosition};
+use super::change_cursor::{self, ChangeCursor};
 use super::error::{fix, invalid, listed, quoted};
 use super::known;
 use super::parameters::{Parameters, SWITCH};
-use crate::groups::Operation;
+use crate::groups::GroupOperation;
 use crate::problem::Problem;
 
 /// The parameters of the change log.
@@ -19,7 +19,7 @@ pub const STREAM_PARAMETERS: &[&str] = &["group"];
 #[derive(Clone, Copy, Debug)]
 pub struct ChangesQuery {
     /// The change after which the page begins; the start of the log otherwise.
-    pub after: Option<LogPosition>,
+    pub after: Option<ChangeCursor>,
     /// The only collection whose changes are shown.
     pub collection: Option<Collection>,
     /// Most changes on the page.
@@ -64,14 +64,14 @@ pub struct VersionsQuery {
 
 impl VersionsQuery {
     pub fn read(query: &str) -> Result<Self, Problem> {
-        let parameters = Parameters::read(query, known(Operation::ListVersions))?;
+        let parameters = Parameters::read(query, known(GroupOperation::ListVersions))?;
         Ok(Self { page: parameters.page()?, page_size: parameters.page_size()? })
     }
 }
 
 /// Reads the query of a difference: the version it begins at, if one is given.
 pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
-    let parameters = Parameters::read(query, known(Operation::Compare))?;
+    let parameters = Parameters::read(query, known(GroupOperation::Compare))?;
     let Some(from) = parameters.get("from") else { return Ok(None) };
     let named = version(from).map(Some);
     named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))

@@ -38,15 +38,15 @@ pub use view::{MOST_FIELDS, embedded_collections};
 
 use poem::Request;
 
-use crate::groups::Operation;
+use crate::groups::GroupOperation;
 use crate::problem::Problem;
 use parameters::Parameters;
 
 /// The parameters that an operation takes, for the parser and the document; `filter` is followed by
 /// names in brackets.
-pub const fn known(operation: Operation) -> &'static [&'static str] {
+pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
     match operation {
-        Operation::List => &[
+        GroupOperation::List => &[
             "page",
             "page_size",
             "cursor",
@@ -59,17 +59,17 @@ pub const fn known(operation: Operation) -> &'static [&'static str] {
             "count_by",
             "as_of",
         ],
-        Operation::Get => &["fields", "embed", "as_of", "check"],
-        Operation::ListVersions => &["page", "page_size"],
-        Operation::GetVersion => &[],
-        Operation::Compare => &["from"],
-        Operation::Create
-        | Operation::Patch
-        | Operation::Replace
-        | Operation::Delete
-        | Operation::Continue
-        | Operation::ReplaceAll
-        | Operation::Restore => &["dry_run"],
+        GroupOperation::Get => &["fields", "embed", "as_of", "check"],
+        GroupOperation::ListVersions => &["page", "page_size"],
+        GroupOperation::GetVersion => &[],
+        GroupOperation::Compare => &["from"],
+        GroupOperation::Create
+        | GroupOperation::Patch
+        | GroupOperation::Replace
+        | GroupOperation::Delete
+        | GroupOperation::Continue
+        | GroupOperation::ReplaceAll
+        | GroupOperation::Restore => &["dry_run"],
     }
 }
 

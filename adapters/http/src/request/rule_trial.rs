@@ -27,7 +27,7 @@ pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
             let detail = "The body is no JSON object; send one.".to_owned();
             return Err(Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail));
         }
-        Reader { body: read.value(), violations: Violations::default() }.trial()
+        TrialReader { body: read.value(), violations: Violations::default() }.trial()
     })
     .await
 }
@@ -40,12 +40,12 @@ pub const fn subject_member(subject: &TrialSubject) -> &'static str {
     }
 }
 
-struct Reader<'a> {
+struct TrialReader<'a> {
     body: Value<'a>,
     violations: Violations,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TrialReader<'a> {
     fn trial(mut self) -> Result<(RuleTrial, Option<Date>), Problem> {
         self.refuse_others();
         let subject = self.subject();

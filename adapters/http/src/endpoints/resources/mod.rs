@@ -26,15 +26,16 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::base_url::BaseUrl;
+use crate::endpoints::documentation::Changing;
 use crate::endpoints::in_time;
-use crate::groups::{Group, Operation, PathForm, VERSION_PARAMETER};
+use crate::groups::{Group, GroupOperation, PathForm, VERSION_PARAMETER};
 use crate::headers::consistency_token;
 use crate::headers::entity_tag::Node;
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::{Negotiated, Served};
+use crate::middleware::method_router::{Negotiated, ServedMethod};
 use crate::problem::Problem;
 use crate::request::body::{
     self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body, unsupported,
@@ -46,6 +47,8 @@ pub struct HttpContext {
     pub base_url: Arc<BaseUrl>,
     /// Admits requests.
     pub gate: Arc<Gate>,
+    /// The rules, the policies and the issuers in force.
+    pub changing: Changing,
     /// Tells the history that entity tags belong to.
     pub log: ChangeService,
     /// The standbys that may be read in place of the store, if there are any.
@@ -104,17 +107,17 @@ impl GroupEndpoint {
     }
 
     /// The endpoints of a form of path, by their methods, and what they ask of callers.
-    pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<Served> {
+    pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<ServedMethod> {
         let served = self.group.operations().filter(|operation| operation.form() == form);
         let endpoint = |operation| OperationEndpoint { group: Arc::clone(self), operation }.boxed();
-        let asks = |operation: Operation| Asks::Operations(self.group, operation.asks());
+        let asks = |operation: GroupOperation| Asks::Operations(self.group, operation.asks());
         served.map(|operation| (operation.method(), asks(operation), endpoint(operation))).collect()
     }
 
     /// Answers a request. Its use case may take the time of the limit.
     async fn answer(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         request: &mut Request,
         time_limit: Duration,
     ) -> Result<Response, Problem> {
@@ -141,7 +144,7 @@ impl GroupEndpoint {
     /// type or be empty, and is ignored.
     async fn read_body(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         request: &mut Request,
     ) -> Result<Option<ReservedBody>, Problem> {
         let is_taken = operation.takes_body();
@@ -161,9 +164,13 @@ impl GroupEndpoint {
         }
     }
 
-    async fn input(&self, operation: Operation, body: Option<Bytes>) -> Result<Input, Problem> {
+    async fn input(
+        &self,
+        operation: GroupOperation,
+        body: Option<Bytes>,
+    ) -> Result<Input, Problem> {
         let Some(body) = body else { return Ok(Input::Nothing) };
-        if operation != Operation::ReplaceAll {
+        if operation != GroupOperation::ReplaceAll {
             return body::members(body).await.map(Input::Members);
         }
         let name = self.group.collection.name();
@@ -173,35 +180,37 @@ impl GroupEndpoint {
 
     async fn perform(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         request: &Request,
         fingerprint: Option<String>,
         input: Input,
         memory: WorkMemory,
     ) -> Result<Response, Problem> {
         match operation {
-            Operation::List => return self.context.with_memory(|| self.list(request)).await,
-            Operation::Get => return self.context.with_memory(|| self.get(request)).await,
-            Operation::ListVersions => {
+            GroupOperation::List => return self.context.with_memory(|| self.list(request)).await,
+            GroupOperation::Get => return self.context.with_memory(|| self.get(request)).await,
+            GroupOperation::ListVersions => {
                 return self.context.with_memory(|| self.list_versions(request)).await;
             }
-            Operation::GetVersion => {
+            GroupOperation::GetVersion => {
                 return self.context.with_memory(|| self.get_version(request)).await;
             }
-            Operation::Compare => return self.context.with_memory(|| self.compare(request)).await,
+            GroupOperation::Compare => {
+                return self.context.with_memory(|| self.compare(request)).await;
+            }
             _ => {}
         }
         let options = self.write_options(operation, request, fingerprint)?;
         match (operation, input) {
-            (Operation::Create, Input::Members(members)) => {
+            (GroupOperation::Create, Input::Members(members)) => {
                 let parent = self.parent_in(request)?;
                 let written = self.service.create(&options, parent, members).await?;
                 self.show_written(request, StatusCode::CREATED, parent, &written, &options).await
             }
-            (Operation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
+            (GroupOperation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
                 self.replace_all(request, &options, &replacement).await
             }
-            (Operation::Restore, _) => self.restore(request, &options, memory).await,
+            (GroupOperation::Restore, _) => self.restore(request, &options, memory).await,
             (operation, input) => {
                 self.write_item(operation, request, &options, input, memory).await
             }
@@ -225,7 +234,7 @@ impl GroupEndpoint {
     }
 
     /// The path of a request, whichever way it was written.
-    fn path_of(&self, operation: Operation, request: &Request) -> String {
+    fn path_of(&self, operation: GroupOperation, request: &Request) -> String {
         let parent = self.group.parent().map(|parent| parent.item_parameter);
         let mut path = self.group.path_of(operation.form());
         for parameter in parent.into_iter().chain([self.group.item_parameter, VERSION_PARAMETER]) {
@@ -239,7 +248,7 @@ impl GroupEndpoint {
 
 struct OperationEndpoint {
     group: Arc<GroupEndpoint>,
-    operation: Operation,
+    operation: GroupOperation,
 }
 
 impl Endpoint for OperationEndpoint {

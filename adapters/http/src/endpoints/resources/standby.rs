@@ -9,7 +9,7 @@ use poem::{Request, Response};
 use tokio::time::timeout;
 
 use super::{GroupEndpoint, HttpContext, OperationEndpoint};
-use crate::groups::Operation;
+use crate::groups::GroupOperation;
 use crate::headers::consistency_token::{CONSISTENCY_TOKEN, token};
 use crate::headers::history as tag_history;
 use crate::problem::Problem;
@@ -49,7 +49,7 @@ impl HttpContext {
     /// Adds what a cache must know of an answer that standbys may give: errors differ by the token, too.
     pub(super) fn vary_by_token(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         answer: Result<Response, Problem>,
     ) -> Result<Response, Problem> {
         if self.standbys.is_none() || !operation.is_served_by_standbys() {
@@ -124,7 +124,9 @@ impl OperationEndpoint {
     /// replaced is compared with the revision that was read, which must be that of the store.
     fn may_be_at_standby(&self, request: &Request) -> bool {
         let mut operations = self.group.group.operations();
-        if self.operation == Operation::List && operations.any(|it| it == Operation::ReplaceAll) {
+        if self.operation == GroupOperation::List
+            && operations.any(|it| it == GroupOperation::ReplaceAll)
+        {
             return false;
         }
         let headers = request.headers();

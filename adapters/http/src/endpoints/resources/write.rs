@@ -10,7 +10,7 @@ use poem::{Request, Response};
 
 use super::respond::{with_tag, without_body};
 use super::{ConditionHistory, GroupEndpoint, Input};
-use crate::groups::Operation;
+use crate::groups::GroupOperation;
 use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
 use crate::headers::idempotency_key;
@@ -25,7 +25,7 @@ impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.
     pub(super) fn write_options(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         request: &Request,
         fingerprint: Option<String>,
     ) -> Result<WriteOptions, Problem> {
@@ -46,14 +46,14 @@ impl GroupEndpoint {
     /// Performs a write of the item in the path.
     pub(super) async fn write_item(
         &self,
-        operation: Operation,
+        operation: GroupOperation,
         request: &Request,
         options: &WriteOptions,
         input: Input,
         mut memory: WorkMemory,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
-        if operation != Operation::Continue {
+        if operation != GroupOperation::Continue {
             self.require(&condition)?;
         }
         let item = self.target(request)?;
@@ -65,11 +65,11 @@ impl GroupEndpoint {
         };
         let service = &self.service;
         let (status, written) = match (operation, input) {
-            (Operation::Continue, Input::Members(members)) => {
+            (GroupOperation::Continue, Input::Members(members)) => {
                 let written = service.continue_from(&write(&memory), members).await?;
                 (StatusCode::CREATED, written)
             }
-            (Operation::Patch, Input::Members(patch)) => {
+            (GroupOperation::Patch, Input::Members(patch)) => {
                 let patched = loop {
                     match service.patch(&write(&memory), patch.clone()).await {
                         Err(ApplicationError::MemoryNeeded { bytes }) => {
@@ -80,10 +80,10 @@ impl GroupEndpoint {
                 };
                 (StatusCode::OK, patched)
             }
-            (Operation::Replace, Input::Members(members)) => {
+            (GroupOperation::Replace, Input::Members(members)) => {
                 (StatusCode::OK, service.replace(&write(&memory), members).await?)
             }
-            (Operation::Delete, _) => {
+            (GroupOperation::Delete, _) => {
                 service.delete(&write(&memory)).await?;
                 return Ok(StatusCode::NO_CONTENT.into());
             }

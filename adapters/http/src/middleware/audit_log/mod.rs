@@ -28,7 +28,7 @@ use crate::groups::Group;
 use crate::query::embedded_collections;
 
 pub use request::{AuditSubject, AuditedRequest};
-use writer::{Health, Line, Writer};
+use writer::{AuditLine, Writer, WriterHealth};
 
 /// Lines that may wait to be written. Every connection can have one by default.
 const QUEUE: usize = 16_384;
@@ -45,8 +45,8 @@ pub struct AuditLogError {
 /// The audit log of a service.
 #[derive(Clone)]
 pub struct AuditLog {
-    queue: mpsc::Sender<Line>,
-    health: Arc<Health>,
+    queue: mpsc::Sender<AuditLine>,
+    health: Arc<WriterHealth>,
     /// The levels of groups, by their collections; all others have the lowest.
     levels: Arc<[(Collection, AuditLevel)]>,
     /// How long a request waits for its line to be written.
@@ -75,7 +75,7 @@ impl AuditLog {
         let hang_ups = signal(SignalKind::hangup())
             .map_err(|error| tracing::warn!(%error, "SIGHUP does not reopen the audit log"));
         let (queue, lines) = mpsc::channel(QUEUE);
-        let health = Arc::<Health>::default();
+        let health = Arc::<WriterHealth>::default();
         let opened = Writer::open(path, lines, Arc::clone(&health), time_limit, clock);
         let writer = opened.map_err(|reason| {
             let fix = match reason.raw_os_error() {

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::AuditLog;
-use super::writer::Line;
+use super::writer::AuditLine;
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::request::caller::{NOBODY, caller_of};
@@ -57,7 +57,7 @@ pub struct AuditedRequest {
     is_performed: bool,
     /// A slot of the queue, from before a request that is audited is performed: whatever becomes of
     /// it, also when its client goes away, is recorded.
-    permit: Option<OwnedPermit<Line>>,
+    permit: Option<OwnedPermit<AuditLine>>,
 }
 
 impl AuditedRequest {
@@ -122,7 +122,7 @@ impl AuditedRequest {
         }
         if !self.is_required(Some(status)) {
             if is_refusal(status) {
-                let line = Line { text: self.line(Some(status), policies), written: None };
+                let line = AuditLine { text: self.line(Some(status), policies), written: None };
                 if self.log.queue.try_send(line).is_err() {
                     self.log.health.count_dropped(1);
                 }
@@ -136,7 +136,7 @@ impl AuditedRequest {
         };
         let (written, is_written) = oneshot::channel();
         let text = self.line(Some(status), policies);
-        permit.send(Line { text, written: Some(written) });
+        permit.send(AuditLine { text, written: Some(written) });
         match timeout_at(deadline, is_written).await {
             Ok(Ok(true)) => Ok(()),
             _ => Err(unrecorded()),
@@ -153,7 +153,7 @@ impl AuditedRequest {
         }
     }
 
-    async fn acquire_permit(&self) -> Result<OwnedPermit<Line>, Problem> {
+    async fn acquire_permit(&self) -> Result<OwnedPermit<AuditLine>, Problem> {
         let permit = timeout(self.log.time_limit, self.log.queue.clone().reserve_owned()).await;
         permit.ok().and_then(Result::ok).ok_or_else(unrecorded)
     }
@@ -186,7 +186,7 @@ impl Drop for AuditedRequest {
     /// Records a request whose client went away before it was answered: it may have been performed.
     fn drop(&mut self) {
         if let Some(permit) = self.permit.take() {
-            permit.send(Line { text: self.line(None, &[]), written: None });
+            permit.send(AuditLine { text: self.line(None, &[]), written: None });
         }
     }
 }

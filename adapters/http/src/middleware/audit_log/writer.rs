@@ -30,7 +30,7 @@ const PIPE_PAUSE: Duration = Duration::from_millis(10);
 const WARNING_PERIOD: Duration = Duration::from_mins(1);
 
 /// A line to be written.
-pub struct Line {
+pub struct AuditLine {
     /// The line, without its end.
     pub text: String,
     /// Told whether it is in the file, if somebody waits for that.
@@ -39,13 +39,13 @@ pub struct Line {
 
 /// The state of the file, for those who send lines.
 #[derive(Default)]
-pub struct Health {
+pub struct WriterHealth {
     is_failing: AtomicBool,
     /// Lines that are not in the file, and that the file does not yet tell of.
     dropped: AtomicU64,
 }
 
-impl Health {
+impl WriterHealth {
     /// Tells whether the last line could not be written.
     pub fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
@@ -63,8 +63,8 @@ pub struct Writer {
     file: Arc<File>,
     /// True if the file ends within a line, which is then ended first.
     is_torn: bool,
-    lines: mpsc::Receiver<Line>,
-    health: Arc<Health>,
+    lines: mpsc::Receiver<AuditLine>,
+    health: Arc<WriterHealth>,
     /// How long a pipe may stay full.
     time_limit: Duration,
     clock: Arc<dyn Clock>,
@@ -75,8 +75,8 @@ impl Writer {
     /// Opens the file.
     pub fn open(
         path: &Path,
-        lines: mpsc::Receiver<Line>,
-        health: Arc<Health>,
+        lines: mpsc::Receiver<AuditLine>,
+        health: Arc<WriterHealth>,
         time_limit: Duration,
         clock: &Arc<dyn Clock>,
     ) -> io::Result<Self> {
@@ -122,7 +122,7 @@ impl Writer {
     }
 
     /// Writes lines, after one that tells how many were lost before them.
-    async fn write(&mut self, batch: &mut Vec<Line>) {
+    async fn write(&mut self, batch: &mut Vec<AuditLine>) {
         let dropped = self.health.dropped.load(Ordering::Relaxed);
         let mut text = String::new();
         if self.is_torn {
