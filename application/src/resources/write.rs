@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Collection, Item, ItemId, Members, Operation, Pointer, Resource, Version, Violation,
-    Violations, WriteOperation,
+    Collection, ItemId, Members, Operation, Pointer, Resource, Version, Violation, Violations,
+    WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -28,6 +28,9 @@ use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Resu
 /// How often a write without a condition starts over when others write the same item, before it
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
+
+/// How many bytes an item may grow while it is patched. The caller has memory for what was read first.
+const MOST_GROWTH: usize = 64 * 1024;
 
 /// The operations of a replacement of a whole collection.
 const REPLACES_ALL: &[Operation] =
@@ -60,11 +63,23 @@ pub trait WriteUseCases: Send + Sync {
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written>;
 
-    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
+    /// The item that a patch would change.
     ///
     /// # Errors
-    /// As for [`replace`](Self::replace); `MemoryNeeded`.
-    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written>;
+    /// `ItemNotFound`; `PreconditionFailed`; `Store`.
+    async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem>;
+
+    /// Applies a merge patch (RFC 7396) to the item that [`to_patch`](Self::to_patch) returned. A patch that
+    /// changes nothing writes nothing. Gives up if other writes make the item much larger meanwhile.
+    ///
+    /// # Errors
+    /// As for [`replace`](Self::replace).
+    async fn patch(
+        &self,
+        write: &ItemWrite<'_>,
+        stored: ShownItem,
+        patch: Members,
+    ) -> Result<Written>;
 
     /// Removes an item and the items below it. Requires `delete` on each of them.
     ///
@@ -108,7 +123,7 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     }
 
     async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let ItemWrite { options, item, precondition, .. } = *write;
+        let ItemWrite { options, item, precondition } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
@@ -123,23 +138,28 @@ impl<R: Resource> WriteUseCases for ResourceService<R> {
     }
 
     async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Replace, &body).await?;
+        let written = self.change(write, WriteOperation::Replace, &body, None).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
-    async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Patch, &patch).await?;
+    async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem> {
+        self.current(write, Operation::Patch).await
+    }
+
+    async fn patch(
+        &self,
+        write: &ItemWrite<'_>,
+        stored: ShownItem,
+        patch: Members,
+    ) -> Result<Written> {
+        let written = self.change(write, WriteOperation::Patch, &patch, Some(stored)).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
     async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
-        let ItemWrite { options, item, precondition, .. } = *write;
-        let access = self.require_write(options, Operation::Delete)?;
+        let ItemWrite { options, item, .. } = *write;
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(&options.caller, item).await?;
-            self.require_on(access, &options.caller, Operation::Delete, item).await?;
-            self.require_history(options)?;
-            self.check(&options.caller, precondition, &shown)?;
+            let shown = self.current(write, Operation::Delete).await?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
@@ -263,22 +283,35 @@ impl<R: Resource> ResourceService<R> {
         }
     }
 
-    /// The read-modify-write that replace and patch share.
+    /// The item as it is now, if the caller may write it under the condition.
+    async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
+        let ItemWrite { options, item, precondition } = *write;
+        let access = self.require_write(options, operation)?;
+        let shown = self.find(&options.caller, item).await?;
+        self.require_on(access, &options.caller, operation, item).await?;
+        self.require_history(options)?;
+        self.check(&options.caller, precondition, &shown)?;
+        Ok(shown)
+    }
+
+    /// The read-modify-write that replace and patch share. The first attempt takes the item as `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,
         operation: WriteOperation,
         body: &Members,
+        mut stored: Option<ShownItem>,
     ) -> Result<Written> {
-        let ItemWrite { options, item, precondition, .. } = *write;
-        let access = self.require_write(options, operation.into())?;
+        let ItemWrite { options, item, .. } = *write;
+        let size = |shown: &ShownItem| shown.item.members.len();
+        let most = stored.as_ref().map_or(usize::MAX, |stored| size(stored) + MOST_GROWTH);
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(&options.caller, item).await?;
-            self.require_on(access, &options.caller, operation.into(), item).await?;
-            self.require_history(options)?;
-            self.check(&options.caller, precondition, &shown)?;
-            if operation == WriteOperation::Patch {
-                require_memory(write, &shown.item)?;
+            let shown = match stored.take() {
+                Some(stored) => stored,
+                None => self.current(write, operation.into()).await?,
+            };
+            if size(&shown) > most {
+                break;
             }
             let draft = Draft::edited(operation, body, &shown)?;
             let own = ItemAddress::of(&shown.item);
@@ -383,10 +416,4 @@ impl<R: Resource> ResourceService<R> {
         let references = self.collection.references_in(resource.members().encoded());
         NewItem { id, members: resource.into_members().into_encoded(), continues, references }
     }
-}
-
-/// Refuses to work on stored members for which there is no memory.
-pub(super) fn require_memory(write: &ItemWrite<'_>, stored: &Item) -> Result<()> {
-    let bytes = stored.members.len();
-    if bytes <= write.memory { Ok(()) } else { Err(ApplicationError::MemoryNeeded { bytes }) }
 }

@@ -7,7 +7,7 @@ use domain::{
     Version, Violation, WriteOperation,
 };
 
-use super::{ANYONE, FIRST, WRITE, codes, id, item, members, ruled_service, stored, write};
+use super::{ANYONE, FIRST, WRITE, codes, id, item, members, patch, ruled_service, stored, write};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
 use crate::{
@@ -83,10 +83,7 @@ async fn a_rule_of_the_book_refuses_every_kind_of_write() {
         codes(service.replace(&write(&Precondition::NONE), bad()).await.unwrap_err()),
         refused()
     );
-    assert_eq!(
-        codes(service.patch(&write(&Precondition::NONE), members("{}")).await.unwrap_err()),
-        refused()
-    );
+    assert_eq!(codes(patch(&service, "{}").await.unwrap_err()), refused());
     assert_eq!(codes(service.delete(&write(&Precondition::NONE)).await.unwrap_err()), refused());
 }
 
