@@ -53,9 +53,6 @@ pub struct ItemWrite<'a> {
     pub item: ItemAddress,
     /// The condition on its version.
     pub precondition: &'a Precondition<Version>,
-    /// Bytes of stored members that there is memory to work on. A patch or restoration that needs
-    /// more is refused with `MemoryNeeded`.
-    pub memory: usize,
 }
 
 /// By what a request is known when it is sent again (draft-ietf-httpapi-idempotency-key-header-07).

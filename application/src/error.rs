@@ -116,12 +116,6 @@ pub enum ApplicationError {
     /// Other writers kept changing the item for longer than the service tries.
     #[error("the item is being changed by too many writers at once")]
     TooManyConflicts,
-    /// Stored members are larger than there is memory for. Nothing of them is held any more.
-    #[error("{bytes} bytes of stored members are needed")]
-    MemoryNeeded {
-        /// Their size.
-        bytes: usize,
-    },
     /// The store failed.
     #[error(transparent)]
     Store(RepositoryError),

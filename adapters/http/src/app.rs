@@ -42,14 +42,7 @@ use crate::middleware::sites::Sites;
 use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
-use crate::request::import_memory::ImportMemory;
-use crate::request::memory_budget::{BudgetStates, MemoryBudget};
-
-/// The memory that all large responses may take until they are sent.
-const RESPONSE_BUDGET_MIB: u16 = 32;
-
-/// The memory that all versions being compared may take.
-const COMPARISON_BUDGET_MIB: u16 = 32;
+use crate::request::memory_budget::MemoryBudget;
 
 /// The settings of an operator.
 #[derive(Clone, Debug)]
@@ -148,6 +141,12 @@ fn paths(
     let sites = Sites::new(base_url, allowed_hosts, cors(&options));
     let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, sites, audit_log));
     let access = AccessControl::new(Arc::clone(&ports.policies));
+    let memory = Arc::new(MemoryBudget::default());
+    options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
+    let bodies = |limit| {
+        let memory = Arc::clone(&memory);
+        BodyReader { limit, time_limit: options.body_timeout, memory }
+    };
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(base_url),
         gate,
@@ -158,9 +157,8 @@ fn paths(
             identity: ports.identity.clone(),
         },
         standbys: ports.standbys.clone(),
-        bodies: BodyReader::new(options.max_body, options.body_timeout),
-        responses: MemoryBudget::of_mib("responses", RESPONSE_BUDGET_MIB),
-        comparisons: MemoryBudget::of_mib("comparisons", COMPARISON_BUDGET_MIB),
+        bodies: bodies(options.max_body),
+        memory: Arc::clone(&memory),
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
@@ -172,10 +170,8 @@ fn paths(
         reload_failed: options.deployment.reload_failed.clone(),
     };
     let stream = change_stream(&context, &options);
-    let bodies = BodyReader::new(options.max_import, options.body_timeout);
     let transfers =
-        Transfers::new(&context, &ports.clock, bodies, (options.max_import, options.temp_dir));
-    watch_memory(&options.metrics, &context, &transfers.imports.memory);
+        Transfers::new(&context, &ports.clock, bodies(options.max_import), options.temp_dir);
     let (mut groups, mut paths) = (Vec::new(), Vec::new());
     let standbys = at_standbys(ports);
     for group in GROUPS {
@@ -216,13 +212,6 @@ fn change_stream(context: &Arc<HttpContext>, options: &HttpOptions) -> ChangeStr
     stream
 }
 
-/// Adds the metrics of all budgets of memory.
-fn watch_memory(metrics: &HttpMetrics, context: &HttpContext, imports: &ImportMemory) {
-    let budgets = [&context.responses, &context.comparisons];
-    let budgets = context.bodies.budgets().into_iter().chain(budgets).chain(imports.budgets());
-    metrics.add(BudgetStates(budgets.map(MemoryBudget::state).collect()));
-}
-
 /// The adapters with the items of each standby.
 fn at_standbys(ports: &Ports) -> Vec<Ports> {
     let stores = ports.standbys.iter().flat_map(|standbys| standbys.stores());
@@ -252,12 +241,12 @@ struct Transfers {
 }
 
 impl Transfers {
-    /// Those with the largest size of an import, and the folder for temporary files.
+    /// Those with the bodies of imports, and the folder for temporary files.
     fn new(
         context: &Arc<HttpContext>,
         clock: &Arc<dyn Clock>,
         bodies: BodyReader,
-        (most_bytes, folder): (usize, PathBuf),
+        folder: PathBuf,
     ) -> Self {
         let exports = ExportResources {
             context: Arc::clone(context),
@@ -268,8 +257,7 @@ impl Transfers {
         };
         let context = Arc::clone(context);
         let workbooks = Arc::new(Semaphore::new(1));
-        let memory = ImportMemory::new();
-        let imports = ImportResources { context, bodies, memory, workbooks, most_bytes };
+        let imports = ImportResources { context, bodies, workbooks };
         Self { exports: Arc::new(exports), imports: Arc::new(imports) }
     }
 

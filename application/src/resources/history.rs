@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
 use super::validate::{Draft, stored_members};
-use super::write::{MAX_ATTEMPTS, require_memory};
+use super::write::MAX_ATTEMPTS;
 use super::{ResourceService, Written};
 use crate::access_control::cut_links;
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
@@ -173,14 +173,20 @@ impl ResourceService {
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }
 
-    /// Makes an item what it was in a version. One that was removed is there again under its id.
+    /// Makes an item what it was in a version, which [`version`](Self::version) returned: its error
+    /// is that of the restoration, unless that was done before. An item that was removed is there
+    /// again under its id.
     ///
     /// # Errors
     /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
     /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
     /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `TooManyConflicts`; `MemoryNeeded`; `Store`.
-    pub async fn restore(&self, write: &ItemWrite<'_>, version: Version) -> Result<Restored> {
+    /// `TooManyConflicts`; `Store`.
+    pub async fn restore(
+        &self,
+        write: &ItemWrite<'_>,
+        past: Result<(PastVersion, Item)>,
+    ) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, RESTORES)?;
@@ -190,13 +196,12 @@ impl ResourceService {
             let written = self.written_by(caller, answered.into());
             return Ok(Restored { written, is_created });
         }
-        let (_, past) = self.version(&options.caller, item, version).await?;
-        require_memory(write, &past)?;
+        let (_, past) = past?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
             let reach = self.reach(caller, item.parent)?;
             if self.repository.find(&reach, item.id).await?.is_some() {
-                match self.change(write, WriteOperation::Replace, &body).await {
+                match self.change(write, WriteOperation::Replace, &body, None).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
                     changed => {

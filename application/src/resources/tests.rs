@@ -9,7 +9,7 @@ use domain::{Collection, Item, ItemId, Members, Pointer, Version, WriteOperation
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{ReplacementBody, ResourceService};
+use super::{ReplacementBody, ResourceService, Written};
 use crate::ports::{
     Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
     MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials, PageRevision,
@@ -40,7 +40,13 @@ fn item() -> ItemAddress {
 }
 
 fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
-    ItemWrite { options: WRITE, item: item(), precondition, memory: usize::MAX }
+    ItemWrite { options: WRITE, item: item(), precondition }
+}
+
+/// Patches the item, whatever its version.
+async fn patch(service: &ResourceService, patch: &str) -> crate::Result<Written> {
+    let write = write(&Precondition::NONE);
+    service.patch(&write, service.to_patch(&write).await?, members(patch)).await
 }
 
 fn revision(number: i64) -> PageRevision {
@@ -224,9 +230,8 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
             &*replacement.members == r#"{"n":3,"m":1}"# && *kind == WriteOperation::Patch
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let patched = service(Collection::known("files"), repository)
-        .patch(&write(&Precondition::NONE), members(r#"{"m":1}"#))
-        .await;
+    let service = service(Collection::known("files"), repository);
+    let patched = patch(&service, r#"{"m":1}"#).await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
 
@@ -249,9 +254,9 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
     let mut repository = MockItemRepository::new();
     repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
     let service = service(Collection::known("files"), repository);
-    for patch in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
-        let patched = service.patch(&write(&Precondition::NONE), members(patch)).await;
-        assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{patch}");
+    for text in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
+        let patched = patch(&service, text).await;
+        assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{text}");
     }
 }
 
@@ -261,10 +266,8 @@ async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
     repository.expect_find().returning(|_, _| {
         Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)))))
     });
-    let patch = members(r#"{"b":"one more member"}"#);
-    let refused = service(Collection::known("files"), repository)
-        .patch(&write(&Precondition::NONE), patch)
-        .await;
+    let service = service(Collection::known("files"), repository);
+    let refused = patch(&service, r#"{"b":"one more member"}"#).await;
     assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
 }
 
@@ -279,12 +282,7 @@ async fn a_patch_is_judged_by_its_result() {
         )))
     });
     let service = service(Collection::known("proposals"), repository);
-    let refused = service
-        .patch(
-            &write(&Precondition::NONE),
-            members(r#"{"project_title":null,"end_date":"2026-04-30"}"#),
-        )
-        .await;
+    let refused = patch(&service, r#"{"project_title":null,"end_date":"2026-04-30"}"#).await;
     assert_eq!(
         codes(refused.unwrap_err()),
         [("/project_title", "required"), ("/end_date", "dates_in_order")]

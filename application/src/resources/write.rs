@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Collection, Item, ItemId, Members, Operation, Pointer, Version, Violation, Violations,
-    WriteOperation,
+    Collection, ItemId, Members, Operation, Pointer, Version, Violation, Violations, WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -26,6 +25,9 @@ use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Resu
 /// How often a write without a condition starts over when others write the same item, before it
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
+
+/// How many bytes an item may grow while it is patched. The caller has memory for what was read first.
+const MOST_GROWTH: usize = 64 * 1024;
 
 /// The operations of a replacement of a whole collection.
 const REPLACES_ALL: &[Operation] =
@@ -60,7 +62,7 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     pub async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let ItemWrite { options, item, precondition, .. } = *write;
+        let ItemWrite { options, item, precondition } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
@@ -79,16 +81,31 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Replace, &body).await?;
+        let written = self.change(write, WriteOperation::Replace, &body, None).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
-    /// Applies a merge patch (RFC 7396) to an item. A patch that changes nothing writes nothing.
+    /// The item that a patch would change.
     ///
     /// # Errors
-    /// As for [`replace`](Self::replace); `MemoryNeeded`.
-    pub async fn patch(&self, write: &ItemWrite<'_>, patch: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Patch, &patch).await?;
+    /// `ItemNotFound`; `PreconditionFailed`; `Store`.
+    pub async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem> {
+        self.current(write, Operation::Patch).await
+    }
+
+    /// Applies a merge patch (RFC 7396) to the item that [`to_patch`](Self::to_patch) returned. A
+    /// patch that changes nothing writes nothing. Gives up if other writes make the item much larger
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// As for [`replace`](Self::replace).
+    pub async fn patch(
+        &self,
+        write: &ItemWrite<'_>,
+        stored: ShownItem,
+        patch: Members,
+    ) -> Result<Written> {
+        let written = self.change(write, WriteOperation::Patch, &patch, Some(stored)).await?;
         Ok(self.written_by(&write.options.caller, written))
     }
 
@@ -98,13 +115,9 @@ impl ResourceService {
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
     /// `Store`.
     pub async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
-        let ItemWrite { options, item, precondition, .. } = *write;
-        let access = self.require_write(options, Operation::Delete)?;
+        let ItemWrite { options, item, .. } = *write;
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(&options.caller, item).await?;
-            self.require_on(access, &options.caller, Operation::Delete, item).await?;
-            self.require_history(options)?;
-            self.check(&options.caller, precondition, &shown)?;
+            let shown = self.current(write, Operation::Delete).await?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
                 return Ok(());
@@ -233,22 +246,35 @@ impl ResourceService {
         }
     }
 
-    /// The read-modify-write that replace and patch share.
+    /// The item as it is now, if the caller may write it under the condition.
+    async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
+        let ItemWrite { options, item, precondition } = *write;
+        let access = self.require_write(options, operation)?;
+        let shown = self.find(&options.caller, item).await?;
+        self.require_on(access, &options.caller, operation, item).await?;
+        self.require_history(options)?;
+        self.check(&options.caller, precondition, &shown)?;
+        Ok(shown)
+    }
+
+    /// The read-modify-write that replace and patch share. The first attempt takes the item as `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,
         operation: WriteOperation,
         body: &Members,
+        mut stored: Option<ShownItem>,
     ) -> Result<Written> {
-        let ItemWrite { options, item, precondition, .. } = *write;
-        let access = self.require_write(options, operation.into())?;
+        let ItemWrite { options, item, .. } = *write;
+        let size = |shown: &ShownItem| shown.item.members.len();
+        let most = stored.as_ref().map_or(usize::MAX, |stored| size(stored) + MOST_GROWTH);
         for _ in 0..MAX_ATTEMPTS {
-            let shown = self.find(&options.caller, item).await?;
-            self.require_on(access, &options.caller, operation.into(), item).await?;
-            self.require_history(options)?;
-            self.check(&options.caller, precondition, &shown)?;
-            if operation == WriteOperation::Patch {
-                require_memory(write, &shown.item)?;
+            let shown = match stored.take() {
+                Some(stored) => stored,
+                None => self.current(write, operation.into()).await?,
+            };
+            if size(&shown) > most {
+                break;
             }
             let draft = Draft::edited(self.collection, operation, body, &shown.item)?;
             let own = ItemAddress::of(&shown.item);
@@ -358,10 +384,4 @@ impl ResourceService {
         let references = self.collection.references_in(members.encoded());
         NewItem { id, members: members.into_encoded(), continues, references }
     }
-}
-
-/// Refuses to work on stored members for which there is no memory.
-pub(super) fn require_memory(write: &ItemWrite<'_>, stored: &Item) -> Result<()> {
-    let bytes = stored.members.len();
-    if bytes <= write.memory { Ok(()) } else { Err(ApplicationError::MemoryNeeded { bytes }) }
 }

@@ -27,11 +27,11 @@ use crate::links::IMPORTS;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, RowError, kinds};
 use crate::query::ImportQuery;
-use crate::request::body::{BodyReader, WorkMemory, aside_if_large, is_encoded, unsupported};
+use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
-use crate::request::import_memory::{ImportMemory, ImportSize};
-use crate::request::memory_budget::MemoryReservation;
+use crate::request::import_memory;
+use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::tables::place::{SheetCells, cell_of};
 use crate::tables::{FileError, csv, ndjson, xlsx};
 
@@ -44,14 +44,10 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The parts that all imports share.
 pub struct ImportResources {
     pub context: Arc<HttpContext>,
-    /// Bodies larger than others may be.
+    /// Bodies larger than others may be. Their limit also holds for what they unpack to.
     pub bodies: BodyReader,
-    /// The memory for rows.
-    pub memory: ImportMemory,
     /// A workbook unpacks to many times the size of its body, so one is read at a time.
     pub workbooks: Arc<Semaphore>,
-    /// Most bytes of a body, and of what it unpacks to.
-    pub most_bytes: usize,
 }
 
 /// The imports into a group.
@@ -81,8 +77,7 @@ impl Imports {
             key,
             fingerprint: fingerprint(&body, query),
         });
-        let file = ReceivedFile { format, body, memory };
-        let (rows, held) = self.rows(file, query.mode).await?;
+        let (rows, held) = self.rows(format.kind, (body, memory), query.mode).await?;
         let is_sheet = format.kind == FormatKind::Xlsx;
         let cells = SheetCells::of(self.group.collection, &rows).filter(|_| is_sheet);
         let import = Import {
@@ -90,7 +85,7 @@ impl Imports {
             is_upsert: query.is_upsert,
             requires_version: self.resources.context.requires_condition,
             rows,
-            most_bytes: self.resources.most_bytes,
+            most_bytes: self.resources.bodies.limit,
         };
         let caller = caller_of(request).clone();
         let request_id = request_id_of(request).map(Into::into);
@@ -106,7 +101,9 @@ impl Imports {
             Ok(hal::imported(&imported, cells.as_ref(), &base_url))
         })
         .await?;
-        Ok(Response::builder().header(CONTENT_TYPE, media).body(held.body(body)))
+        Ok(Response::builder()
+            .header(CONTENT_TYPE, media)
+            .body(sent(body, Some(held.rows.unwrap_or(held.file)))))
     }
 
     /// Runs an import. An import that is a single write continues after the client disconnects, because
@@ -140,21 +137,18 @@ impl Imports {
     /// was read.
     async fn rows(
         &self,
-        file: ReceivedFile,
+        kind: FormatKind,
+        (body, file): (Bytes, MemoryReservation),
         mode: ImportMode,
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
-        let ReceivedFile { format, body, memory } = file;
-        let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
-        let Some(size) = ImportSize::at_most(format.kind, &body) else {
-            return self.rows_of_workbook(body, memory, mode).await;
+        let (collection, most_bytes) = (self.group.collection, self.resources.bodies.limit);
+        let Some(bytes) = import_memory::most_of_rows(kind, &body, mode) else {
+            return self.rows_of_workbook(body, file, mode).await;
         };
-        let bytes = size.bytes(mode);
-        let rows = self.resources.memory.reserve(bytes).await?;
-        let held = Held { size: bytes.max(body.len()), rows, _file: memory };
-        aside_if_large(held.size, move || {
-            Ok((read(format.kind, collection, &body, most_bytes)?, held))
-        })
-        .await
+        let rows = self.resources.context.memory.reserve_more(&file, bytes).await?;
+        let held = Held { size: bytes.max(body.len()), rows, file };
+        aside_if_large(held.size, move || Ok((read(kind, collection, &body, most_bytes)?, held)))
+            .await
     }
 
     /// The size of the rows in a workbook is known when they are read. One workbook is read at a time,
@@ -162,43 +156,28 @@ impl Imports {
     async fn rows_of_workbook(
         &self,
         body: Bytes,
-        memory: WorkMemory,
+        file: MemoryReservation,
         mode: ImportMode,
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
         let permit = self.turn_of_workbook().await?;
-        let (collection, most_bytes) = (self.group.collection, self.resources.most_bytes);
-        let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, memory, permit));
+        let (collection, most_bytes) = (self.group.collection, self.resources.bodies.limit);
+        let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));
         // A panic in the workbook library is reported as an error in the file.
         let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
-        let (read, memory, _permit) =
+        let (read, file, _permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
-        let size = ImportSize::of_workbook(&read).bytes(mode);
-        let rows = self.resources.memory.reserve(size).await?;
-        Ok((read, Held { size, rows, _file: memory }))
+        let size = import_memory::of_workbook(&read, mode);
+        let rows = self.resources.context.memory.reserve_more(&file, size).await?;
+        Ok((read, Held { size, rows, file }))
     }
-}
-
-/// A file, and the memory to work on it.
-struct ReceivedFile {
-    format: &'static Format,
-    body: Bytes,
-    memory: WorkMemory,
 }
 
 /// The memory that an import holds until it is answered.
 struct Held {
     /// Bytes that it takes.
     size: usize,
-    rows: MemoryReservation,
-    _file: WorkMemory,
-}
-
-impl Held {
-    /// A body that keeps the memory it takes itself.
-    fn body(mut self, text: String) -> Bytes {
-        self.rows.shrink_to(text.len());
-        self.rows.held_by(text)
-    }
+    rows: Option<MemoryReservation>,
+    file: MemoryReservation,
 }
 
 impl Imports {

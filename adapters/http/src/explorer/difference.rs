@@ -9,7 +9,7 @@ use poem::Request;
 use super::cells::{self, ShownValue};
 use super::page::{Layout, render};
 use super::{Explorer, target};
-use crate::endpoints::resources::COMPARED;
+use crate::endpoints::resources::work_on_both;
 use crate::groups::Group;
 use crate::problem::Problem;
 use crate::query::{invalid, query_of, two_versions};
@@ -44,11 +44,9 @@ impl Explorer {
             return Err(invalid("`from` and `to` name the same version; name two."));
         }
         let item = target(request)?;
-        let _reservation = self.context.comparisons.reserve(COMPARED).await?;
-        let [before, after] = self
-            .service(group)?
-            .versions_to_compare(caller_of(request), item, Some(from), to)
-            .await?;
+        let service = self.service(group)?;
+        let read = || service.versions_to_compare(caller_of(request), item, Some(from), to);
+        let ([before, after], _memory) = self.context.memory.read(None, read, work_on_both).await?;
         cells::require_small(&before)?;
         cells::require_small(&after)?;
         let (members, unchanged) = compare(&before, &after);

@@ -221,11 +221,11 @@ impl Endpoint for PageEndpoint {
             return Ok(explorer.redirect(request.uri().path(), &location));
         }
         let context = &explorer.context;
-        let made = context.with_memory(|| async {
+        let made = async {
             let (status, page) = explorer.show(self.page, &request).await?;
-            let body = context.body(page.len(), || page).await?;
+            let body = context.memory.body(page.len(), None, || page).await?;
             page::answer(&request, status, body)
-        });
+        };
         let answer = in_time(context.time_limit, made).await;
         Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
     }

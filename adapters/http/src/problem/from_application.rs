@@ -71,9 +71,6 @@ impl From<ApplicationError> for Problem {
             Error::TooManyConflicts => {
                 return Self::unavailable("Too many writers change this item at once.");
             }
-            Error::MemoryNeeded { .. } => {
-                return Self::unavailable("There is no memory for an item of this size now.");
-            }
             Error::Store(error) => return Self::of_store(error),
             Error::ItemDeleted => (&kinds::PRECONDITION_FAILED, "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.".to_owned()),
             Error::VersionNotFound { latest } => {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use application::ReplacementBody;
@@ -19,21 +20,12 @@ use tokio::time::timeout;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
-use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
+use crate::request::memory_budget::{MemoryBudget, MemoryReservation, work_on};
 
-/// Bodies are of three sizes, each with memory of its own, so that none waits for larger ones. A
-/// body reserves memory for its whole length before any of it is read: a request that waits holds
-/// nothing, so requests never wait for each other in a circle.
-const TINY: usize = 64 * 1024;
-/// Also the reservation of a body that does not say its length, until it is longer.
-const SMALL: usize = 1024 * 1024;
-/// The memory that all tiny bodies may take.
-const TINY_BUDGET_MIB: u16 = 16;
-/// The memory that all small bodies may take.
-const SMALL_BUDGET_MIB: u16 = 16;
-/// The memory for large bodies. Each takes all of it: in work, the body and the item that it is
-/// merged into take many times their size.
-const LARGE_BUDGET_MIB: u16 = 1;
+/// Larger bodies are parsed outside the threads that serve requests.
+const LARGE: usize = 1024 * 1024;
+/// The sizes that a body of undeclared length reserves in turn, before the largest there may be.
+const STEPS: [usize; 2] = [64 * 1024, LARGE];
 /// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item
 /// has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
@@ -41,72 +33,18 @@ const ENVELOPE_DEPTH: usize = 3;
 const MAX_ELEMENTS: usize = 50_000;
 /// About how many bytes an element takes in work, however short it is.
 const ELEMENT: usize = 512;
-/// About how many times its size a body takes in work: read, checked, written and shown.
-const WORK: usize = 4;
-/// The memory in which tiny bodies are worked on, once they have arrived.
-const TINY_WORK_BUDGET_MIB: u16 = 8;
-/// The same for small ones.
-const SMALL_WORK_BUDGET_MIB: u16 = 16;
-/// The memory that the elements of all replacements may take.
-const ELEMENTS_BUDGET_MIB: u16 = 16;
-
-/// Reads bodies.
+/// Reads bodies. A body reserves memory for all work on it before any of it is read: a request that waits
+/// holds nothing, so requests never wait for each other in a circle.
 pub struct BodyReader {
-    limit: usize,
-    time_limit: Duration,
-    tiny: MemoryBudget,
-    small: MemoryBudget,
-    large: MemoryBudget,
-    tiny_work: MemoryBudget,
-    small_work: MemoryBudget,
-    elements: MemoryBudget,
-}
-
-/// A body, and the memory to work on it.
-pub type ReservedBody = (Bytes, WorkMemory);
-
-/// The memory that a request holds until it is answered.
-pub struct WorkMemory {
-    /// Bytes of stored members that it suffices for.
-    pub covers: usize,
-    _body: Option<MemoryReservation>,
-    _work: Option<MemoryReservation>,
-}
-
-impl WorkMemory {
-    /// The memory of a request without a body: work on tiny items is not reserved for.
-    pub const fn none() -> Self {
-        Self { covers: TINY, _body: None, _work: None }
-    }
-
-    const fn of(reservation: MemoryReservation) -> Self {
-        Self { covers: TINY, _body: Some(reservation), _work: None }
-    }
+    pub limit: usize,
+    pub time_limit: Duration,
+    pub memory: Arc<MemoryBudget>,
 }
 
 impl BodyReader {
-    /// Reads bodies of up to `limit` bytes that arrive within `time_limit`.
-    pub fn new(limit: usize, time_limit: Duration) -> Self {
-        Self {
-            limit,
-            time_limit,
-            tiny: MemoryBudget::of_mib("tiny_bodies", TINY_BUDGET_MIB),
-            small: MemoryBudget::of_mib("small_bodies", SMALL_BUDGET_MIB),
-            large: MemoryBudget::of_mib("large_bodies", LARGE_BUDGET_MIB),
-            tiny_work: MemoryBudget::of_mib("tiny_work", TINY_WORK_BUDGET_MIB),
-            small_work: MemoryBudget::of_mib("small_work", SMALL_WORK_BUDGET_MIB),
-            elements: MemoryBudget::of_mib("elements", ELEMENTS_BUDGET_MIB),
-        }
-    }
-
-    /// Returns the budgets of memory.
-    pub const fn budgets(&self) -> [&MemoryBudget; 6] {
-        [&self.tiny, &self.small, &self.large, &self.tiny_work, &self.small_work, &self.elements]
-    }
-
     /// Reads a body as the replacement of a collection whose items stand under `_embedded.<name>`:
-    /// an array, or a HAL collection as GET returns it. The elements need memory apart from that of
-    /// the body. A request that has it waits for no more, so requests never wait in a circle.
+    /// an array, or a HAL collection as GET returns it. The elements need memory in addition to that of
+    /// the body.
     ///
     /// # Errors
     /// 400 when it is not readable, neither of both, or an element is nested too deeply for an item;
@@ -114,9 +52,9 @@ impl BodyReader {
     /// elements stays used up.
     pub async fn replacement(
         &self,
-        body: Bytes,
+        (body, held): (Bytes, &MemoryReservation),
         name: &'static str,
-    ) -> Result<(ReplacementBody, MemoryReservation), Problem> {
+    ) -> Result<(ReplacementBody, Option<MemoryReservation>), Problem> {
         let size = body.len();
         let (read, count) = aside_if_large(size, move || {
             let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
@@ -125,7 +63,7 @@ impl BodyReader {
             Ok((read, count))
         })
         .await?;
-        let reservation = self.elements.reserve(count * ELEMENT).await?;
+        let reservation = self.memory.reserve_more(held, count * ELEMENT).await?;
         let elements = aside_if_large(size, move || {
             let mut elements = Vec::with_capacity(count);
             if let Some((sent, base)) = elements_of(read.value(), name) {
@@ -142,54 +80,24 @@ impl BodyReader {
     /// Reads the body, and reserves memory to work on it.
     ///
     /// # Errors
-    /// 413 above the limit, 408 when it does not arrive, 503 when the memory for bodies stays used
-    /// up.
-    pub async fn read(&self, request: &mut Request) -> Result<ReservedBody, Problem> {
-        let declared = declared_length(request.headers());
-        if declared.is_some_and(|length| length > self.limit) {
+    /// 413 above the limit, 408 when it does not arrive, 503 when the memory stays used up.
+    pub async fn read(&self, request: &mut Request) -> Result<(Bytes, MemoryReservation), Problem> {
+        let declared = declared_length(request.headers()).unwrap_or_default();
+        if declared > self.limit {
             return Err(self.too_large());
         }
-        let unsaid = if request.headers().contains_key(TRANSFER_ENCODING) {
-            SMALL.min(self.limit)
-        } else {
-            0
-        };
-        let collected = self.collect(request.take_body(), declared.unwrap_or(unsaid));
-        let Ok(received) = timeout(self.time_limit, collected).await else {
-            return Err(not_received("The body took too long to arrive."));
-        };
-        let (body, reservation, is_large) = received?;
-        if is_large {
-            return Ok((body, WorkMemory { covers: usize::MAX, ..WorkMemory::of(reservation) }));
-        }
-        // Only now: a client that sends slowly holds memory for its body alone.
-        let work = self.reserve_work(body.len()).await?;
-        Ok((body, WorkMemory { _work: Some(work), ..WorkMemory::of(reservation) }))
+        let collected = self.collect(request.take_body(), declared);
+        timeout(self.time_limit, collected)
+            .await
+            .unwrap_or_else(|_| Err(not_received("The body took too long to arrive.")))
     }
 
-    /// Reserves memory to work on stored members of so many bytes, in place of what was reserved: a
-    /// request that waits holds nothing.
-    ///
-    /// # Errors
-    /// 503 when the memory stays used up.
-    pub async fn extend(&self, held: WorkMemory, bytes: usize) -> Result<WorkMemory, Problem> {
-        drop(held);
-        if bytes > SMALL {
-            let whole = self.large.reserve(bytes).await?;
-            return Ok(WorkMemory { covers: usize::MAX, ..WorkMemory::of(whole) });
-        }
-        let work = self.reserve_work(bytes).await?;
-        Ok(WorkMemory { covers: bytes.max(TINY), ..WorkMemory::of(work) })
-    }
-
-    /// Returns the body, its reservation, and true if that is the one for a large body and the work
-    /// on it.
     async fn collect(
         &self,
         body: Body,
         mut expected: usize,
-    ) -> Result<(Bytes, MemoryReservation, bool), Problem> {
-        let mut reservation = self.reserve(expected).await?;
+    ) -> Result<(Bytes, MemoryReservation), Problem> {
+        let mut reservation = self.memory.reserve(work_on(expected)).await?;
         let mut stream = pin!(body.into_bytes_stream());
         let mut whole = BytesMut::with_capacity(expected);
         while let Some(chunk) = stream.next().await {
@@ -199,29 +107,13 @@ impl BodyReader {
                 return Err(self.too_large());
             }
             if size > expected {
-                expected = self.limit;
-                reservation = self.reserve(expected).await?;
+                expected = STEPS.into_iter().find(|step| size <= *step).unwrap_or(self.limit);
+                reservation = self.memory.reserve(work_on(expected)).await?;
                 whole.reserve(expected - whole.len());
             }
             whole.extend_from_slice(&chunk);
         }
-        Ok((whole.freeze(), reservation, expected > SMALL))
-    }
-
-    async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
-        let budget = if bytes <= TINY {
-            &self.tiny
-        } else if bytes <= SMALL {
-            &self.small
-        } else {
-            &self.large
-        };
-        budget.reserve(bytes).await
-    }
-
-    async fn reserve_work(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
-        let budget = if bytes <= TINY { &self.tiny_work } else { &self.small_work };
-        budget.reserve(WORK * bytes).await
+        Ok((whole.freeze(), reservation))
     }
 
     fn too_large(&self) -> Problem {
@@ -304,7 +196,7 @@ pub async fn aside_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    if size <= SMALL {
+    if size <= LARGE {
         return work();
     }
     spawn_blocking(work).await.unwrap_or_else(|error| {
@@ -382,10 +274,15 @@ mod tests {
     use domain::Members;
     use proptest::prelude::*;
 
-    use super::{BodyReader, Bytes, Duration, members};
+    use super::{
+        Arc, BodyReader, Bytes, Duration, MemoryBudget, Problem, ReplacementBody, members,
+    };
 
-    fn reader() -> BodyReader {
-        BodyReader::new(1024, Duration::from_secs(1))
+    async fn replacement(body: Bytes) -> Result<ReplacementBody, Problem> {
+        let memory = Arc::new(MemoryBudget::default());
+        let held = memory.reserve(body.len()).await?;
+        let reader = BodyReader { limit: 1024, time_limit: Duration::from_secs(1), memory };
+        Ok(reader.replacement((body, &held), "cashprogram").await?.0)
     }
 
     #[tokio::test]
@@ -405,7 +302,7 @@ mod tests {
             (linked(r#"{"self":{"href":"/v1/cashprogram?fields=year"}}"#), false),
             (linked(r#"{"self":{"href":"/v1/cashprogram?q=rice"}}"#), false),
         ] {
-            let replacement = reader().replacement(text.clone().into(), "cashprogram").await;
+            let replacement = replacement(text.clone().into()).await;
             assert_eq!(replacement.is_ok(), is_taken, "{text}");
         }
     }
@@ -441,8 +338,7 @@ mod tests {
         #[test]
         fn any_bytes_are_a_collection_or_an_error(bytes in sent()) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-            let replacement = runtime.block_on(reader().replacement(Bytes::copy_from_slice(&bytes), "cashprogram"));
-            if let Ok((found, _)) = replacement {
+            if let Ok(found) = runtime.block_on(replacement(Bytes::copy_from_slice(&bytes))) {
                 let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
                 let sent = json.as_array().or_else(|| json["_embedded"]["cashprogram"].as_array()).unwrap();
                 prop_assert_eq!(found.elements.len(), sent.len(), "none is lost");

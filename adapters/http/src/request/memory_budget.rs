@@ -1,4 +1,4 @@
-//! The memory that all requests together may take.
+//! The memory that large bodies, large responses and imports may take together.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,123 +22,221 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 const SECONDS: [f64; 15] =
     [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Memory that is reserved in KiB, first come, first served.
-pub struct MemoryBudget {
-    whole: u32,
-    free: Arc<Semaphore>,
-    state: Arc<BudgetState>,
-}
+/// About how many times their size members take in work: received, read, checked, written and shown.
+const WORK: usize = 6;
 
-/// The state of a budget, for its metrics.
+/// The largest reservation of the small class. Reads reserve only what is larger.
+const SMALL: usize = 384 << 10;
+
+/// The largest reservation of the medium class.
+const MEDIUM: usize = 6 << 20;
+
+/// The index of the class of large reservations.
+const LARGE: usize = 2;
+
+/// Memory in KiB, first come, first served. Reservations of three sizes have memory of their own, so that
+/// small requests do not wait for large ones.
 #[derive(Debug)]
-pub struct BudgetState {
+pub struct MemoryBudget([SizeClass; 3]);
+
+#[derive(Debug)]
+struct SizeClass {
     name: &'static str,
+    /// The bytes of its largest reservation.
+    most: usize,
+    /// All of its memory, in KiB.
     whole: u32,
     free: Arc<Semaphore>,
     waits: Histogram,
     refused: Counter,
 }
 
-/// The budgets of a service, for their metrics.
+/// A part of a budget, given back when it is dropped.
 #[derive(Debug)]
-pub struct BudgetStates(pub Vec<Arc<BudgetState>>);
+pub struct MemoryReservation {
+    class: usize,
+    permit: OwnedSemaphorePermit,
+}
 
-impl Collector for BudgetStates {
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        Self([
+            SizeClass::of_mib("small", SMALL, 32),
+            SizeClass::of_mib("medium", MEDIUM, 36),
+            SizeClass::of_mib("large", usize::MAX, 64),
+        ])
+    }
+}
+
+impl SizeClass {
+    fn of_mib(name: &'static str, most: usize, mib: u16) -> Self {
+        let whole = u32::from(mib) * 1024;
+        let free = Arc::new(Semaphore::new(whole as usize));
+        let (waits, refused) = (Histogram::new(SECONDS), Counter::default());
+        Self { name, most, whole, free, waits, refused }
+    }
+
+    /// More than all of it counts as all.
+    fn kib(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole)
+    }
+}
+
+/// The bytes to reserve for work on members of this size. Those that are too large for the medium class are
+/// worked on one after the other.
+pub const fn work_on(bytes: usize) -> usize {
+    if bytes > MEDIUM / WORK { usize::MAX } else { WORK * bytes }
+}
+
+impl MemoryBudget {
+    /// Reserves bytes.
+    ///
+    /// # Errors
+    /// 503 when the memory stays used up.
+    pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
+        self.reserve_in(self.class_of(bytes), bytes).await
+    }
+
+    /// Reserves bytes if they are free now and no other request waits for them.
+    pub fn try_reserve(&self, bytes: usize) -> Option<MemoryReservation> {
+        let class = self.class_of(bytes);
+        let SizeClass { free, .. } = &self.0[class];
+        let permit = Arc::clone(free).try_acquire_many_owned(self.0[class].kib(bytes)).ok()?;
+        Some(MemoryReservation { class, permit })
+    }
+
+    /// Reserves bytes in addition to those for a body. A body in the large class has all of it, and needs no
+    /// more. The others wait only for a larger class, so that requests do not wait for each other in a circle.
+    ///
+    /// # Errors
+    /// 503 when the memory stays used up.
+    pub async fn reserve_more(
+        &self,
+        body: &MemoryReservation,
+        bytes: usize,
+    ) -> Result<Option<MemoryReservation>, Problem> {
+        if body.class == LARGE {
+            return Ok(None);
+        }
+        if let Some(reservation) = self.try_reserve(bytes) {
+            return Ok(Some(reservation));
+        }
+        let class = self.class_of(bytes).max(body.class + 1);
+        self.reserve_in(class, bytes).await.map(Some)
+    }
+
+    /// Reads, and reserves memory for work on what was read, in place of what is `held`. Without enough free
+    /// memory it gives up what was read, waits, and reads again: a request that waits holds nothing.
+    ///
+    /// # Errors
+    /// Those of `read`; 503 when the memory stays used up.
+    pub async fn read<T, E: Into<Problem>, F: Future<Output = Result<T, E>>>(
+        &self,
+        held: Option<MemoryReservation>,
+        read: impl Fn() -> F,
+        bytes: impl Fn(&T) -> usize,
+    ) -> Result<(T, Option<MemoryReservation>), Problem> {
+        let found = read().await.map_err(Into::into)?;
+        let bytes = bytes(&found);
+        let has_all = held.as_ref().is_some_and(|held| held.class == LARGE);
+        if bytes <= SMALL || has_all {
+            return Ok((found, held));
+        }
+        drop(held);
+        if let Some(reservation) = self.try_reserve(bytes) {
+            return Ok((found, Some(reservation)));
+        }
+        drop(found);
+        let reservation = self.reserve(bytes).await?;
+        Ok((read().await.map_err(Into::into)?, Some(reservation)))
+    }
+
+    /// Makes a body of about `size` bytes. If it is large, memory is reserved until it is sent, since a client
+    /// may read slowly: part of what is `held`, or for a read, of what is free.
+    ///
+    /// # Errors
+    /// 503 when the memory stays used up.
+    pub async fn body(
+        &self,
+        size: usize,
+        held: Option<MemoryReservation>,
+        make: impl FnOnce() -> String,
+    ) -> Result<Bytes, Problem> {
+        // While it is made, what it is made of is in memory as well.
+        let held = match held {
+            None if 2 * size > SMALL => Some(self.reserve(2 * size).await?),
+            held => held,
+        };
+        Ok(sent(make(), held))
+    }
+
+    fn class_of(&self, bytes: usize) -> usize {
+        self.0.iter().position(|class| bytes <= class.most).unwrap_or(LARGE)
+    }
+
+    async fn reserve_in(&self, class: usize, bytes: usize) -> Result<MemoryReservation, Problem> {
+        let SizeClass { free, waits, refused, .. } = &self.0[class];
+        let kib = self.0[class].kib(bytes);
+        if let Ok(permit) = Arc::clone(free).try_acquire_many_owned(kib) {
+            waits.observe(0.0);
+            return Ok(MemoryReservation { class, permit });
+        }
+        let began = Instant::now();
+        let permit = timeout(QUEUE_TIMEOUT, Arc::clone(free).acquire_many_owned(kib)).await;
+        waits.observe(began.elapsed().as_secs_f64());
+        let Ok(Ok(permit)) = permit else {
+            refused.inc();
+            return Err(Problem::unavailable("Too many large requests are being served at once."));
+        };
+        Ok(MemoryReservation { class, permit })
+    }
+}
+
+impl Collector for MemoryBudget {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self(budgets) = self;
         let name = "proposal_service_memory_budget_bytes";
         let help =
             "Memory that requests may reserve, by budget: what is reserved now, and what is free.";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for budget in budgets {
-            let free = budget.free.available_permits();
-            let reserved = (budget.whole as usize).saturating_sub(free);
+        for class in &self.0 {
+            let free = class.free.available_permits();
+            let reserved = (class.whole as usize).saturating_sub(free);
             for (state, kib) in [("reserved", reserved), ("free", free)] {
-                let labels = [("budget", budget.name), ("state", state)];
+                let labels = [("budget", class.name), ("state", state)];
                 family.encode_family(&labels)?.encode_gauge(&(kib * 1024))?;
             }
         }
         let name = "proposal_service_memory_wait_seconds";
         let help = "Time that requests waited for memory, by budget.";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
-        for budget in budgets {
-            budget.waits.encode(family.encode_family(&[("budget", budget.name)])?)?;
+        for class in &self.0 {
+            class.waits.encode(family.encode_family(&[("budget", class.name)])?)?;
         }
         let name = "proposal_service_memory_refused";
         let help = "Requests that were refused because a memory budget stayed used up, by budget.";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for budget in budgets {
-            budget.refused.encode(family.encode_family(&[("budget", budget.name)])?)?;
+        for class in &self.0 {
+            class.refused.encode(family.encode_family(&[("budget", class.name)])?)?;
         }
         Ok(())
     }
 }
 
-/// A part of a budget, given back when it is dropped.
-#[derive(Debug)]
-pub struct MemoryReservation(OwnedSemaphorePermit);
-
-impl MemoryBudget {
-    /// A budget in MiB, by the name that its metrics have.
-    pub fn of_mib(name: &'static str, mib: u16) -> Self {
-        let whole = u32::from(mib) * 1024;
-        let free = Arc::new(Semaphore::new(whole as usize));
-        let (waits, refused) = (Histogram::new(SECONDS), Counter::default());
-        let state = BudgetState { name, whole, free: Arc::clone(&free), waits, refused };
-        Self { whole, free, state: Arc::new(state) }
-    }
-
-    /// Returns its state, for its metrics.
-    pub fn state(&self) -> Arc<BudgetState> {
-        Arc::clone(&self.state)
-    }
-
-    /// Reserves bytes; more than the whole budget counts as the whole.
-    ///
-    /// # Errors
-    /// 503 when the budget stays used up.
-    pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
-        if let Some(reservation) = self.try_reserve(bytes) {
-            self.state.waits.observe(0.0);
-            return Ok(reservation);
+/// Makes bytes of a text. Large ones keep the memory that they take for as long as any of them wait to be sent.
+pub fn sent(text: String, held: Option<MemoryReservation>) -> Bytes {
+    match held {
+        Some(MemoryReservation { mut permit, .. }) if 2 * text.len() > SMALL => {
+            let more = permit.num_permits().saturating_sub(text.len().div_ceil(1024));
+            drop(permit.split(more));
+            Bytes::from_owner(Held { text, _permit: permit })
         }
-        let (kib, began) = (self.kib(bytes), Instant::now());
-        let permit = timeout(QUEUE_TIMEOUT, Arc::clone(&self.free).acquire_many_owned(kib)).await;
-        self.state.waits.observe(began.elapsed().as_secs_f64());
-        let Ok(Ok(permit)) = permit else {
-            self.state.refused.inc();
-            return Err(Problem::unavailable("Too many large requests are being served at once."));
-        };
-        Ok(MemoryReservation(permit))
-    }
-
-    /// Reserves bytes if they are free now and nobody waits for them.
-    pub fn try_reserve(&self, bytes: usize) -> Option<MemoryReservation> {
-        let free = Arc::clone(&self.free).try_acquire_many_owned(self.kib(bytes));
-        free.ok().map(MemoryReservation)
-    }
-
-    fn kib(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole)
-    }
-}
-
-impl MemoryReservation {
-    /// Gives back what is more than so many bytes.
-    pub fn shrink_to(&mut self, bytes: usize) {
-        let more = self.0.num_permits().saturating_sub(bytes.div_ceil(1024));
-        drop(self.0.split(more));
-    }
-
-    /// Makes bytes that keep the reservation for as long as any of them wait to be sent.
-    pub fn held_by(self, text: String) -> Bytes {
-        Bytes::from_owner(Held { text, _reservation: self })
+        _ => text.into(),
     }
 }
 
 struct Held {
     text: String,
-    _reservation: MemoryReservation,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl AsRef<[u8]> for Held {

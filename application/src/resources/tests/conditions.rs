@@ -41,7 +41,7 @@ async fn a_version_of_another_history_is_compared_with_none() {
         WriteOptions { history: Some("lost".into()), ..WriteOptions::by(Caller::Anonymous) };
     let precondition = Precondition::one_of(vec![Version::FIRST]);
     let item = ItemAddress { parent: None, id: id(7) };
-    let write = ItemWrite { options: &options, item, precondition: &precondition, memory: LARGEST };
+    let write = ItemWrite { options: &options, item, precondition: &precondition };
     let found = || {
         let mut repository = MockItemRepository::new();
         repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
@@ -54,6 +54,6 @@ async fn a_version_of_another_history_is_compared_with_none() {
     let unavailable =
         |error| matches!(error, ApplicationError::Store(RepositoryError::Unavailable));
     assert!(unavailable(found().replace(&write, members("{}")).await.unwrap_err()));
-    assert!(unavailable(found().patch(&write, members("{}")).await.unwrap_err()));
+    assert!(unavailable(found().to_patch(&write).await.unwrap_err()));
     assert!(unavailable(found().delete(&write).await.unwrap_err()));
 }

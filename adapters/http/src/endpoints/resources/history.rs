@@ -1,7 +1,9 @@
 //! The past of items: their versions, the difference between two, the state at a time, and the way
 //! back.
 
-use application::{ApplicationError, ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
+use std::sync::Arc;
+
+use application::{ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -20,12 +22,9 @@ use crate::problem::{Problem, kinds};
 use crate::query::{
     CollectionQuery, VersionsQuery, difference_from, query_of, refuse_parameters, version,
 };
-use crate::request::body::WorkMemory;
 use crate::request::caller::caller_of;
+use crate::request::memory_budget::{MemoryReservation, work_on};
 use crate::time::TIME;
-
-/// The memory reserved for a comparison: the sizes of the versions are known when they were read.
-pub const COMPARED: usize = 16 << 20;
 
 impl GroupEndpoint {
     pub(super) async fn list_versions(&self, request: &Request) -> Result<Response, Problem> {
@@ -37,7 +36,8 @@ impl GroupEndpoint {
         let names = self.context.log.caller_names(caller_of(request), &page.versions).await?;
         let history = VersionHistory::of(&item, &query, (&page, &names));
         let (body, targets) = (history.to_json_string(), history.targets());
-        let response = content::answer(request, self.context.body(body.len(), || body).await?)?;
+        let response =
+            content::answer(request, self.context.memory.body(body.len(), None, || body).await?)?;
         Ok(with_links(response, &targets))
     }
 
@@ -52,24 +52,22 @@ impl GroupEndpoint {
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
         let from = difference_from(query_of(request))?;
         let item = self.target(request)?;
-        let _reservation = self.context.comparisons.reserve(COMPARED).await?;
-        let [from, to] = self
-            .service
-            .versions_to_compare(caller_of(request), item, from, version_of(request)?)
-            .await?;
+        let to = version_of(request)?;
+        let read = || self.service.versions_to_compare(caller_of(request), item, from, to);
+        let ([from, to], memory) = self.context.memory.read(None, read, work_on_both).await?;
         let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
         // Large values keep no other request waiting.
         let patch = tokio::task::spawn_blocking(compare)
             .await
             .map_err(|_| Problem::unavailable("The versions were not compared."))?;
-        content::answer(request, self.context.body(patch.len(), || patch).await?)
+        content::answer(request, self.context.memory.body(patch.len(), memory, || patch).await?)
     }
 
     pub(super) async fn restore(
         &self,
         request: &Request,
         options: &WriteOptions,
-        mut memory: WorkMemory,
+        memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let item = self.target(request)?;
@@ -80,18 +78,23 @@ impl GroupEndpoint {
             self.require(&condition)?;
         }
         let version = version_of(request)?;
-        let restored = loop {
-            let write =
-                ItemWrite { options, item, precondition: &condition, memory: memory.covers };
-            match self.service.restore(&write, version).await {
-                Err(ApplicationError::MemoryNeeded { bytes }) => {
-                    memory = self.context.bodies.extend(memory, bytes).await?;
-                }
-                restored => break restored?,
-            }
+        // The restoration reports the error, unless it was done before.
+        let read = async || {
+            Ok::<_, Problem>(self.service.version(caller_of(request), item, version).await)
         };
+        let (past, memory) = self
+            .context
+            .memory
+            .read(memory, read, |past| match past {
+                Ok((_, past)) => work_on(past.members.len()),
+                Err(_) => 0,
+            })
+            .await?;
+        let write = ItemWrite { options, item, precondition: &condition };
+        let restored = self.service.restore(&write, past).await?;
         let status = if restored.is_created { StatusCode::CREATED } else { StatusCode::OK };
-        self.show_written(request, status, item.parent, &restored.written, options).await
+        let written = (&restored.written, memory);
+        self.show_written(request, status, item.parent, written, options).await
     }
 
     pub(super) async fn get_at(
@@ -114,11 +117,11 @@ impl GroupEndpoint {
         time: Timestamp,
         query: &CollectionQuery<'_>,
     ) -> Result<Response, Problem> {
-        let listing =
-            self.service.list_at(caller_of(request), parent, time, &query.request).await?;
+        let read = || self.service.list_at(caller_of(request), parent, time, &query.request);
+        let (listing, memory) = self.read_page(read).await?;
         let time = TIME.timestamp_to_string(&time);
         let page = self.page_of(query, &listing, parent, Snapshot::At(&time));
-        let body = self.page_body(&page).await?;
+        let body = self.page_body(&page, memory);
         Ok(with_links(content::answer(request, body)?, &page.targets))
     }
 
@@ -138,8 +141,13 @@ impl GroupEndpoint {
             return Ok(unchanged);
         }
         let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
-        self.show(StatusCode::OK, parent, &view, &tag).await
+        self.show(StatusCode::OK, parent, (&view, None), &tag).await
     }
+}
+
+/// The memory to compare two versions.
+pub fn work_on_both([from, to]: &[Arc<str>; 2]) -> usize {
+    work_on(from.len() + to.len())
 }
 
 /// The version in the path. A string that is no number names none.

@@ -9,7 +9,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use history::COMPARED;
+pub use history::work_on_both;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -37,9 +37,7 @@ use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{Negotiated, ServedMethod};
 use crate::problem::Problem;
-use crate::request::body::{
-    self, BodyReader, ReservedBody, WorkMemory, is_encoded, may_have_body, unsupported,
-};
+use crate::request::body::{self, BodyReader, is_encoded, may_have_body, unsupported};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
 /// The settings and resources that all groups share.
@@ -54,10 +52,7 @@ pub struct HttpContext {
     /// The standbys that may be read in place of the store, if there are any.
     pub standbys: Option<Arc<dyn Standbys>>,
     pub bodies: BodyReader,
-    /// The memory for large responses until they are sent.
-    pub responses: MemoryBudget,
-    /// The memory for versions that are compared.
-    pub comparisons: MemoryBudget,
+    pub memory: Arc<MemoryBudget>,
     /// How long a use case may take.
     pub time_limit: Duration,
     /// True if items are changed and removed under a condition only.
@@ -66,7 +61,10 @@ pub struct HttpContext {
 
 impl HttpContext {
     /// Reads a body of JSON.
-    pub async fn json_body(&self, request: &mut Request) -> Result<ReservedBody, Problem> {
+    pub async fn json_body(
+        &self,
+        request: &mut Request,
+    ) -> Result<(Bytes, MemoryReservation), Problem> {
         if is_supported(request, &[MediaType::JSON]) {
             self.bodies.read(request).await
         } else {
@@ -124,11 +122,10 @@ impl GroupEndpoint {
         let media = Negotiated::of(request);
         // The bytes are dropped once they are read; the memory is kept for what was made of them.
         let (body, memory) = self.read_body(operation, request).await?.unzip();
-        let memory = memory.unwrap_or(WorkMemory::none());
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
         let fingerprint =
             has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
-        let input = self.input(operation, body).await?;
+        let input = self.input(operation, body.zip(memory.as_ref())).await?;
         // Nothing is written before this point, and what follows is bounded in time.
         let work = self.perform(operation, request, fingerprint, input, memory);
         let collection = self.group.collection.name();
@@ -146,7 +143,7 @@ impl GroupEndpoint {
         &self,
         operation: GroupOperation,
         request: &mut Request,
-    ) -> Result<Option<ReservedBody>, Problem> {
+    ) -> Result<Option<(Bytes, MemoryReservation)>, Problem> {
         let is_taken = operation.takes_body();
         if !is_taken && !may_have_body(request.headers()) {
             return Ok(None);
@@ -167,11 +164,11 @@ impl GroupEndpoint {
     async fn input(
         &self,
         operation: GroupOperation,
-        body: Option<Bytes>,
+        body: Option<(Bytes, &MemoryReservation)>,
     ) -> Result<Input, Problem> {
         let Some(body) = body else { return Ok(Input::Nothing) };
         if operation != GroupOperation::ReplaceAll {
-            return body::members(body).await.map(Input::Members);
+            return body::members(body.0).await.map(Input::Members);
         }
         let name = self.group.collection.name();
         let (replacement, reservation) = self.context.bodies.replacement(body, name).await?;
@@ -184,20 +181,14 @@ impl GroupEndpoint {
         request: &Request,
         fingerprint: Option<String>,
         input: Input,
-        memory: WorkMemory,
+        memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
         match operation {
-            GroupOperation::List => return self.context.with_memory(|| self.list(request)).await,
-            GroupOperation::Get => return self.context.with_memory(|| self.get(request)).await,
-            GroupOperation::ListVersions => {
-                return self.context.with_memory(|| self.list_versions(request)).await;
-            }
-            GroupOperation::GetVersion => {
-                return self.context.with_memory(|| self.get_version(request)).await;
-            }
-            GroupOperation::Compare => {
-                return self.context.with_memory(|| self.compare(request)).await;
-            }
+            GroupOperation::List => return self.list(request).await,
+            GroupOperation::Get => return self.get(request).await,
+            GroupOperation::ListVersions => return self.list_versions(request).await,
+            GroupOperation::GetVersion => return self.get_version(request).await,
+            GroupOperation::Compare => return self.compare(request).await,
             _ => {}
         }
         let options = self.write_options(operation, request, fingerprint)?;
@@ -205,10 +196,11 @@ impl GroupEndpoint {
             (GroupOperation::Create, Input::Members(members)) => {
                 let parent = self.parent_in(request)?;
                 let written = self.service.create(&options, parent, members).await?;
-                self.show_written(request, StatusCode::CREATED, parent, &written, &options).await
+                let written = (&written, memory);
+                self.show_written(request, StatusCode::CREATED, parent, written, &options).await
             }
             (GroupOperation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
-                self.replace_all(request, &options, &replacement).await
+                self.replace_all(request, &options, &replacement, memory).await
             }
             (GroupOperation::Restore, _) => self.restore(request, &options, memory).await,
             (operation, input) => {
@@ -316,7 +308,7 @@ enum Input {
     Nothing,
     Members(Members),
     /// The elements go with the memory that is reserved for them.
-    Replacement(ReplacementBody, MemoryReservation),
+    Replacement(ReplacementBody, Option<MemoryReservation>),
 }
 
 /// Returns true if a body is of one of these types, and not compressed.

@@ -28,13 +28,14 @@ impl GroupEndpoint {
         if let Some(known) = self.known_revision(request, parent, &query).await? {
             return Ok(not_modified(&known));
         }
-        let listing = self.service.list(caller_of(request), parent, &query.request).await?;
+        let read = || self.service.list(caller_of(request), parent, &query.request);
+        let (listing, memory) = self.read_page(read).await?;
         let tag = EntityTag::of_collection(&listing.revision()).read_at(self.node);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
         let page = self.page_of(&query, &listing, parent, Snapshot::Now);
-        self.show_page(&page, &tag).await
+        Ok(self.show_page(&page, &tag, memory))
     }
 
     /// The tag of the representation that the client has already, where it is known without reading
@@ -75,7 +76,7 @@ impl GroupEndpoint {
             return Ok(unchanged);
         }
         let view = ItemView { embedded: Some(&embedded), ..ItemView::new(&shown, Snapshot::Now) };
-        let mut response = self.show(StatusCode::OK, item.parent, &view, &tag).await?;
+        let mut response = self.show(StatusCode::OK, item.parent, (&view, None), &tag).await?;
         if modified.is_none() {
             response.headers_mut().remove(LAST_MODIFIED);
         }
@@ -98,6 +99,6 @@ impl GroupEndpoint {
             errors: Some(&verdict.errors),
             ..ItemView::new(&shown, Snapshot::Now)
         };
-        content::answer(request, self.item_body(item.parent, &view).await?)
+        content::answer(request, self.item_body(item.parent, &view, None).await?)
     }
 }

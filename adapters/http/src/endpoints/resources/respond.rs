@@ -1,6 +1,4 @@
-//! Responses, and the memory that large ones take.
-
-use parking_lot::Mutex;
+//! Responses.
 
 use application::{Listing, ShownItem, WriteOptions, Written};
 use bytes::Bytes;
@@ -10,7 +8,7 @@ use poem::http::header::{ETAG, LAST_MODIFIED, LOCATION};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Request, Response};
 
-use super::{GroupEndpoint, HttpContext};
+use super::GroupEndpoint;
 use crate::hal::{self, ItemView, PageView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::link::with_links;
@@ -19,78 +17,20 @@ use crate::headers::prefer::Return;
 use crate::links;
 use crate::problem::Problem;
 use crate::query::CollectionQuery;
-use crate::request::memory_budget::MemoryReservation;
+use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::time::http_date;
 
-/// Responses from this size on reserve memory while they are made and sent, since a client may read
-/// slowly.
-const LARGE_RESPONSE: usize = 256 * 1024;
-
-tokio::task_local! {
-    /// The memory for the response to a read.
-    static MEMORY: Mutex<ResponseMemory>;
-}
-
-/// The memory that was reserved for a response, and the bytes that it lacked.
-#[derive(Default)]
-struct ResponseMemory {
-    reserved: Option<(usize, MemoryReservation)>,
-    lacks: Option<usize>,
-}
-
-impl HttpContext {
-    /// Answers a read. A large response that there is no memory for now is given up with all that
-    /// was read for it, and read again when there is: who waits holds nothing.
-    pub async fn with_memory<F: Future<Output = Result<Response, Problem>>>(
+impl GroupEndpoint {
+    /// Reads a page, and reserves memory to show it if it is large.
+    pub(super) async fn read_page<F: Future<Output = application::Result<Listing>>>(
         &self,
         read: impl Fn() -> F,
-    ) -> Result<Response, Problem> {
-        let mut reserved = None;
-        loop {
-            let memory = Mutex::new(ResponseMemory { reserved: reserved.take(), lacks: None });
-            let attempt = async {
-                let answer = read().await;
-                let lacks = MEMORY.with(|memory| memory.lock().lacks);
-                (answer, lacks)
-            };
-            match MEMORY.scope(memory, attempt).await {
-                (_, Some(bytes)) => {
-                    reserved = Some((bytes, self.responses.reserve(bytes).await?));
-                }
-                (answer, None) => return answer,
-            }
-        }
+    ) -> Result<(Listing, Option<MemoryReservation>), Problem> {
+        // While the response is made, what it is made of is in memory as well.
+        let bytes = |listing: &Listing| 2 * hal::collection_size(self.group, listing);
+        self.context.memory.read(None, read, bytes).await
     }
 
-    /// Makes a body of about `size` bytes, for which memory is reserved if it is large.
-    pub async fn body(&self, size: usize, make: impl FnOnce() -> String) -> Result<Bytes, Problem> {
-        if size < LARGE_RESPONSE {
-            return Ok(make().into());
-        }
-        let responses = &self.responses;
-        // While it is made, what it is made of is in memory as well.
-        let (sent, size) = (size, 2 * size);
-        let own = MEMORY.try_with(|memory| {
-            let mut memory = memory.lock();
-            let reserved = memory.reserved.take().filter(|(bytes, _)| *bytes >= size);
-            let reserved = reserved.map(|(_, reserved)| reserved);
-            let reserved = reserved.or_else(|| responses.try_reserve(size));
-            memory.lacks = reserved.is_none().then_some(size);
-            reserved
-        });
-        let mut reservation = match own {
-            Ok(Some(reservation)) => reservation,
-            Ok(None) => return Err(Problem::unavailable("The response is too large for now.")),
-            // What was written is there to be shown.
-            Err(_) => responses.reserve(size).await?,
-        };
-        let body = make();
-        reservation.shrink_to(sent);
-        Ok(reservation.held_by(body))
-    }
-}
-
-impl GroupEndpoint {
     /// A page of a query, with its links.
     pub(super) fn page_of<'a>(
         &self,
@@ -103,37 +43,42 @@ impl GroupEndpoint {
         PageView::new(listing, parent, query.targets(&url, listing), snapshot)
     }
 
-    pub(super) async fn page_body(&self, page: &PageView<'_>) -> Result<Bytes, Problem> {
-        let make = || hal::collection(&self.context.base_url, self.group, page);
-        self.context.body(hal::collection_size(self.group, page.listing), make).await
+    pub(super) fn page_body(
+        &self,
+        page: &PageView<'_>,
+        memory: Option<MemoryReservation>,
+    ) -> Bytes {
+        sent(hal::collection(&self.context.base_url, self.group, page), memory)
     }
 
-    pub(super) async fn show_page(
+    pub(super) fn show_page(
         &self,
         page: &PageView<'_>,
         tag: &EntityTag,
-    ) -> Result<Response, Problem> {
-        let body = self.page_body(page).await?;
-        Ok(with_links(with_tag(Response::builder().body(body), tag), &page.targets))
+        memory: Option<MemoryReservation>,
+    ) -> Response {
+        let body = self.page_body(page, memory);
+        with_links(with_tag(Response::builder().body(body), tag), &page.targets)
     }
 
     pub(super) async fn item_body(
         &self,
         parent: Option<ItemId>,
         view: &ItemView<'_>,
+        memory: Option<MemoryReservation>,
     ) -> Result<Bytes, Problem> {
         let make = || hal::item(&self.context.base_url, self.group, parent, view);
-        self.context.body(hal::item_size(self.group, view), make).await
+        self.context.memory.body(hal::item_size(self.group, view), memory, make).await
     }
 
     pub(super) async fn show(
         &self,
         status: StatusCode,
         parent: Option<ItemId>,
-        view: &ItemView<'_>,
+        (view, memory): (&ItemView<'_>, Option<MemoryReservation>),
         tag: &EntityTag,
     ) -> Result<Response, Problem> {
-        let body = self.item_body(parent, view).await?;
+        let body = self.item_body(parent, view, memory).await?;
         let response = Response::builder().status(status).body(body);
         Ok(with_tag(modified(response, view.item), tag))
     }
@@ -145,7 +90,7 @@ impl GroupEndpoint {
         request: &Request,
         status: StatusCode,
         parent: Option<ItemId>,
-        written: &Written,
+        (written, memory): (&Written, Option<MemoryReservation>),
         options: &WriteOptions,
     ) -> Result<Response, Problem> {
         let Written { shown, warnings } = written;
@@ -156,7 +101,7 @@ impl GroupEndpoint {
         } else {
             let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
             let view = ItemView { warnings, ..ItemView::new(shown, Snapshot::of_write(options)) };
-            self.show(status, parent, &view, &tag).await?
+            self.show(status, parent, (&view, memory), &tag).await?
         };
         if status == StatusCode::CREATED {
             let url = links::item(&self.context.base_url, self.group, parent, shown.item.id);

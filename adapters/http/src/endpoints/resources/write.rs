@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::{
-    ApplicationError, IdempotencyKey, ItemWrite, Precondition, ReplacementBody, WriteOptions,
+    IdempotencyKey, ItemWrite, Precondition, ReplacementBody, ShownItem, WriteOptions,
 };
 use poem::http::StatusCode;
 use poem::{Request, Response};
@@ -17,9 +17,9 @@ use crate::headers::idempotency_key;
 use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
 use crate::query::{CollectionQuery, is_dry_run, query_of};
-use crate::request::body::WorkMemory;
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
+use crate::request::memory_budget::{MemoryReservation, work_on};
 
 impl GroupEndpoint {
     /// The options of a write. A key is unique within the path it was sent to.
@@ -50,46 +50,37 @@ impl GroupEndpoint {
         request: &Request,
         options: &WriteOptions,
         input: Input,
-        mut memory: WorkMemory,
+        mut memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         if operation != GroupOperation::Continue {
             self.require(&condition)?;
         }
         let item = self.target(request)?;
-        let write = |memory: &WorkMemory| ItemWrite {
-            options,
-            item,
-            precondition: &condition,
-            memory: memory.covers,
-        };
+        let write = ItemWrite { options, item, precondition: &condition };
         let service = &self.service;
         let (status, written) = match (operation, input) {
             (GroupOperation::Continue, Input::Members(members)) => {
-                let written = service.continue_from(&write(&memory), members).await?;
-                (StatusCode::CREATED, written)
+                (StatusCode::CREATED, service.continue_from(&write, members).await?)
             }
             (GroupOperation::Patch, Input::Members(patch)) => {
-                let patched = loop {
-                    match service.patch(&write(&memory), patch.clone()).await {
-                        Err(ApplicationError::MemoryNeeded { bytes }) => {
-                            memory = self.context.bodies.extend(memory, bytes).await?;
-                        }
-                        patched => break patched?,
-                    }
-                };
-                (StatusCode::OK, patched)
+                let sent = patch.encoded().len();
+                let bytes = |stored: &ShownItem| work_on(sent + stored.item.members.len());
+                let read = self.context.memory.read(memory, || service.to_patch(&write), bytes);
+                let (stored, reserved) = read.await?;
+                memory = reserved;
+                (StatusCode::OK, service.patch(&write, stored, patch).await?)
             }
             (GroupOperation::Replace, Input::Members(members)) => {
-                (StatusCode::OK, service.replace(&write(&memory), members).await?)
+                (StatusCode::OK, service.replace(&write, members).await?)
             }
             (GroupOperation::Delete, _) => {
-                service.delete(&write(&memory)).await?;
+                service.delete(&write).await?;
                 return Ok(StatusCode::NO_CONTENT.into());
             }
             _ => return Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
         };
-        self.show_written(request, status, item.parent, &written, options).await
+        self.show_written(request, status, item.parent, (&written, memory), options).await
     }
 
     pub(super) async fn replace_all(
@@ -97,6 +88,7 @@ impl GroupEndpoint {
         request: &Request,
         options: &WriteOptions,
         replacement: &ReplacementBody,
+        memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
         let condition = collection_precondition(request.headers())?;
         self.require(&condition)?;
@@ -114,7 +106,7 @@ impl GroupEndpoint {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
             ..self.page_of(&first, listing, None, Snapshot::of_write(options))
         };
-        Ok(Return::acknowledge(preference, self.show_page(&page, &tag).await?))
+        Ok(Return::acknowledge(preference, self.show_page(&page, &tag, memory)))
     }
 
     /// Refuses a write without a condition, where one is required.
