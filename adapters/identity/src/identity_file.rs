@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use language::error::{ErrorCollector, FileErrors, Located, Location};
 use language::files::FileSet;
 use language::keys::{Keys, did_you_mean, known_words};
-use language::yaml::{Advice, Content, Node, Scalar};
+use language::yaml::{Advice, Node, Scalar};
 
 use crate::file_format::{FILE, REVOKED};
 use crate::issuer::Issuer;
@@ -58,7 +58,7 @@ impl IdentityFile {
         let names =
             Names { are_partial: has_unread || trees.len() < files.count(), ..Names::default() };
         let content = Self::default();
-        let mut reader = Reader { base_url, content, known: HashMap::new(), names };
+        let mut reader = IdentityReader { base_url, content, known: HashMap::new(), names };
         let mut read = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
             let mut errors = files.errors_of(file);
@@ -111,7 +111,7 @@ impl IdentityFile {
     }
 }
 
-struct Reader<'a> {
+struct IdentityReader<'a> {
     base_url: &'a str,
     content: IdentityFile,
     /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
@@ -132,16 +132,9 @@ struct Names {
 impl Names {
     /// Notes the name of an element of `issuers` or `keys`.
     fn add(&mut self, names: fn(&mut Self) -> &mut HashSet<Box<str>>, element: &Node) {
-        let name = match &element.content {
-            Content::Mapping(entries) => entries.iter().find(|entry| entry.key == "name"),
-            _ => None,
-        };
-        match name.and_then(|entry| entry.value.scalar()) {
-            Some(name) => {
-                names(self).insert(name.text.as_str().into());
-            }
-            None => self.are_partial = true,
-        }
+        let name = element.entry("name").and_then(|entry| entry.value.scalar());
+        self.are_partial |= name.is_none();
+        names(self).extend(name.map(|name| name.text.as_str().into()));
     }
 
     /// Refuses a revocation of nobody, which would be taken for one that is in force.
@@ -168,7 +161,7 @@ impl Names {
     }
 }
 
-impl Reader<'_> {
+impl IdentityReader<'_> {
     fn issuers(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("issuers") {
             self.names.add(|names| &mut names.issuers, node);

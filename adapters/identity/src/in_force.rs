@@ -49,7 +49,7 @@ impl InForce {
     ) -> Result<Self, rustls::Error> {
         let known = |issuer: &Arc<Issuer>| {
             let known = old.into_iter().flat_map(|old| &old.keys);
-            known.into_iter().find(|keys| *keys.source() == issuer.source).cloned()
+            known.into_iter().find(|keys| keys.source == issuer.source).cloned()
         };
         let keys = file.issuers.iter().map(|issuer| match known(issuer) {
             Some(keys) => Ok(keys),

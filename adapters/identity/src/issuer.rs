@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use domain::Operations;
-use jiff::SignedDuration;
 
 use crate::issuer_keys::KeySource;
 use crate::mapping::ClaimMapping;
@@ -13,12 +12,9 @@ use crate::token::{Algorithm, Header, Reason, TokenConditions};
 #[derive(Debug)]
 pub(crate) struct Issuer {
     pub name: Box<str>,
-    pub audiences: Box<[Box<str>]>,
     pub token_type: TokenType,
     pub algorithms: Vec<Algorithm>,
-    pub leeway: SignedDuration,
-    pub longest_lifetime: SignedDuration,
-    pub clients: Option<Box<[Box<str>]>>,
+    pub conditions: TokenConditions,
     pub swagger_client: Option<Box<str>>,
     pub mapping: ClaimMapping,
     /// The operations that each scope grants; without it, scopes limit nothing.
@@ -52,16 +48,6 @@ impl Issuer {
             return Err("the token is signed with an algorithm that is not accepted".into());
         }
         Ok(())
-    }
-
-    /// Returns what its tokens have to fulfil.
-    pub fn conditions(&self) -> TokenConditions<'_> {
-        TokenConditions {
-            audiences: &self.audiences,
-            clients: self.clients.as_deref(),
-            leeway: self.leeway,
-            longest_lifetime: self.longest_lifetime,
-        }
     }
 
     /// Returns the operations that a client was granted with these scopes.

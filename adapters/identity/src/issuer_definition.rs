@@ -19,7 +19,7 @@ use crate::issuer_keys::KeySource;
 use crate::key_definition::misnamed;
 use crate::machine_key::is_name;
 use crate::mapping::{ClaimMapping, Requirement};
-use crate::token::Algorithm;
+use crate::token::{Algorithm, TokenConditions};
 
 /// The first parts of ids that are not those of any issuer.
 const RESERVED_NAMES: [&str; 3] = ["key", "service", "rules"];
@@ -83,15 +83,17 @@ pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>)
     });
     let issuer = Issuer {
         name: keys.string("name").unwrap_or_default().into(),
-        audiences,
         token_type: match keys.string("token_type") {
             Some("jwt") => TokenType::Jwt,
             _ => TokenType::AccessToken,
         },
         algorithms,
-        leeway: duration(&keys, &LEEWAY, errors),
-        longest_lifetime: duration(&keys, &LIFETIME, errors),
-        clients: keys.get("clients").map(|_| strings("clients")),
+        conditions: TokenConditions {
+            audiences,
+            clients: keys.get("clients").map(|_| strings("clients")),
+            leeway: duration(&keys, &LEEWAY, errors),
+            longest_lifetime: duration(&keys, &LIFETIME, errors),
+        },
         swagger_client: keys.string("swagger_client").map(Into::into),
         mapping: mapping(&keys, errors),
         scopes: keys.get("scopes").map(|node| scopes(node, errors)),

@@ -46,7 +46,7 @@ pub(crate) struct KeySource {
 
 /// The keys of an issuer.
 pub(crate) struct IssuerKeys {
-    source: Arc<KeySource>,
+    pub source: Arc<KeySource>,
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     state: RwLock<State>,
@@ -109,11 +109,6 @@ impl IssuerKeys {
         })
     }
 
-    /// Returns where the keys come from.
-    pub const fn source(&self) -> &Arc<KeySource> {
-        &self.source
-    }
-
     /// Returns the keys and their edition, unless the issuer has not answered for too long.
     pub fn current(&self, now: Timestamp) -> Option<(Arc<KeySet>, u64)> {
         let state = self.state.read();
@@ -123,9 +118,7 @@ impl IssuerKeys {
 
     /// Returns the edition of the keys, as [`current`](Self::current) does.
     pub fn edition(&self, now: Timestamp) -> Option<u64> {
-        let state = self.state.read();
-        let is_held = now.duration_since(state.answered?) < self.source.hold;
-        is_held.then_some(state.edition)
+        self.current(now).map(|(_, edition)| edition)
     }
 
     /// Returns the issuer's token endpoint, if it is discovered.

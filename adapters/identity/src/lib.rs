@@ -31,5 +31,5 @@ mod token;
 mod verifier;
 
 pub use file_format::schema;
-pub use machine_key::{NewKey, NewKeyError, new_key};
+pub use machine_key::{NewKey, new_key};
 pub use reloadable::ReloadableIdentity;

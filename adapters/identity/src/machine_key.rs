@@ -37,44 +37,25 @@ impl fmt::Debug for NewKey {
     }
 }
 
-/// Reasons why a key cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewKeyError {
-    /// The name is none.
-    Name,
-    /// A role is empty.
-    Role,
-    /// The system has no random bits.
-    Random,
-}
-
-impl fmt::Display for NewKeyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Name => {
-                "the name of a key has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters, as in `nightly-export`"
-            }
-            Self::Role => "a role is empty; name roles as in `--roles exporter,reader`",
-            Self::Random => "the system has no random bits for a key",
-        })
-    }
-}
-
-impl std::error::Error for NewKeyError {}
-
 /// Makes a key, whose caller will have these roles until the end of a day (UTC).
 ///
 /// # Errors
 /// The name or a role cannot be one, or there are no random bits.
-pub fn new_key(name: &str, roles: &[String], expires: Option<Date>) -> Result<NewKey, NewKeyError> {
+pub fn new_key(
+    name: &str,
+    roles: &[String],
+    expires: Option<Date>,
+) -> Result<NewKey, &'static str> {
     if !is_name(name) {
-        return Err(NewKeyError::Name);
+        return Err(
+            "the name of a key has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters, as in `nightly-export`",
+        );
     }
     if roles.iter().any(|role| role.trim().is_empty()) {
-        return Err(NewKeyError::Role);
+        return Err("a role is empty; name roles as in `--roles exporter,reader`");
     }
     let mut secret = [0; SECRET_BYTES];
-    getrandom::fill(&mut secret).map_err(|_| NewKeyError::Random)?;
+    getrandom::fill(&mut secret).map_err(|_| "the system has no random bits for a key")?;
     let mut printed = format!("{PREFIX}{name}_{}", URL_SAFE_NO_PAD.encode(secret));
     printed.push_str(&checksum(&printed));
     // A string of JSON is one of YAML.
@@ -134,12 +115,15 @@ impl KnownKey {
 
     /// Returns whether a key that was sent is this one, in constant time.
     pub fn is(&self, sent: &SentKey<'_>) -> bool {
-        digest(sent.0).ct_eq(&self.sha256).into()
+        digest(sent.text).ct_eq(&self.sha256).into()
     }
 }
 
 /// A key that was sent, whose checksum is right.
-pub(crate) struct SentKey<'a>(&'a str);
+pub(crate) struct SentKey<'a> {
+    text: &'a str,
+    pub name: &'a str,
+}
 
 impl<'a> SentKey<'a> {
     /// Reads what begins with [`PREFIX`]. `None` is a typing error: nobody makes such keys.
@@ -149,13 +133,7 @@ impl<'a> SentKey<'a> {
             && rest.len() == SECRET_LETTERS + CHECKSUM_LETTERS
             && rest.is_ascii()
             && sent.ends_with(&checksum(&sent[..sent.len() - CHECKSUM_LETTERS]));
-        is_whole.then_some(Self(sent))
-    }
-
-    /// Returns the key's name.
-    pub fn name(&self) -> &'a str {
-        let name = self.0.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
-        name.map_or("", |(name, _)| name)
+        is_whole.then_some(Self { text: sent, name })
     }
 }
 
@@ -170,7 +148,7 @@ fn digest(text: &str) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use super::{NewKeyError, SentKey, digest, is_name, new_key};
+    use super::{SentKey, digest, is_name, new_key};
 
     #[test]
     fn a_key_has_its_form_and_its_line() {
@@ -187,7 +165,7 @@ mod tests {
         );
         assert!(!format!("{made:?}").contains(rest));
         assert_ne!(made.printed, new_key("nightly-export", &[], None).unwrap().printed);
-        assert_eq!(SentKey::read(&made.printed).unwrap().name(), "nightly-export");
+        assert_eq!(SentKey::read(&made.printed).unwrap().name, "nightly-export");
     }
 
     #[test]
@@ -212,8 +190,9 @@ mod tests {
             assert!(is_name(name), "{name}");
         }
         for name in ["", "A", "1a", "-a", "a_b", "a b", "é", &"a".repeat(64)] {
-            assert_eq!(new_key(name, &[], None), Err(NewKeyError::Name), "{name}");
+            let error = new_key(name, &[], None).unwrap_err();
+            assert!(error.starts_with("the name of a key has"), "{name}: {error}");
         }
-        assert_eq!(new_key("a", &[String::new()], None), Err(NewKeyError::Role));
+        assert!(new_key("a", &[String::new()], None).unwrap_err().starts_with("a role is empty"));
     }
 }

@@ -52,10 +52,8 @@ impl Default for Verifier {
 
 /// Reasons why a token is of nobody.
 enum Refusal {
-    /// It stays wrong, until the identity file is another.
-    Lasting(Reason),
-    /// It stays wrong, until these keys are of another edition.
-    ByKeys(Reason, Arc<IssuerKeys>, u64),
+    /// It stays wrong, until the identity file is another, or these keys are of another edition.
+    Lasting(Reason, Option<(Arc<IssuerKeys>, u64)>),
     /// It may be right soon.
     Passing(Reason),
     /// Nobody can say.
@@ -64,7 +62,7 @@ enum Refusal {
 
 impl From<Reason> for Refusal {
     fn from(reason: Reason) -> Self {
-        Self::Lasting(reason)
+        Self::Lasting(reason, None)
     }
 }
 
@@ -102,12 +100,7 @@ impl Verifier {
                 Err(Unrecognized::Unavailable)
             }
             Err(Refusal::Passing(reason)) => Err(Unrecognized::Invalid(reason)),
-            Err(Refusal::Lasting(reason)) => {
-                self.cache.refuse(digest, (reason.clone(), now), current.edition, None);
-                Err(Unrecognized::Invalid(reason))
-            }
-            Err(Refusal::ByKeys(reason, keys, edition)) => {
-                let by = Some((keys, edition));
+            Err(Refusal::Lasting(reason, by)) => {
                 self.cache.refuse(digest, (reason.clone(), now), current.edition, by);
                 Err(Unrecognized::Invalid(reason))
             }
@@ -130,13 +123,9 @@ impl Verifier {
             .inspect_err(failed(Check::Issuer))?;
         issuer.check_header(&token.header).inspect_err(failed(Check::Header))?;
         let claims = Claims::read(&token.claims).inspect_err(failed(Check::Claims))?;
-        let ends = claims.check(&issuer.conditions(), now).map_err(|reason| {
+        let ends = claims.check(&issuer.conditions, now).map_err(|reason| {
             self.metrics.refused(Check::Claims);
-            if claims.begins_later(now) {
-                Refusal::Passing(reason)
-            } else {
-                Refusal::Lasting(reason)
-            }
+            if claims.begins_later(now) { Refusal::Passing(reason) } else { reason.into() }
         })?;
         let keys_edition = self.check_signature(&token, issuer, keys, now).await;
         let keys_edition = keys_edition.inspect_err(|refusal| {
@@ -153,7 +142,7 @@ impl Verifier {
             // It would be taken for the caller whose id happens to be the same.
             self.metrics.refused(Check::Mapping);
             let reason = "the token has `act`, whose `sub` is no id of a caller of its issuer";
-            return Err(Refusal::Lasting(reason.into()));
+            return Err(Reason::from(reason).into());
         }
         let by = (claims.acting.as_deref(), claims.client.as_deref());
         let granted = issuer.granted(&claims.scopes());
@@ -161,7 +150,7 @@ impl Verifier {
         let is_revoked = |id: &str| current.file.is_revoked(issuer, id, claims.issued);
         if is_revoked(&principal.id) || principal.acting.as_deref().is_some_and(is_revoked) {
             self.metrics.refused(Check::Revocation);
-            return Err(Refusal::Lasting("the token was revoked".into()));
+            return Err(Reason::from("the token was revoked").into());
         }
         let principal = Arc::new(Principal { expires: Some(ends), ..principal });
         let (keys, in_force) = (keys.clone(), current.edition);
@@ -183,7 +172,7 @@ impl Verifier {
         let mut is_renewed = false;
         loop {
             let watcher = keys.watch();
-            let by_keys = |reason: Reason, edition| Refusal::ByKeys(reason, keys.clone(), edition);
+            let by_keys = |reason, edition| Refusal::Lasting(reason, Some((keys.clone(), edition)));
             let missing = match keys.current(now) {
                 None => Refusal::Unavailable,
                 Some((set, edition)) => match set.find(&token.header) {
@@ -221,7 +210,7 @@ impl Verifier {
     ) -> Option<Result<(), Reason>> {
         let permit = tokio::time::timeout(LONGEST_WAIT, self.permits.acquire()).await;
         let _permit = permit.ok()?.ok()?;
-        let meant = (&*issuer.source.issuer, &*issuer.audiences);
+        let meant = (&*issuer.source.issuer, &*issuer.conditions.audiences);
         let verified = verify(token.text, key, token.header.algorithm, meant);
         Some(verified.map_err(|error| match error {
             InvalidSignature::Signature => "the token's signature is wrong".into(),
@@ -233,7 +222,7 @@ impl Verifier {
 
     fn unmapped(&self, issuer: &Issuer, error: MappingError, now: Timestamp) -> Refusal {
         let key = match error {
-            MappingError::Refused(reason) => return Refusal::Lasting(reason),
+            MappingError::Refused(reason) => return reason.into(),
             MappingError::Failed(key) => key,
         };
         let (last, seconds) = (&self.warned, now.as_second());
@@ -248,7 +237,7 @@ impl Verifier {
             let issuer = &*issuer.name;
             tracing::warn!(issuer, %key, "an expression of the identity file failed for a token");
         }
-        Refusal::Lasting(format!("the service cannot make `{key}` of the token's claims").into())
+        Reason::from(format!("the service cannot make `{key}` of the token's claims")).into()
     }
 }
 
@@ -256,7 +245,7 @@ impl Verifier {
 fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
     let sent = SentKey::read(sent)
         .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;
-    let key = current.file.keys.get(sent.name()).filter(|key| key.is(&sent));
+    let key = current.file.keys.get(sent.name).filter(|key| key.is(&sent));
     let key = key.ok_or("there is no such key")?;
     if key.revoked.is_some_and(|revoked| revoked <= now) {
         return Err("the key was revoked".into());

@@ -6,7 +6,7 @@ use domain::{Members, Principal};
 
 use crate::error::{ErrorCollector, Located};
 use crate::keys::{self, Form, Key, Keys, Table, key};
-use crate::yaml::{Content, JsonError, Node};
+use crate::yaml::{Content, Node};
 
 /// Most bytes of a caller's attributes.
 const MOST_BYTES: usize = 64 << 10;
@@ -52,11 +52,7 @@ pub fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Option<Arc<P
 }
 
 fn attributes(node: &Node) -> Result<Members, Located> {
-    let mut json = String::new();
-    node.write_json(MOST_BYTES, &mut json).map_err(|error| match error {
-        JsonError::Inexpressible(located) => located,
-        JsonError::TooLarge(place) => (place, format!("a caller has at most {MOST_BYTES} bytes")),
-    })?;
+    let json = node.json(MOST_BYTES, &format!("a caller has at most {MOST_BYTES} bytes"))?;
     let read = Members::read(json.as_bytes());
     read.ok().flatten().ok_or_else(|| (node.place, "this cannot be a caller".to_owned()))
 }

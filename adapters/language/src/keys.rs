@@ -167,7 +167,7 @@ impl<'a> Keys<'a> {
     /// The JSON Pointer of a key.
     #[must_use]
     pub fn pointer(&self, key: &str) -> Option<Pointer> {
-        pointer(self.string(key)?).ok()
+        pointer(key, self.string(key)?).ok()
     }
 }
 
@@ -219,7 +219,7 @@ impl Form {
                 // A string that is written, and empty, points to the item as a whole.
                 let is_empty = node.scalar().is_some_and(|it| it.text.is_empty() && !it.is_null());
                 let written = if is_empty { "" } else { &string(node, key)?.text };
-                pointer(written).map(|_| ()).or_else(|error| refuse(error.reason(key, written)))
+                pointer(key, written).map(|_| ()).or_else(refuse)
             }
             Self::List(of) => {
                 for element in list(node, key)? {
@@ -230,28 +230,6 @@ impl Form {
             }
             // Checked where it is read.
             Self::Null | Self::Item | Self::Mapping(_) | Self::Named(..) | Self::OneOf(_) => Ok(()),
-        }
-    }
-}
-
-/// Reasons why a string is no JSON Pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PointerError {
-    /// It does not begin with `/`.
-    NoSlash,
-    /// A `~` begins no escape.
-    Escape,
-}
-
-impl PointerError {
-    fn reason(self, key: &str, text: &str) -> String {
-        match self {
-            Self::NoSlash => format!(
-                "`{key}` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
-            ),
-            Self::Escape => {
-                format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
-            }
         }
     }
 }
@@ -370,15 +348,19 @@ pub(crate) fn is_id(text: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-fn pointer(text: &str) -> Result<Pointer, PointerError> {
+fn pointer(key: &str, text: &str) -> Result<Pointer, String> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {
-        return Err(PointerError::NoSlash);
+        return Err(format!(
+            "`{key}` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
+        ));
     }
     tokens.try_fold(Pointer::root(), |pointer, token| {
         let is_escaped_well = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         let name = token.replace("~1", "/").replace("~0", "~");
-        is_escaped_well.then(|| pointer.member(&name)).ok_or(PointerError::Escape)
+        is_escaped_well.then(|| pointer.member(&name)).ok_or_else(|| {
+            format!("in a JSON Pointer `~` is written `~0`, and `/` in a name `~1`: `{text}`")
+        })
     })
 }
 
@@ -390,10 +372,13 @@ mod tests {
     fn pointers_are_those_of_rfc_6901() {
         for (text, reads) in [("", ""), ("/", "/"), ("/a", "/a"), ("/a~1b/m~0n/0", "/a~1b/m~0n/0")]
         {
-            assert_eq!(pointer(text).map(|pointer| pointer.to_string()).as_deref(), Ok(reads));
+            assert_eq!(
+                pointer("key", text).map(|pointer| pointer.to_string()).as_deref(),
+                Ok(reads)
+            );
         }
         for text in ["a", "a/b", "/a~", "/a~2", "/~x/b"] {
-            assert!(pointer(text).is_err(), "{text}");
+            assert!(pointer("key", text).is_err(), "{text}");
         }
     }
 }

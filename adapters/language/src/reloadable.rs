@@ -28,7 +28,7 @@ pub trait FileContent: Send + Sync + 'static {
 }
 
 /// Makes content of files. The content in force is there if the files are read again.
-type Read<T> = dyn Fn(FileSet, Option<&T>) -> Result<T, FileErrors> + Send + Sync;
+type Reading<T> = dyn Fn(FileSet, Option<&T>) -> Result<T, FileErrors> + Send + Sync;
 
 /// Files, and their content in force.
 ///
@@ -42,7 +42,7 @@ pub struct ReloadableFiles<T> {
 
 struct Source<T> {
     path: PathBuf,
-    read: Box<Read<T>>,
+    read: Box<Reading<T>>,
     /// The fingerprint of the files as last read, whether they were valid or not.
     last: Mutex<u64>,
 }

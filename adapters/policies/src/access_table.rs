@@ -33,7 +33,7 @@ struct Rights {
 impl Rights {
     fn of(policy: &Policy) -> Self {
         let access = policy.access();
-        if policy.denies {
+        if policy.shown.denies {
             Self { denied: access, ..Self::default() }
         } else {
             Self { allowed: access, ..Self::default() }
@@ -63,19 +63,21 @@ impl AccessTable {
     /// The table of a collection.
     pub fn of(collection: Collection, policies: &[Arc<Policy>]) -> Self {
         let mut table = Self::default();
-        for policy in policies.iter().filter(|policy| policy.collections.contains(&collection)) {
+        for policy in
+            policies.iter().filter(|policy| policy.shown.collections.contains(&collection))
+        {
             if !policy.effective.is_always() {
                 table.dated.push(Arc::clone(policy));
                 continue;
             }
-            let (rights, audience) = (Rights::of(policy), &policy.audience);
-            if audience.is_anyone() {
+            let rights = Rights::of(policy);
+            if policy.is_for_anyone() {
                 table.anyone.add(rights);
             }
-            if audience.is_signed_in() {
+            if policy.is_for_signed_in() {
                 table.signed_in.add(rights);
             }
-            for role in audience.roles() {
+            for role in policy.roles() {
                 table.by_role.entry(role.into()).or_default().add(rights);
             }
         }

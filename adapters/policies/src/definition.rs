@@ -1,5 +1,6 @@
 //! From an element of `policies:` to a policy.
 
+use application::PublishedPolicy;
 use domain::{Collection, Operation, Operations};
 use language::effective::Effective;
 use language::error::ErrorCollector;
@@ -8,7 +9,7 @@ use language::keys::{self, Keys};
 use language::yaml::{Content, Node, Scalar};
 
 use crate::file_format::{ANYONE, GROUP_NAME, LATER_OF_POLICY, POLICY};
-use crate::policy::{Audience, Policy};
+use crate::policy::Policy;
 use crate::reading::{keys_of, operations};
 
 /// Most roles of a policy: aliases let a short file stand for long lists.
@@ -42,7 +43,7 @@ pub(crate) fn read(
     });
     let audience = keys.get("to").map(|to| audience(&keys, to, errors));
     let is_about_own = keys.scalar("when").is_some_and(|when| {
-        let is_anyone = audience.as_ref().is_some_and(Audience::is_anyone);
+        let is_anyone = audience.iter().flatten().any(|word| **word == *ANYONE);
         check_condition(when, operations.unwrap_or_default(), is_anyone, errors);
         true
     });
@@ -53,15 +54,17 @@ pub(crate) fn read(
         Some(Policy {
             file: errors.file().clone(),
             place: node.place,
-            id: id.clone(),
-            collections: collections?,
-            denies,
-            operations: operations?,
-            audience: audience?,
-            is_about_own,
             effective,
-            description: keys.string("description").map(Into::into),
-            source: keys.string("source").map(Into::into),
+            shown: PublishedPolicy {
+                id: id.clone(),
+                collections: collections?,
+                denies,
+                operations: operations?,
+                to: audience?,
+                is_about_own,
+                description: keys.string("description").map(Into::into),
+                source: keys.string("source").map(Into::into),
+            },
         })
     };
     let policy = if is_sound { policy() } else { None };
@@ -92,7 +95,7 @@ fn collections(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Collection> 
     collections
 }
 
-fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Audience {
+fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Box<str>> {
     let mut written: Vec<Box<str>> = Vec::new();
     let elements = keys.elements("to");
     match elements.len() {
@@ -118,7 +121,7 @@ fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Audi
         }
         written.push(role.into());
     }
-    Audience { written }
+    written
 }
 
 /// Checks that a condition is that of one's own items, and that it can be decided.

@@ -1,7 +1,6 @@
 //! The policies and cases of some files, all sound.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,18 +23,12 @@ use crate::reading::{ADVICE, keys_of};
 const MOST_POLICIES: usize = 1_000;
 
 /// The policies and cases of some files.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct PolicySet {
     pub(crate) policies: Vec<Arc<Policy>>,
     /// In the order of [`Collection::all`].
     by_collection: Vec<AccessTable>,
     pub(crate) cases: Vec<Case>,
-}
-
-impl fmt::Debug for PolicySet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_list().entries(self.policies.iter().map(|policy| &policy.id)).finish()
-    }
 }
 
 impl PolicySet {
@@ -50,7 +43,7 @@ impl PolicySet {
 
     /// Reads the policies of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
-        let (mut reader, mut has_list) = (Reader::default(), false);
+        let (mut reader, mut has_list) = (PolicyReader::default(), false);
         for (file, tree) in files.trees(&ADVICE) {
             let mut errors = files.errors_of(&file);
             if let Some(keys) = keys_of(&tree, &FILE, LATER_OF_FILE, &mut errors) {
@@ -61,7 +54,7 @@ impl PolicySet {
             }
         }
         files.finish(&["policies"], has_list)?;
-        let Reader { policies, cases: CaseReader { cases, .. }, .. } = reader;
+        let PolicyReader { policies, cases: CaseReader { cases, .. }, .. } = reader;
         let table = |collection| AccessTable::of(collection, &policies);
         Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases })
     }
@@ -81,7 +74,7 @@ impl PolicySet {
     /// The policies in the order of the files and of the policies in them.
     #[must_use]
     pub fn published(&self) -> Vec<PublishedPolicy> {
-        self.policies.iter().map(|policy| policy.published()).collect()
+        self.policies.iter().map(|policy| policy.shown.clone()).collect()
     }
 
     /// The ids of the policies that decide on an operation with items of some ownership: of each
@@ -100,19 +93,19 @@ impl PolicySet {
             let needs_read = operation.needs_read() && !permitted.contains(Operation::Read);
             let decisive = if needs_read { Operation::Read } else { operation };
             // What is not permitted is denied, or nothing allows it.
-            policy.denies != permitted.contains(decisive)
+            policy.shown.denies != permitted.contains(decisive)
                 && policy.speaks_of(collection, decisive, ownership)
         };
         let concerning = self.policies.iter().filter(|policy| policy.concerns(caller, today));
         let deciding = concerning
             .filter(|policy| ownerships.iter().any(|ownership| decides(policy, *ownership)));
-        deciding.map(|policy| policy.id.clone()).collect()
+        deciding.map(|policy| policy.shown.id.clone()).collect()
     }
 }
 
 impl CaseFiles for PolicySet {
     fn ids(&self) -> Vec<String> {
-        self.policies.iter().map(|policy| policy.id.to_string()).collect()
+        self.policies.iter().map(|policy| policy.shown.id.to_string()).collect()
     }
 
     fn summaries(&self, today: Date) -> Vec<String> {
@@ -167,14 +160,14 @@ impl FileContent for PolicySet {
 }
 
 #[derive(Default)]
-struct Reader {
+struct PolicyReader {
     /// Where the policy of an id is, for people.
     known: HashMap<Box<str>, String>,
     policies: Vec<Arc<Policy>>,
     cases: CaseReader,
 }
 
-impl Reader {
+impl PolicyReader {
     fn policies(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("policies") {
             if self.known.len() == MOST_POLICIES {

@@ -3,15 +3,15 @@
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 
-use crate::policy::{Audience, Policy};
+use crate::policy::Policy;
 
 impl Policy {
     /// Returns one sentence that says what the policy does, and whether it counts on `today`.
     pub fn summary(&self, today: Date) -> String {
-        let operations: Vec<_> = self.operations.iter().map(Operation::name).collect();
-        let groups: Vec<_> = self.collections.iter().copied().map(Collection::name).collect();
-        let may = if self.denies { "may not" } else { "may" };
-        let own = if self.is_about_own { " that they created" } else { "" };
+        let operations: Vec<_> = self.shown.operations.iter().map(Operation::name).collect();
+        let groups: Vec<_> = self.shown.collections.iter().copied().map(Collection::name).collect();
+        let may = if self.shown.denies { "may not" } else { "may" };
+        let own = if self.shown.is_about_own { " that they created" } else { "" };
         let days = match (self.effective.is_always(), self.effective.contains(today)) {
             (true, _) => String::new(),
             (false, true) => format!(", {}", self.effective),
@@ -19,22 +19,20 @@ impl Policy {
         };
         format!(
             "{} ({}:{}): {} {may} {} items of {}{own}{days}.",
-            self.id,
+            self.shown.id,
             self.file,
             self.place.line,
-            self.audience.described(),
+            self.audience(),
             listed(&operations, "and"),
             listed(&groups, "and"),
         )
     }
-}
 
-impl Audience {
-    fn described(&self) -> String {
-        if self.is_anyone() {
+    fn audience(&self) -> String {
+        if self.is_for_anyone() {
             return "Anyone".to_owned();
         }
-        if self.is_signed_in() {
+        if self.is_for_signed_in() {
             return "Every known caller".to_owned();
         }
         let roles: Vec<_> = self.roles().map(|role| format!("`{role}`")).collect();

@@ -28,13 +28,13 @@ impl PolicySet {
             if let Some(until) = policy.effective.until.filter(|until| *until < today) {
                 reasons.push(format!("the policy never counts again: it did until {until}"));
             }
-            if !exercised.contains(&*policy.id) {
+            if !exercised.contains(&*policy.shown.id) {
                 // A denial that decides a case is meant: a role such as `suspended` stands beside
                 // others.
-                if policy.denies {
+                if policy.shown.denies {
                     reasons.extend(only_denied(policy, &allowed));
                 }
-                let id = &policy.id;
+                let id = &policy.shown.id;
                 reasons.push(format!(
                     "`{id}` decides no case and no cell of a matrix; add one to `cases` or `matrix`"
                 ));
@@ -48,8 +48,8 @@ impl PolicySet {
     }
 
     fn allowed_roles(&self) -> BTreeSet<&str> {
-        let allowing = self.policies.iter().filter(|policy| !policy.denies);
-        allowing.flat_map(|policy| policy.audience.roles()).collect()
+        let allowing = self.policies.iter().filter(|policy| !policy.shown.denies);
+        allowing.flat_map(|policy| policy.roles()).collect()
     }
 
     /// An earlier policy that does the same.
@@ -57,13 +57,13 @@ impl PolicySet {
         let (before, rest) = self.policies.split_at(index);
         let policy = rest.first()?;
         let other = before.iter().find(|other| is_equivalent(other, policy))?;
-        Some(format!("`{}` does the same as `{}`; remove one", policy.id, other.id))
+        Some(format!("`{}` does the same as `{}`; remove one", policy.shown.id, other.shown.id))
     }
 }
 
 /// The roles that are denied something and allowed nothing.
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
-    let only_denied = policy.audience.roles().filter(|role| !allowed.contains(role));
+    let only_denied = policy.roles().filter(|role| !allowed.contains(role));
     let reason = |role: &str| {
         let guess = nearest(role, allowed.iter().copied())
             .map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
@@ -74,22 +74,25 @@ fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
 
 fn is_equivalent(left: &Policy, right: &Policy) -> bool {
     let groups = |policy: &Policy| {
-        policy.collections.iter().map(|collection| collection.index()).collect::<BTreeSet<_>>()
+        policy
+            .shown
+            .collections
+            .iter()
+            .map(|collection| collection.index())
+            .collect::<BTreeSet<_>>()
     };
-    let audience =
-        |policy: &Policy| policy.audience.written.iter().cloned().collect::<BTreeSet<_>>();
-    left.denies == right.denies
-        && left.operations == right.operations
-        && left.is_about_own == right.is_about_own
+    let audience = |policy: &Policy| policy.shown.to.iter().cloned().collect::<BTreeSet<_>>();
+    left.shown.denies == right.shown.denies
+        && left.shown.operations == right.shown.operations
+        && left.shown.is_about_own == right.shown.is_about_own
         && left.effective == right.effective
         && groups(left) == groups(right)
         && audience(left) == audience(right)
 }
 
 fn misleading_roles(policy: &Policy) -> Vec<String> {
-    let audience = &policy.audience;
     let mut reasons = Vec::new();
-    for role in audience.roles() {
+    for role in policy.roles() {
         for (like, word) in [(&LIKE_ANYONE[..], ANYONE), (&LIKE_SIGNED_IN, SIGNED_IN)] {
             if like.contains(&role) {
                 reasons.push(format!(
@@ -98,9 +101,9 @@ fn misleading_roles(policy: &Policy) -> Vec<String> {
             }
         }
     }
-    let widest = if audience.is_anyone() { ANYONE } else { SIGNED_IN };
-    let covers_others = audience.is_anyone() || audience.is_signed_in();
-    if covers_others && audience.written.len() > 1 {
+    let widest = if policy.is_for_anyone() { ANYONE } else { SIGNED_IN };
+    let covers_others = policy.is_for_anyone() || policy.is_for_signed_in();
+    if covers_others && policy.shown.to.len() > 1 {
         reasons
             .push(format!("beside `{widest}` the other names in `to` change nothing; remove them"));
     }

@@ -51,7 +51,7 @@ impl RuleSet {
 
     /// Reads the rules of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet, reserved: &[&str]) -> Result<Self, FileErrors> {
-        let mut reader = Reader { reserved, ..Reader::default() };
+        let mut reader = RuleReader { reserved, ..RuleReader::default() };
         let trees = files.trees(&ADVICE);
         let mut keys = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
@@ -63,7 +63,7 @@ impl RuleSet {
         }
         let cases = reader.cases(&keys, &mut files);
         files.finish(&["rules"], keys.iter().any(|(_, keys)| keys.get("rules").is_some()))?;
-        let Reader { rules, declared, .. } = reader;
+        let RuleReader { rules, declared, .. } = reader;
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule>).collect()
@@ -140,14 +140,14 @@ impl FileContent for RuleSet {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct RuleReader<'a> {
     reserved: &'a [&'a str],
     known: KnownRules,
     rules: Vec<Arc<FileRule>>,
     declared: Vec<(Collection, Box<str>)>,
 }
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     fn rules(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("rules") {
             if self.known.len() == MOST_RULES {

@@ -55,9 +55,10 @@ pub(crate) struct Claims<'a> {
 }
 
 /// Conditions that an issuer's tokens have to fulfil.
-pub(crate) struct TokenConditions<'a> {
-    pub audiences: &'a [Box<str>],
-    pub clients: Option<&'a [Box<str>]>,
+#[derive(Debug)]
+pub(crate) struct TokenConditions {
+    pub audiences: Box<[Box<str>]>,
+    pub clients: Option<Box<[Box<str>]>>,
     pub leeway: SignedDuration,
     pub longest_lifetime: SignedDuration,
 }
@@ -127,11 +128,7 @@ impl<'a> Claims<'a> {
     }
 
     /// Checks the times, for whom it is, and through which client; returns when it ends.
-    pub fn check(
-        &self,
-        conditions: &TokenConditions<'_>,
-        now: Timestamp,
-    ) -> Result<Timestamp, Reason> {
+    pub fn check(&self, conditions: &TokenConditions, now: Timestamp) -> Result<Timestamp, Reason> {
         let leeway = conditions.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if now >= ends {
@@ -156,7 +153,7 @@ impl<'a> Claims<'a> {
         if !self.strings("aud").iter().any(|audience| accepts(audience)) {
             return Err("the token was made for another audience".into());
         }
-        if let Some(clients) = conditions.clients {
+        if let Some(clients) = &conditions.clients {
             let is_known = |client: &str| clients.iter().any(|own| **own == *client);
             if !self.client.as_deref().is_some_and(is_known) {
                 return Err("the token's client is not accepted".into());

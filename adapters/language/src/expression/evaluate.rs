@@ -5,8 +5,8 @@ use domain::Value;
 
 use super::functions::MOST_PARAMETERS;
 use super::meter::{ERROR, Meter, NODE};
-use super::node::{Call, Loop, Macro, Member, Node, Variable};
 use super::numbers::Number;
+use super::term::{Call, Loop, Macro, Member, Term, Variable};
 use super::value::{ELEMENT, List, Map, Val};
 use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
 
@@ -25,7 +25,7 @@ impl<'a> Evaluation<'a> {
         Self { scope, meter, locals: Vec::new() }
     }
 
-    pub(super) fn value(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
+    pub(super) fn value(&mut self, node: &'a Term) -> Outcome<Val<'a>> {
         let Some(trace) = self.scope.trace else { return self.untraced(node) };
         let before = trace.len();
         let outcome = self.untraced(node);
@@ -33,47 +33,47 @@ impl<'a> Evaluation<'a> {
         outcome
     }
 
-    fn untraced(&mut self, node: &'a Node) -> Outcome<Val<'a>> {
+    fn untraced(&mut self, node: &'a Term) -> Outcome<Val<'a>> {
         self.meter.charge(NODE)?;
         match node {
-            Node::Constant(constant) => Ok(constant.borrowed()),
-            Node::Variable(variable) => self.variable(*variable),
-            Node::Local(local) => {
+            Term::Constant(constant) => Ok(constant.borrowed()),
+            Term::Variable(variable) => self.variable(*variable),
+            Term::Local(local) => {
                 self.locals.get(local.place).cloned().ok_or(EvaluationError::BudgetExhausted)
             }
-            Node::Member(member) => self.member(member),
-            Node::Has(member) => self.has(member).map(Val::Boolean),
-            Node::Index(parts) => self.index(&parts[0], &parts[1]),
-            Node::Not(of) => self.boolean(of).map(|is_true| Val::Boolean(!is_true)),
-            Node::Negate(of) => apply::negate(&self.value(of)?),
-            Node::And(sides) => self.decide(sides, false).map(Val::Boolean),
-            Node::Or(sides) => self.decide(sides, true).map(Val::Boolean),
-            Node::Choice(parts) => {
+            Term::Member(member) => self.member(member),
+            Term::Has(member) => self.has(member).map(Val::Boolean),
+            Term::Index(parts) => self.index(&parts[0], &parts[1]),
+            Term::Not(of) => self.boolean(of).map(|is_true| Val::Boolean(!is_true)),
+            Term::Negate(of) => apply::negate(&self.value(of)?),
+            Term::And(sides) => self.decide(sides, false).map(Val::Boolean),
+            Term::Or(sides) => self.decide(sides, true).map(Val::Boolean),
+            Term::Choice(parts) => {
                 let chosen = if self.boolean(&parts[0])? { &parts[1] } else { &parts[2] };
                 self.value(chosen)
             }
-            Node::Binary(operator, sides) => {
+            Term::Binary(operator, sides) => {
                 let left = self.value(&sides[0])?;
                 let right = self.value(&sides[1])?;
                 operator.apply(&left, &right, self.meter)
             }
-            Node::In(sides) => self.is_in(sides).map(Val::Boolean),
-            Node::List(elements) => self.list(elements),
-            Node::Map(entries) => self.map(entries),
-            Node::Call(call) => self.call(call),
-            Node::Matches(of, pattern) => {
+            Term::In(sides) => self.is_in(sides).map(Val::Boolean),
+            Term::List(elements) => self.list(elements),
+            Term::Map(entries) => self.map(entries),
+            Term::Call(call) => self.call(call),
+            Term::Matches(of, pattern) => {
                 let text = self.value(of)?;
                 let Val::String(text) = &text else {
                     return Err(needs("matches", of, "a string", &text));
                 };
                 pattern.is_in(text.as_str(), self.meter).map(Val::Boolean)
             }
-            Node::Loop(of) => self.repeat(of),
+            Term::Loop(of) => self.repeat(of),
         }
     }
 
     /// The value of what is to be a boolean.
-    pub(super) fn boolean(&mut self, node: &'a Node) -> Outcome<bool> {
+    pub(super) fn boolean(&mut self, node: &'a Term) -> Outcome<bool> {
         match self.value(node)? {
             Val::Boolean(boolean) => Ok(boolean),
             other => Err(wanted(node, "a boolean", &other)),
@@ -135,7 +135,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn index(&mut self, of: &'a Node, key: &'a Node) -> Outcome<Val<'a>> {
+    fn index(&mut self, of: &'a Term, key: &'a Term) -> Outcome<Val<'a>> {
         let (holder, key) = (self.value(of)?, self.value(key)?);
         match &holder {
             Val::List(list) => {
@@ -157,7 +157,7 @@ impl<'a> Evaluation<'a> {
 
     /// `&&` (decided by false) and `||` (decided by true): when a side decides, an error of the
     /// other does not matter.
-    fn decide(&mut self, sides: &'a [Node; 2], decisive: bool) -> Outcome<bool> {
+    fn decide(&mut self, sides: &'a [Term; 2], decisive: bool) -> Outcome<bool> {
         let left = self.boolean(&sides[0]);
         if left == Ok(decisive) {
             return left;
@@ -180,7 +180,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn is_in(&mut self, sides: &'a [Node; 2]) -> Outcome<bool> {
+    fn is_in(&mut self, sides: &'a [Term; 2]) -> Outcome<bool> {
         let (wanted_value, holder) = (self.value(&sides[0])?, self.value(&sides[1])?);
         match &holder {
             Val::List(list) => list.contains(&wanted_value, self.meter),
@@ -189,13 +189,13 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn list(&mut self, elements: &'a [Node]) -> Outcome<Val<'a>> {
+    fn list(&mut self, elements: &'a [Term]) -> Outcome<Val<'a>> {
         self.meter.hold(ELEMENT * elements.len())?;
         let elements = elements.iter().map(|element| self.value(element));
         elements.collect::<Outcome<_>>().map(Val::made_list)
     }
 
-    fn map(&mut self, entries: &'a [[Node; 2]]) -> Outcome<Val<'a>> {
+    fn map(&mut self, entries: &'a [[Term; 2]]) -> Outcome<Val<'a>> {
         self.meter.hold(2 * ELEMENT * entries.len())?;
         let mut made: Vec<(Val<'a>, Val<'a>)> = Vec::with_capacity(entries.len());
         for [key, value] in entries {
@@ -299,19 +299,19 @@ fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
 }
 
 /// The source of a node that is a chain of names.
-pub(super) fn described(node: &Node) -> Option<&str> {
+pub(super) fn described(node: &Term) -> Option<&str> {
     match node {
-        Node::Member(member) => member.path.as_deref(),
-        Node::Variable(Variable::After) => Some("self"),
-        Node::Variable(Variable::Before) => Some("old"),
-        Node::Variable(Variable::Caller) => Some("caller"),
-        Node::Variable(Variable::Parent) => Some("parent"),
-        Node::Variable(Variable::Claims) => Some("claims"),
+        Term::Member(member) => member.path.as_deref(),
+        Term::Variable(Variable::After) => Some("self"),
+        Term::Variable(Variable::Before) => Some("old"),
+        Term::Variable(Variable::Caller) => Some("caller"),
+        Term::Variable(Variable::Parent) => Some("parent"),
+        Term::Variable(Variable::Claims) => Some("claims"),
         _ => None,
     }
 }
 
-fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
+fn wanted(node: &Term, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(node) {
         Some(path) => failed!("`{path}` must be {wanted} here, and is {is}"),
@@ -319,7 +319,7 @@ fn wanted(node: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
     }
 }
 
-fn needs(function: &str, argument: &Node, wanted: &str, value: &Val<'_>) -> EvaluationError {
+fn needs(function: &str, argument: &Term, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(argument) {
         Some(path) => failed!("{function}() takes {wanted}, and `{path}` is {is}"),

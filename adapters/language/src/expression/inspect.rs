@@ -5,8 +5,8 @@ use std::slice::from_ref;
 
 use super::Expression;
 use super::kinds::Kind;
-use super::node::{Macro, Member, Node, Variable};
 use super::operator::Operator;
+use super::term::{Macro, Member, Term, Variable};
 use super::value::{List, Val};
 
 /// A member that an expression reads.
@@ -38,7 +38,7 @@ impl Expression {
     pub fn reads(&self) -> Vec<MemberRead<'_>> {
         let mut reads = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
-            if let Node::Member(member) | Node::Has(member) = node {
+            if let Term::Member(member) | Term::Has(member) = node {
                 reads.extend(member.read(ranges));
             }
         });
@@ -53,22 +53,22 @@ impl Expression {
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
             let mut add = |date, compared| uses.extend(date_use(date, compared, ranges));
             match node {
-                Node::Binary(operator, sides) => {
+                Term::Binary(operator, sides) => {
                     let compares =
                         operator.result(Kind::String, Kind::String) == Some(Kind::Boolean);
                     let adds = matches!(operator, Operator::Add | Operator::Subtract);
                     for (date, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
                         match other {
-                            Node::Constant(Val::Integer(_)) if adds => add(date, None),
-                            Node::Constant(Val::String(string)) if compares => {
+                            Term::Constant(Val::Integer(_)) if adds => add(date, None),
+                            Term::Constant(Val::String(string)) if compares => {
                                 add(date, Some(string.as_str()));
                             }
                             _ => {}
                         }
                     }
                 }
-                Node::In(sides) => {
-                    let Node::Constant(Val::List(List::Made(elements))) = &sides[1] else { return };
+                Term::In(sides) => {
+                    let Term::Constant(Val::List(List::Made(elements))) = &sides[1] else { return };
                     let strings = elements.iter().filter_map(|element| element.as_string().ok());
                     strings.for_each(|string| add(&sides[0], Some(string)));
                 }
@@ -83,7 +83,7 @@ impl Expression {
     pub fn uses(&self, variable: Variable) -> bool {
         let mut is_used = false;
         self.root.visit(&mut Vec::new(), &mut |node, _| {
-            is_used |= matches!(node, Node::Variable(named) if *named == variable);
+            is_used |= matches!(node, Term::Variable(named) if *named == variable);
         });
         is_used
     }
@@ -96,13 +96,13 @@ impl Expression {
     }
 }
 
-fn date_use<'n>(date: &'n Node, compared: Option<&'n str>, ranges: &Ranges) -> Option<DateUse<'n>> {
+fn date_use<'n>(date: &'n Term, compared: Option<&'n str>, ranges: &Ranges) -> Option<DateUse<'n>> {
     let (member, is_date) = match date {
-        Node::Variable(Variable::Today) => (None, true),
-        Node::Call(call) => {
+        Term::Variable(Variable::Today) => (None, true),
+        Term::Call(call) => {
             (None, ["date", "add_days", "add_months"].contains(&call.function.name))
         }
-        Node::Member(member) => (member.read(ranges), false),
+        Term::Member(member) => (member.read(ranges), false),
         _ => (None, false),
     };
     (is_date || member.is_some()).then_some(DateUse { member, compared })
@@ -111,17 +111,17 @@ fn date_use<'n>(date: &'n Node, compared: Option<&'n str>, ranges: &Ranges) -> O
 impl Member {
     fn read(&self, ranges: &Ranges) -> Option<MemberRead<'_>> {
         let of = match self.of {
-            Node::Variable(
+            Term::Variable(
                 variable @ (Variable::After | Variable::Before | Variable::Lookup(_)),
             ) => variable,
-            Node::Local(ref local) => (*ranges.get(local.place)?)?,
+            Term::Local(ref local) => (*ranges.get(local.place)?)?,
             _ => return None,
         };
         Some(MemberRead { of, name: &self.name, offset: self.offset })
     }
 }
 
-impl Node {
+impl Term {
     fn visit<'n>(&'n self, ranges: &mut Ranges, visitor: &mut dyn FnMut(&'n Self, &Ranges)) {
         visitor(self, ranges);
         let parts = match self {

@@ -22,10 +22,10 @@ mod inspect;
 mod kinds;
 mod meter;
 mod mistakes;
-mod node;
 mod numbers;
 mod operator;
 mod pattern;
+mod term;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -43,15 +43,15 @@ pub use inspect::{DateUse, MemberRead};
 use kinds::INTEGER;
 pub use kinds::{ANY, BOOLEAN, Kinds, LIST, NULL, STRING};
 pub use meter::{CostLimit, Meter};
-use node::Node;
-pub use node::Variable;
+use term::Term;
+pub use term::Variable;
 pub use trace::{JsonText, Trace, TracedPart};
 use value::Val;
 
 /// An expression that was checked and can be evaluated.
 #[derive(Debug)]
 pub struct Expression {
-    root: Node,
+    root: Term,
     /// The kinds that its value may have.
     #[cfg(test)]
     kinds: Kinds,

@@ -44,15 +44,6 @@ pub struct Entry {
     pub value: Arc<Node>,
 }
 
-/// Reasons why a value cannot be written as JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JsonError {
-    /// JSON cannot express a part of it.
-    Inexpressible(Located),
-    /// It exceeds the limit, from this place on.
-    TooLarge(Location),
-}
-
 impl Node {
     /// The scalar that it is, if it is one.
     #[must_use]
@@ -88,14 +79,27 @@ impl Node {
         }
     }
 
-    /// Appends the value as compact JSON, every digit of a number kept.
+    /// Returns the entry of a key, if it is a mapping that has it.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        let Content::Mapping(entries) = &self.content else { return None };
+        entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns the value as compact JSON, every digit of a number kept.
     ///
     /// # Errors
-    /// The part that JSON cannot express, or that exceeds `most_bytes`: aliases let a short text
-    /// stand for a long one.
-    pub fn write_json(&self, most_bytes: usize, out: &mut String) -> Result<(), JsonError> {
-        if out.len() > most_bytes {
-            return Err(JsonError::TooLarge(self.place));
+    /// The part that JSON cannot express, or that exceeds `most_bytes`, with the reason `too_large`:
+    /// aliases let a short text stand for a long one.
+    pub fn json(&self, most_bytes: usize, too_large: &str) -> Result<String, Located> {
+        let mut out = String::new();
+        self.push_json((most_bytes, too_large), &mut out)?;
+        Ok(out)
+    }
+
+    fn push_json(&self, limit: (usize, &str), out: &mut String) -> Result<(), Located> {
+        if out.len() > limit.0 {
+            return Err((self.place, limit.1.to_owned()));
         }
         match &self.content {
             Content::Scalar(scalar) => match scalar.kind() {
@@ -107,7 +111,7 @@ impl Node {
                         "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a string",
                         scalar.text
                     );
-                    return Err(JsonError::Inexpressible((self.place, reason)));
+                    return Err((self.place, reason));
                 }
                 ScalarKind::String => push_string(out, &scalar.text),
             },
@@ -115,7 +119,7 @@ impl Node {
                 out.push('[');
                 for (index, element) in elements.iter().enumerate() {
                     out.push_str(if index > 0 { "," } else { "" });
-                    element.write_json(most_bytes, out)?;
+                    element.push_json(limit, out)?;
                 }
                 out.push(']');
             }
@@ -125,7 +129,7 @@ impl Node {
                     out.push_str(if index > 0 { "," } else { "" });
                     push_string(out, &entry.key);
                     out.push(':');
-                    entry.value.write_json(most_bytes, out)?;
+                    entry.value.push_json(limit, out)?;
                 }
                 out.push('}');
             }

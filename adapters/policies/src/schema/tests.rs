@@ -23,9 +23,7 @@ fn read(text: &str) -> Value {
     let (name, mut errors) = ("p.yaml".into(), FileErrors::default());
     let mut errors = ErrorCollector::new(&name, &mut errors);
     let tree = yaml::parse(text, &ADVICE, &mut MOST_VALUES.clone(), &mut errors).expect("YAML");
-    let mut json = String::new();
-    tree.write_json(usize::MAX, &mut json).expect("values of JSON");
-    serde_json::from_str(&json).expect("JSON")
+    serde_json::from_str(&tree.json(usize::MAX, "").expect("values of JSON")).expect("JSON")
 }
 
 /// With `UPDATE_SCHEMA=1` the file is written.

@@ -11,7 +11,7 @@ use language::caller;
 use language::effective::Effective;
 use language::error::ErrorCollector;
 use language::keys::{Keys, did_you_mean};
-use language::yaml::{Content, JsonError, Node};
+use language::yaml::{Content, Node};
 
 use super::Case;
 use crate::file_format::{CASE, CASE_LOOKUP};
@@ -78,8 +78,7 @@ fn named_rule(
     rules: &KnownRules,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<Arc<FileRule>> {
-    let Content::Mapping(entries) = &node.content else { return None };
-    let scalar = entries.iter().find(|entry| entry.key == "rule")?.value.scalar()?;
+    let scalar = node.entry("rule")?.value.scalar()?;
     let id = scalar.text.as_str();
     let Some((rule, _)) = rules.get(id) else {
         let guess = did_you_mean(id, rules.keys().map(|id| &**id));
@@ -215,33 +214,23 @@ impl CaseReader<'_, '_, '_> {
         collection: Collection,
         is_looked_up: bool,
     ) -> Option<SampleItem> {
-        let Content::Mapping(entries) = &node.content else {
+        if !matches!(node.content, Content::Mapping(_)) {
             let found = node.with_article();
             self.errors
                 .add(node.place, format!("an item is a mapping of its members, not {found}"));
             return None;
-        };
-        let mut json = String::new();
+        }
         let most_bytes = *self.bytes_left;
-        let written = node.write_json(most_bytes, &mut json).map_err(|error| match error {
-            JsonError::Inexpressible(located) => located,
-            JsonError::TooLarge(place) => {
-                let reason =
-                    format!("the items of all cases together are larger than {most_bytes} bytes");
-                (place, reason)
-            }
-        });
-        self.errors.take(written)?;
+        let too_large =
+            format!("the items of all cases together are larger than {most_bytes} bytes");
+        let json = self.errors.take(node.json(most_bytes, &too_large))?;
         *self.bytes_left = self.bytes_left.saturating_sub(json.len());
         let members = Members::read(json.as_bytes())
             .map_err(|error| (node.place, format!("this cannot be an item: {}", error.detail)));
         let members = self.errors.take(members)??;
-        let mut taken = |name: &str| {
-            let entry = entries.iter().find(|entry| entry.key == name);
-            match entry.filter(|entry| !entry.value.is_null()) {
-                Some(entry) => self.id(&entry.value, name).map(Some),
-                None => Some(None),
-            }
+        let mut taken = |name: &str| match node.entry(name).filter(|entry| !entry.value.is_null()) {
+            Some(entry) => self.id(&entry.value, name).map(Some),
+            None => Some(None),
         };
         let id = taken("id")?;
         let parent = if is_looked_up { taken("parent")? } else { None };

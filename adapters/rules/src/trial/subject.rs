@@ -145,30 +145,19 @@ fn of_tree(
 
 /// The rule that is written alone, as the one element of a list, or as the one rule of a file.
 fn only_rule(tree: &Node) -> Result<&Node, Located> {
-    let (elements, place) = match &tree.content {
-        Content::List(elements) => (elements, tree.place),
-        Content::Mapping(entries) => match entries.iter().find(|entry| entry.key == "rules") {
-            Some(rules) => match &rules.value.content {
-                Content::List(elements) => (elements, rules.value.place),
-                _ => return Ok(tree),
-            },
-            None => return Ok(tree),
-        },
-        Content::Scalar(_) => return Ok(tree),
-    };
-    match &elements[..] {
-        [only] => Ok(only),
-        others => {
+    let list = tree.entry("rules").map_or(tree, |rules| &*rules.value);
+    match &list.content {
+        Content::List(elements) if elements.len() == 1 => Ok(&elements[0]),
+        Content::List(others) => {
             let reason = format!("one rule is tried at a time, and here are {}", others.len());
-            Err((place, reason))
+            Err((list.place, reason))
         }
+        _ => Ok(tree),
     }
 }
 
 fn place_of_group(node: &Node) -> Location {
-    let Content::Mapping(entries) = &node.content else { return node.place };
-    let group = entries.iter().find(|entry| entry.key == "group");
-    group.map_or(node.place, |entry| entry.value.place)
+    node.entry("group").map_or(node.place, |entry| entry.value.place)
 }
 
 /// The errors of a rule. Of one that was sent as JSON, they point to its members.

@@ -5,11 +5,11 @@ use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators as sign
 use super::super::functions::{self, FUNCTIONS, Function, MOST_PARAMETERS, Style};
 use super::super::kinds::{ANY, BOOLEAN, LIST, MAP, STRING};
 use super::super::meter::{CostLimit, Meter};
-use super::super::node::{Call, Local, Loop, Macro, Node};
 use super::super::pattern::Pattern;
+use super::super::term::{Call, Local, Loop, Macro, Term};
 use super::super::value::Val;
 use super::super::{EvaluationError, mistakes, shorten};
-use super::{Compiler, MOST_PATTERNS, MOST_TABLES, Outcome, Typed, constants, did_you_mean};
+use super::{Compiled, Compiler, MOST_PATTERNS, MOST_TABLES, Typed, constants, did_you_mean};
 
 impl Compiler<'_> {
     /// `range.all(variable, body)` and its like; `map` may have a condition between the two.
@@ -20,7 +20,7 @@ impl Compiler<'_> {
         range: &IdedExpr,
         variable: &IdedExpr,
         rest: &[IdedExpr],
-    ) -> Outcome<Typed> {
+    ) -> Compiled<Typed> {
         let macro_ = Macro::named(name).unwrap_or(Macro::All);
         let (filter, body) = match rest {
             [body] => (None, body),
@@ -52,10 +52,10 @@ impl Compiler<'_> {
         };
         let local = Local { place: local, name: variable_name.as_str().into() };
         let of = Loop { macro_, range: range.node, local, filter, body: body.node };
-        Ok(Typed { node: Node::Loop(Box::new(of)), kinds, elements })
+        Ok(Typed { node: Term::Loop(Box::new(of)), kinds, elements })
     }
 
-    pub(super) fn function(&mut self, at: &IdedExpr, call: &CallExpr) -> Outcome<Typed> {
+    pub(super) fn function(&mut self, at: &IdedExpr, call: &CallExpr) -> Compiled<Typed> {
         let name = call.func_name.as_str();
         let arguments: Vec<&IdedExpr> =
             call.target.as_deref().into_iter().chain(&call.args).collect();
@@ -77,12 +77,12 @@ impl Compiler<'_> {
             .into_iter()
             .zip(function.parameters)
             .map(|(argument, parameter)| Ok(self.demanded(argument, *parameter, &what)?.node));
-        let nodes: Vec<_> = nodes.collect::<Outcome<_>>()?;
+        let nodes: Vec<_> = nodes.collect::<Compiled<_>>()?;
         self.called(at, Call { function, arguments: nodes.into(), is_method })
     }
 
     /// A call whose arguments are known now is made now; lists wait, as other lists do.
-    fn called(&self, at: &IdedExpr, call: Call) -> Outcome<Typed> {
+    fn called(&self, at: &IdedExpr, call: Call) -> Compiled<Typed> {
         let function = call.function;
         let mut arguments = [const { Val::Null }; MOST_PARAMETERS];
         let known = constants(&call.arguments).unwrap_or_default();
@@ -92,14 +92,14 @@ impl Compiler<'_> {
             }
             match function.call(&arguments, &Meter::of(CostLimit::Verdict)) {
                 Ok(Val::List(_) | Val::Map(_)) | Err(EvaluationError::BudgetExhausted) => {}
-                Ok(constant) => return Ok(Typed::new(Node::Constant(constant), function.result)),
+                Ok(constant) => return Ok(Typed::new(Term::Constant(constant), function.result)),
                 Err(EvaluationError::Failed(reason)) => return self.refuse(at, reason),
             }
         }
-        Ok(Typed::new(Node::Call(call), function.result))
+        Ok(Typed::new(Term::Call(call), function.result))
     }
 
-    fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Outcome<Typed> {
+    fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Compiled<Typed> {
         let [text, pattern] = arguments else {
             return self.refuse(at, "matches() is not called so; write text.matches('pattern')");
         };
@@ -123,10 +123,10 @@ impl Compiler<'_> {
             let reason = "the regular expressions are too large together; use smaller repetitions, or several rules";
             return self.refuse(at, reason);
         }
-        Ok(Typed::new(Node::Matches(Box::new(text.node), pattern), BOOLEAN))
+        Ok(Typed::new(Term::Matches(Box::new(text.node), pattern), BOOLEAN))
     }
 
-    fn unknown_function<T>(&self, at: &IdedExpr, call: &CallExpr) -> Outcome<T> {
+    fn unknown_function<T>(&self, at: &IdedExpr, call: &CallExpr) -> Compiled<T> {
         let name = call.func_name.as_str();
         let reason = if Macro::named(name).is_some() {
             format!("{name}() is not called so; write x.{name}(e, …) with a name for the element")

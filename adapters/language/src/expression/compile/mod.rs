@@ -11,8 +11,8 @@ use cel::common::ast::{CallExpr, Expr, IdedExpr, SourceInfo, operators as signs}
 use domain::nearest;
 
 use super::kinds::{ANY, BOOLEAN, DURATION, Kinds, NUMBER};
-use super::node::{Macro, Node};
 use super::operator::Operator;
+use super::term::{Macro, Term};
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
 pub use equality::equal_names;
@@ -24,18 +24,18 @@ const MOST_PATTERNS: usize = 32;
 /// Most bytes of their tables together.
 const MOST_TABLES: usize = 1 << 20;
 
-type Outcome<T> = Result<T, ExpressionError>;
+type Compiled<T> = Result<T, ExpressionError>;
 
 /// A compiled part, and what is known of its value.
 struct Typed {
-    node: Node,
+    node: Term,
     kinds: Kinds,
     /// The kinds of a list's elements or of a map's keys.
     elements: Kinds,
 }
 
 impl Typed {
-    const fn new(node: Node, kinds: Kinds) -> Self {
+    const fn new(node: Term, kinds: Kinds) -> Self {
         Self { node, kinds, elements: ANY }
     }
 }
@@ -103,7 +103,7 @@ struct Compiler<'s> {
 }
 
 impl Compiler<'_> {
-    fn expression(&mut self, expression: &IdedExpr) -> Outcome<Typed> {
+    fn expression(&mut self, expression: &IdedExpr) -> Compiled<Typed> {
         if self.level == MOST_LEVELS {
             let reason = format!(
                 "the expression has more than {MOST_LEVELS} levels; split it into several rules"
@@ -116,7 +116,7 @@ impl Compiler<'_> {
         typed
     }
 
-    fn part(&mut self, expression: &IdedExpr) -> Outcome<Typed> {
+    fn part(&mut self, expression: &IdedExpr) -> Compiled<Typed> {
         match &expression.expr {
             Expr::Literal(literal) => self.literal(expression, literal),
             Expr::Ident(name) => self.variable(expression, name),
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn refuse<T>(&self, at: &IdedExpr, reason: impl Into<String>) -> Outcome<T> {
+    fn refuse<T>(&self, at: &IdedExpr, reason: impl Into<String>) -> Compiled<T> {
         Err(error(self.offset(at), reason.into()))
     }
 
@@ -160,7 +160,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a part whose value must be able to be of these kinds.
-    fn demanded(&mut self, part: &IdedExpr, wanted: Kinds, what: &str) -> Outcome<Typed> {
+    fn demanded(&mut self, part: &IdedExpr, wanted: Kinds, what: &str) -> Compiled<Typed> {
         let typed = self.expression(part)?;
         if typed.kinds.and(wanted).is_none() {
             return self.refuse(part, format!("{what} must be {wanted}, and is {}", typed.kinds));
@@ -168,12 +168,12 @@ impl Compiler<'_> {
         Ok(typed)
     }
 
-    fn call(&mut self, at: &IdedExpr, call: &CallExpr) -> Outcome<Typed> {
+    fn call(&mut self, at: &IdedExpr, call: &CallExpr) -> Compiled<Typed> {
         let name = call.func_name.as_str();
         match (&call.target, call.args.as_slice()) {
             (None, [left, right]) => match name {
-                signs::LOGICAL_AND => self.condition(Node::And, left, right),
-                signs::LOGICAL_OR => self.condition(Node::Or, left, right),
+                signs::LOGICAL_AND => self.condition(Term::And, left, right),
+                signs::LOGICAL_OR => self.condition(Term::Or, left, right),
                 signs::INDEX => self.index(left, right),
                 signs::IN => self.is_in(left, right),
                 _ => match Operator::named(name) {
@@ -186,12 +186,12 @@ impl Compiler<'_> {
             }
             (None, [of]) if name == signs::LOGICAL_NOT => {
                 let of = self.demanded(of, BOOLEAN, "what `!` turns round")?;
-                Ok(Typed::new(Node::Not(Box::new(of.node)), BOOLEAN))
+                Ok(Typed::new(Term::Not(Box::new(of.node)), BOOLEAN))
             }
             (None, [of]) if name == signs::NEGATE => {
                 let negated = NUMBER.or(DURATION);
                 let of = self.demanded(of, negated, "what `-` negates")?;
-                Ok(Typed::new(Node::Negate(Box::new(of.node)), of.kinds.and(negated)))
+                Ok(Typed::new(Term::Negate(Box::new(of.node)), of.kinds.and(negated)))
             }
             (None, [of]) if name == signs::HAS => self.has(of),
             (Some(target), [variable, rest @ ..])
@@ -214,12 +214,12 @@ fn did_you_mean(name: &str, known: &[&str]) -> String {
 
 fn constant_of(constant: Val<'static>) -> Typed {
     let kinds = Kinds::of(constant.kind());
-    Typed::new(Node::Constant(constant), kinds)
+    Typed::new(Term::Constant(constant), kinds)
 }
 
-fn constants(nodes: &[Node]) -> Option<Vec<Val<'static>>> {
-    let constant = |node: &Node| match node {
-        Node::Constant(constant) => Some(constant.clone()),
+fn constants(nodes: &[Term]) -> Option<Vec<Val<'static>>> {
+    let constant = |node: &Term| match node {
+        Term::Constant(constant) => Some(constant.clone()),
         _ => None,
     };
     nodes.iter().map(constant).collect()

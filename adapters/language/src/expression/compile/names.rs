@@ -4,10 +4,10 @@ use cel::common::ast::{Expr, IdedExpr, SelectExpr};
 
 use super::super::evaluate::described;
 use super::super::kinds::{ANY, BOOLEAN, JSON, Kind, Kinds, LIST, MAP, NULL, STRING, TIMESTAMP};
-use super::super::node::{Local, Member, Node, Variable};
+use super::super::term::{Local, Member, Term, Variable};
 use super::super::value::Val;
 use super::super::{Shape, shorten};
-use super::{Compiler, Outcome, Typed, constant_of, did_you_mean};
+use super::{Compiled, Compiler, Typed, constant_of, did_you_mean};
 
 /// The names that expressions know beside lookups, and the kinds of their values.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +45,10 @@ pub fn is_taken(name: &str) -> bool {
 }
 
 impl Compiler<'_> {
-    pub(super) fn variable(&mut self, at: &IdedExpr, name: &str) -> Outcome<Typed> {
+    pub(super) fn variable(&mut self, at: &IdedExpr, name: &str) -> Compiled<Typed> {
         if let Some(place) = self.locals.iter().rposition(|(local, _)| local == name) {
             let local = Local { place, name: name.into() };
-            return Ok(Typed::new(Node::Local(local), self.locals[place].1));
+            return Ok(Typed::new(Term::Local(local), self.locals[place].1));
         }
         if let Some(place) = self.lookups.iter().position(|(lookup, _)| lookup == name) {
             self.uses_lookups = true;
@@ -56,10 +56,10 @@ impl Compiler<'_> {
                 Shape::One => (MAP.or(NULL), STRING),
                 Shape::Many => (LIST, MAP),
             };
-            return Ok(Typed { node: Node::Variable(Variable::Lookup(place)), kinds, elements });
+            return Ok(Typed { node: Term::Variable(Variable::Lookup(place)), kinds, elements });
         }
         if let Some((variable, kinds)) = self.variables.find(name) {
-            let node = Node::Variable(variable);
+            let node = Term::Variable(variable);
             return Ok(Typed { node, kinds, elements: STRING });
         }
         if let Some(kind) = Kind::of_type(name) {
@@ -73,7 +73,7 @@ impl Compiler<'_> {
     }
 
     /// `self.title`, or the name of a type such as `google.protobuf.Timestamp`.
-    pub(super) fn selected(&mut self, select: &SelectExpr) -> Outcome<Typed> {
+    pub(super) fn selected(&mut self, select: &SelectExpr) -> Compiled<Typed> {
         let kind = if let Expr::Select(middle) = &select.operand.expr
             && let Expr::Ident(first) = &middle.operand.expr
         {
@@ -87,17 +87,17 @@ impl Compiler<'_> {
         }
     }
 
-    fn select(&mut self, select: &SelectExpr) -> Outcome<Member> {
+    fn select(&mut self, select: &SelectExpr) -> Compiled<Member> {
         let of = self.demanded(&select.operand, MAP, "what has members")?;
         Ok(self.member_of(of.node, &select.field, &select.operand))
     }
 
-    pub(super) fn member_of(&self, of: Node, name: &str, at: &IdedExpr) -> Member {
+    pub(super) fn member_of(&self, of: Term, name: &str, at: &IdedExpr) -> Member {
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
-            Node::Variable(Variable::Lookup(place)) => Some(self.lookups[*place].0.as_str()),
-            Node::Local(local) => Some(&*local.name),
+            Term::Variable(Variable::Lookup(place)) => Some(self.lookups[*place].0.as_str()),
+            Term::Local(local) => Some(&*local.name),
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());
@@ -113,20 +113,20 @@ impl Compiler<'_> {
     pub(super) fn member(member: Member) -> Typed {
         let is_id = &*member.name == "id";
         let kinds = match member.of {
-            Node::Variable(Variable::After | Variable::Before) if is_id => STRING,
-            Node::Variable(Variable::Caller) if is_id => STRING.or(NULL),
+            Term::Variable(Variable::After | Variable::Before) if is_id => STRING,
+            Term::Variable(Variable::Caller) if is_id => STRING.or(NULL),
             // A map that was written out may hold anything.
-            Node::Variable(_) => JSON,
+            Term::Variable(_) => JSON,
             _ => ANY,
         };
-        Typed::new(Node::Member(Box::new(member)), kinds)
+        Typed::new(Term::Member(Box::new(member)), kinds)
     }
 
-    pub(super) fn has(&mut self, of: &IdedExpr) -> Outcome<Typed> {
+    pub(super) fn has(&mut self, of: &IdedExpr) -> Compiled<Typed> {
         let Expr::Select(select) = &of.expr else {
             return self.refuse(of, "has() takes a member by its name, such as has(self.title)");
         };
         let member = self.select(select)?;
-        Ok(Typed::new(Node::Has(Box::new(member)), BOOLEAN))
+        Ok(Typed::new(Term::Has(Box::new(member)), BOOLEAN))
     }
 }

@@ -3,13 +3,13 @@
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::super::kinds::{ANY, BOOLEAN, INTEGER, LIST, MAP, NONE, NUMBER, STRING};
-use super::super::node::Node;
 use super::super::operator::Operator;
+use super::super::term::Term;
 use super::super::value::{StringValue, Val};
-use super::{Compiler, Outcome, Typed, constant_of, constants};
+use super::{Compiled, Compiler, Typed, constant_of, constants};
 
 impl Compiler<'_> {
-    pub(super) fn literal(&self, at: &IdedExpr, literal: &LiteralValue) -> Outcome<Typed> {
+    pub(super) fn literal(&self, at: &IdedExpr, literal: &LiteralValue) -> Compiled<Typed> {
         Ok(constant_of(match literal {
             LiteralValue::Boolean(boolean) => Val::Boolean(*boolean.inner()),
             LiteralValue::Double(double) => Val::Double(*double.inner()),
@@ -25,14 +25,14 @@ impl Compiler<'_> {
         }))
     }
 
-    pub(super) fn list(&mut self, elements: &[IdedExpr]) -> Outcome<Typed> {
+    pub(super) fn list(&mut self, elements: &[IdedExpr]) -> Compiled<Typed> {
         let elements: Vec<_> =
             elements.iter().map(|element| self.expression(element)).collect::<Result<_, _>>()?;
         let kinds = elements.iter().fold(NONE, |all, element| all.or(element.kinds));
         let nodes: Vec<_> = elements.into_iter().map(|element| element.node).collect();
         let node = match constants(&nodes) {
-            Some(constants) => Node::Constant(Val::made_list(constants)),
-            None => Node::List(nodes.into()),
+            Some(constants) => Term::Constant(Val::made_list(constants)),
+            None => Term::List(nodes.into()),
         };
         let elements = if kinds.is_none() { ANY } else { kinds };
         Ok(Typed { node, kinds: LIST, elements })
@@ -41,7 +41,7 @@ impl Compiler<'_> {
     pub(super) fn map<'e>(
         &mut self,
         entries: impl Iterator<Item = &'e EntryExpr>,
-    ) -> Outcome<Typed> {
+    ) -> Compiled<Typed> {
         let mut nodes = Vec::new();
         for entry in entries {
             let EntryExpr::MapEntry(entry) = entry else { continue };
@@ -49,15 +49,15 @@ impl Compiler<'_> {
             let key = self.demanded(&entry.key, keys, "the key of a map")?;
             nodes.push([key.node, self.expression(&entry.value)?.node]);
         }
-        Ok(Typed::new(Node::Map(nodes.into()), MAP))
+        Ok(Typed::new(Term::Map(nodes.into()), MAP))
     }
 
     pub(super) fn condition(
         &mut self,
-        make: impl Fn(Box<[Node; 2]>) -> Node,
+        make: impl Fn(Box<[Term; 2]>) -> Term,
         left: &IdedExpr,
         right: &IdedExpr,
-    ) -> Outcome<Typed> {
+    ) -> Compiled<Typed> {
         let sides = [left, right].map(|side| self.demanded(side, BOOLEAN, "a condition"));
         let [left, right] = sides;
         Ok(Typed::new(make(Box::new([left?.node, right?.node])), BOOLEAN))
@@ -68,19 +68,19 @@ impl Compiler<'_> {
         condition: &IdedExpr,
         then: &IdedExpr,
         otherwise: &IdedExpr,
-    ) -> Outcome<Typed> {
+    ) -> Compiled<Typed> {
         let condition = self.demanded(condition, BOOLEAN, "the condition before `?`")?;
         let (then, otherwise) = (self.expression(then)?, self.expression(otherwise)?);
         let (kinds, elements) =
             (then.kinds.or(otherwise.kinds), then.elements.or(otherwise.elements));
         Ok(Typed {
-            node: Node::Choice(Box::new([condition.node, then.node, otherwise.node])),
+            node: Term::Choice(Box::new([condition.node, then.node, otherwise.node])),
             kinds,
             elements,
         })
     }
 
-    pub(super) fn index(&mut self, of: &IdedExpr, key: &IdedExpr) -> Outcome<Typed> {
+    pub(super) fn index(&mut self, of: &IdedExpr, key: &IdedExpr) -> Compiled<Typed> {
         let holder = self.demanded(of, LIST.or(MAP), "what is indexed")?;
         if let Expr::Literal(LiteralValue::String(name)) = &key.expr
             && holder.kinds.and(LIST).is_none()
@@ -88,17 +88,17 @@ impl Compiler<'_> {
             return Ok(Self::member(self.member_of(holder.node, name.inner(), of)));
         }
         let key = self.demanded(key, INTEGER.or(STRING).or(BOOLEAN), "an index")?;
-        Ok(Typed::new(Node::Index(Box::new([holder.node, key.node])), ANY))
+        Ok(Typed::new(Term::Index(Box::new([holder.node, key.node])), ANY))
     }
 
-    pub(super) fn is_in(&mut self, wanted: &IdedExpr, holder: &IdedExpr) -> Outcome<Typed> {
+    pub(super) fn is_in(&mut self, wanted: &IdedExpr, holder: &IdedExpr) -> Compiled<Typed> {
         let value = self.expression(wanted)?;
         let holder = self.demanded(holder, LIST.or(MAP), "what follows `in`")?;
         if holder.kinds == LIST && !value.kinds.may_equal(holder.elements) {
             let reason = format!("{} is never in a list of {}", value.kinds, holder.elements);
             return self.refuse(wanted, reason);
         }
-        let node = Node::In(Box::new([value.node, holder.node]));
+        let node = Term::In(Box::new([value.node, holder.node]));
         Ok(Typed::new(node, BOOLEAN))
     }
 
@@ -108,7 +108,7 @@ impl Compiler<'_> {
         operator: Operator,
         left: &IdedExpr,
         right: &IdedExpr,
-    ) -> Outcome<Typed> {
+    ) -> Compiled<Typed> {
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let kinds = operator.results(left.kinds, right.kinds);
         if kinds.is_none() {
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         }
         let elements = left.elements.or(right.elements);
         Ok(Typed {
-            node: Node::Binary(operator, Box::new([left.node, right.node])),
+            node: Term::Binary(operator, Box::new([left.node, right.node])),
             kinds,
             elements,
         })
@@ -134,7 +134,7 @@ impl Compiler<'_> {
 fn sum_hint(operator: Operator, left: &Typed, right: &Typed) -> &'static str {
     let is_sum = |operator| matches!(operator, Operator::Add | Operator::Subtract);
     let sides = [left, right];
-    let of_sum = sides.iter().any(|side| matches!(&side.node, Node::Binary(of, _) if is_sum(*of)));
+    let of_sum = sides.iter().any(|side| matches!(&side.node, Term::Binary(of, _) if is_sum(*of)));
     let is_either = |side: &&Typed| side.kinds.and(STRING.or(NUMBER)) == side.kinds;
     if (is_sum(operator) || of_sum) && sides.iter().all(is_either) {
         "; write a later date with add_days(date, n), and a number in a string with string(n)"

@@ -4,7 +4,7 @@ use cel::Env;
 use cel::common::ast::{IdedExpr, SourceInfo};
 
 use super::super::{mistakes, shorten};
-use super::{Outcome, error};
+use super::{Compiled, error};
 
 const MOST_SOURCE: usize = 16 << 10;
 /// The stack for reading a source. The parser recurses for each term of a sum, of which there may
@@ -15,8 +15,8 @@ const STACK: usize = 256 << 20;
 /// enough for both.
 pub(super) fn read<T: Send>(
     source: &str,
-    make: impl FnOnce(&IdedExpr, &SourceInfo) -> Outcome<T> + Send,
-) -> Outcome<T> {
+    make: impl FnOnce(&IdedExpr, &SourceInfo) -> Compiled<T> + Send,
+) -> Compiled<T> {
     if source.len() > MOST_SOURCE {
         return Err(error(
             MOST_SOURCE,
@@ -35,7 +35,7 @@ pub(super) fn read<T: Send>(
     })
 }
 
-fn parse(source: &str) -> Outcome<(IdedExpr, SourceInfo)> {
+fn parse(source: &str) -> Compiled<(IdedExpr, SourceInfo)> {
     // Without macros: `has`, `all` and so on stay the calls they are written as.
     let parser = Env::default().with_optional_support(false).parser();
     let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);

@@ -20,9 +20,9 @@ impl JsonText {
     /// The JSON of a value; of a long one a beginning of about as many bytes as `most`. It takes no
     /// more time than that, however large the value is.
     pub(in crate::expression) fn of(value: &Val<'_>, most: usize) -> Self {
-        let mut writer = Writer { out: String::new(), most };
+        let mut writer = JsonWriter { out: String::new(), most };
         writer.value(value);
-        let Writer { out: text, .. } = writer;
+        let JsonWriter { out: text, .. } = writer;
         if text.len() <= most {
             return Self { text, is_cut: false };
         }
@@ -33,12 +33,12 @@ impl JsonText {
 }
 
 /// Writes until there is more than it may hold.
-struct Writer {
+struct JsonWriter {
     out: String,
     most: usize,
 }
 
-impl Writer {
+impl JsonWriter {
     const fn is_full(&self) -> bool {
         self.out.len() > self.most
     }

@@ -9,7 +9,7 @@ mod source_text;
 
 use std::cell::{Cell, RefCell};
 
-use super::node::{Node, Variable};
+use super::term::{Term, Variable};
 use super::value::Val;
 use super::{EvaluationError, Outcome, Shape};
 pub use json::JsonText;
@@ -52,13 +52,13 @@ impl Trace {
     /// An error is noted for the part that it arose in, not for those around.
     pub(super) fn note(
         &self,
-        node: &Node,
+        node: &Term,
         lookups: &[(String, Shape)],
         before: usize,
         outcome: &Outcome<Val<'_>>,
     ) {
         use Variable::{After, Before, Caller, Claims};
-        if matches!(node, Node::Constant(_) | Node::Variable(After | Before | Caller | Claims)) {
+        if matches!(node, Term::Constant(_) | Term::Variable(After | Before | Caller | Claims)) {
             return;
         }
         let mut parts = self.parts.borrow_mut();

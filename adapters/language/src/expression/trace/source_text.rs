@@ -10,8 +10,8 @@ use domain::json::push_string;
 use super::super::Shape;
 use super::super::conversions;
 use super::super::meter::{CostLimit, Meter};
-use super::super::node::{Call, Loop, Node, Variable};
 use super::super::operator::Operator;
+use super::super::term::{Call, Loop, Term, Variable};
 use super::super::value::{List, Val};
 
 /// How tightly an operator binds, as the grammar of CEL has it.
@@ -28,21 +28,21 @@ enum Level {
 }
 
 /// The source of a node; what is longer than `most` bytes is cut.
-pub(super) fn of(node: &Node, lookups: &[(String, Shape)], most: usize) -> String {
-    let mut writer = Writer { out: String::new(), most, lookups };
+pub(super) fn of(node: &Term, lookups: &[(String, Shape)], most: usize) -> String {
+    let mut writer = SourceWriter { out: String::new(), most, lookups };
     if writer.node(node, Level::Choice).is_err() {
         writer.out.push('…');
     }
     writer.out
 }
 
-struct Writer<'a> {
+struct SourceWriter<'a> {
     out: String,
     most: usize,
     lookups: &'a [(String, Shape)],
 }
 
-impl Write for Writer<'_> {
+impl Write for SourceWriter<'_> {
     /// Appends a text, or as much of it as still fits.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let left = self.most.saturating_sub(self.out.len());
@@ -57,57 +57,57 @@ impl Write for Writer<'_> {
     }
 }
 
-impl Writer<'_> {
+impl SourceWriter<'_> {
     /// Writes a node where an operand of at least this level stands.
-    fn node(&mut self, node: &Node, least: Level) -> fmt::Result {
+    fn node(&mut self, node: &Term, least: Level) -> fmt::Result {
         let is_loose = level(node) < least;
         self.write_str(if is_loose { "(" } else { "" })?;
         self.bare(node)?;
         self.write_str(if is_loose { ")" } else { "" })
     }
 
-    fn bare(&mut self, node: &Node) -> fmt::Result {
+    fn bare(&mut self, node: &Term) -> fmt::Result {
         match node {
-            Node::Constant(constant) => self.constant(constant),
-            Node::Variable(variable) => self.variable(*variable),
-            Node::Local(local) => self.write_str(&local.name),
-            Node::Member(member) => self.member(&member.of, &member.name),
-            Node::Has(member) => {
+            Term::Constant(constant) => self.constant(constant),
+            Term::Variable(variable) => self.variable(*variable),
+            Term::Local(local) => self.write_str(&local.name),
+            Term::Member(member) => self.member(&member.of, &member.name),
+            Term::Has(member) => {
                 self.write_str("has(")?;
                 self.member(&member.of, &member.name)?;
                 self.write_str(")")
             }
-            Node::Index(parts) => {
+            Term::Index(parts) => {
                 self.node(&parts[0], Level::Primary)?;
                 self.list("[", &parts[1..], "]")
             }
-            Node::Not(of) => self.sign("!", of),
-            Node::Negate(of) => self.sign("-", of),
+            Term::Not(of) => self.sign("!", of),
+            Term::Negate(of) => self.sign("-", of),
             // The parser does not keep how these are grouped, which makes no difference.
-            Node::And(sides) => self.sides(sides, "&&", [Level::And; 2]),
-            Node::Or(sides) => self.sides(sides, "||", [Level::Or; 2]),
-            Node::Choice(parts) => {
+            Term::And(sides) => self.sides(sides, "&&", [Level::And; 2]),
+            Term::Or(sides) => self.sides(sides, "||", [Level::Or; 2]),
+            Term::Choice(parts) => {
                 self.node(&parts[0], Level::Or)?;
                 self.write_str(" ? ")?;
                 self.node(&parts[1], Level::Or)?;
                 self.write_str(" : ")?;
                 self.node(&parts[2], Level::Choice)
             }
-            Node::Binary(operator, sides) => {
+            Term::Binary(operator, sides) => {
                 let (own, right) = levels(*operator);
                 self.sides(sides, operator.sign(), [own, right])
             }
-            Node::In(sides) => self.sides(sides, "in", [Level::Relation, Level::Sum]),
-            Node::List(elements) => self.list("[", elements, "]"),
-            Node::Map(entries) => self.map(entries),
-            Node::Call(call) => self.call(call),
-            Node::Matches(of, pattern) => {
+            Term::In(sides) => self.sides(sides, "in", [Level::Relation, Level::Sum]),
+            Term::List(elements) => self.list("[", elements, "]"),
+            Term::Map(entries) => self.map(entries),
+            Term::Call(call) => self.call(call),
+            Term::Matches(of, pattern) => {
                 self.node(of, Level::Primary)?;
                 self.write_str(".matches(")?;
                 self.string(&pattern.source)?;
                 self.write_str(")")
             }
-            Node::Loop(of) => self.repeat(of),
+            Term::Loop(of) => self.repeat(of),
         }
     }
 
@@ -124,25 +124,25 @@ impl Writer<'_> {
         })
     }
 
-    fn member(&mut self, of: &Node, name: &str) -> fmt::Result {
+    fn member(&mut self, of: &Term, name: &str) -> fmt::Result {
         self.node(of, Level::Primary)?;
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && !name.starts_with(|first: char| first.is_ascii_digit());
         if is_word { write!(self, ".{name}") } else { write!(self, ".`{name}`") }
     }
 
-    fn sign(&mut self, sign: &str, of: &Node) -> fmt::Result {
+    fn sign(&mut self, sign: &str, of: &Term) -> fmt::Result {
         self.write_str(sign)?;
         self.node(of, Level::Primary)
     }
 
-    fn sides(&mut self, sides: &[Node; 2], sign: &str, least: [Level; 2]) -> fmt::Result {
+    fn sides(&mut self, sides: &[Term; 2], sign: &str, least: [Level; 2]) -> fmt::Result {
         self.node(&sides[0], least[0])?;
         write!(self, " {sign} ")?;
         self.node(&sides[1], least[1])
     }
 
-    fn list(&mut self, open: &str, elements: &[Node], close: &str) -> fmt::Result {
+    fn list(&mut self, open: &str, elements: &[Term], close: &str) -> fmt::Result {
         self.write_str(open)?;
         for (index, element) in elements.iter().enumerate() {
             self.write_str(if index == 0 { "" } else { ", " })?;
@@ -151,7 +151,7 @@ impl Writer<'_> {
         self.write_str(close)
     }
 
-    fn map(&mut self, entries: &[[Node; 2]]) -> fmt::Result {
+    fn map(&mut self, entries: &[[Term; 2]]) -> fmt::Result {
         self.write_str("{")?;
         for (index, [key, value]) in entries.iter().enumerate() {
             self.write_str(if index == 0 { "" } else { ", " })?;
@@ -235,16 +235,16 @@ impl Writer<'_> {
     }
 }
 
-fn level(node: &Node) -> Level {
+fn level(node: &Term) -> Level {
     match node {
-        Node::Choice(_) => Level::Choice,
-        Node::Or(_) => Level::Or,
-        Node::And(_) => Level::And,
-        Node::In(_) => Level::Relation,
-        Node::Binary(operator, _) => levels(*operator).0,
-        Node::Not(_) | Node::Negate(_) => Level::Sign,
-        Node::Constant(Val::Integer(integer)) if *integer < 0 => Level::Sign,
-        Node::Constant(Val::Double(double)) if *double < 0.0 => Level::Sign,
+        Term::Choice(_) => Level::Choice,
+        Term::Or(_) => Level::Or,
+        Term::And(_) => Level::And,
+        Term::In(_) => Level::Relation,
+        Term::Binary(operator, _) => levels(*operator).0,
+        Term::Not(_) | Term::Negate(_) => Level::Sign,
+        Term::Constant(Val::Integer(integer)) if *integer < 0 => Level::Sign,
+        Term::Constant(Val::Double(double)) if *double < 0.0 => Level::Sign,
         _ => Level::Primary,
     }
 }

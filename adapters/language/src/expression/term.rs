@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 use super::value::Val;
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum Term {
     Constant(Val<'static>),
     Variable(Variable),
     /// The variable of an enclosing `all`, `map` and so on.
@@ -15,20 +15,20 @@ pub(super) enum Node {
     /// `has(self.title)`
     Has(Box<Member>),
     /// The element of a list or the value of a map.
-    Index(Box<[Node; 2]>),
-    Not(Box<Node>),
-    Negate(Box<Node>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
+    Index(Box<[Term; 2]>),
+    Not(Box<Term>),
+    Negate(Box<Term>),
+    And(Box<[Term; 2]>),
+    Or(Box<[Term; 2]>),
     /// `condition ? then : otherwise`
-    Choice(Box<[Node; 3]>),
-    Binary(Operator, Box<[Node; 2]>),
+    Choice(Box<[Term; 3]>),
+    Binary(Operator, Box<[Term; 2]>),
     /// `x in y`, where `y` is a list, or a map whose keys are searched.
-    In(Box<[Node; 2]>),
-    List(Box<[Node]>),
-    Map(Box<[[Node; 2]]>),
+    In(Box<[Term; 2]>),
+    List(Box<[Term]>),
+    Map(Box<[[Term; 2]]>),
     Call(Call),
-    Matches(Box<Node>, Pattern),
+    Matches(Box<Term>, Pattern),
     Loop(Box<Loop>),
 }
 
@@ -63,14 +63,14 @@ pub(super) struct Local {
 #[derive(Debug)]
 pub(super) struct Call {
     pub function: &'static Function,
-    pub arguments: Box<[Node]>,
+    pub arguments: Box<[Term]>,
     /// It is written as `x.f()`.
     pub is_method: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Member {
-    pub of: Node,
+    pub of: Term,
     pub name: Box<str>,
     /// The name as it stands in JSON, without quotes.
     pub encoded: Box<str>,
@@ -84,12 +84,12 @@ pub(super) struct Member {
 #[derive(Debug)]
 pub(super) struct Loop {
     pub macro_: Macro,
-    pub range: Node,
+    pub range: Term,
     /// Its variable.
     pub local: Local,
     /// The condition on elements, when `map` has three arguments.
-    pub filter: Option<Node>,
-    pub body: Node,
+    pub filter: Option<Term>,
+    pub body: Term,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
