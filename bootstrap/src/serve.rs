@@ -37,8 +37,7 @@ pub async fn serve(
         Some(url) => base_url(url)?,
         None => BaseUrl::of_listener(address),
     };
-    let clock: Arc<dyn Clock> =
-        Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
+    let clock: Arc<dyn Clock> = Arc::new(options.rules.time_zone.clock());
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
     let open = |path| AuditLog::open(path, &options.access.audit, options.request_timeout, &clock);
     let audit_log = options.access.audit_log.as_deref().map(open).transpose().map_err(failed)?;

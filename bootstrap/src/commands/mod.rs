@@ -84,17 +84,23 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
         Command::Callers(command) => within_runtime(callers::run(command)),
         Command::Keys(KeysCommand::New(options)) => keys::new(&options),
         Command::Rules(RulesCommand::Check(options)) => {
-            case_files::check(&rules::load(&options.files.file)?, "rules", &options)
+            let (set, today) = (rules::load(&options.files.file)?, options.time_zone.today());
+            let (summaries, warnings) = (set.summaries(today), set.warnings(today));
+            case_files::check("rules", &summaries, &warnings, set.case_count(), options.strict)
         }
         Command::Rules(RulesCommand::Test(options)) => {
-            case_files::test(&rules::load(&options.file)?)
+            let set = rules::load(&options.file)?;
+            case_files::test(&set.ids(), &set.run_cases())
         }
         Command::Rules(RulesCommand::Audit(options)) => within_runtime(rules::audit(&options)),
         Command::Policies(PoliciesCommand::Check(options)) => {
-            case_files::check(&access::load(&options.files.file)?, "policies", &options)
+            let (set, today) = (access::load(&options.files.file)?, options.time_zone.today());
+            let (summaries, warnings) = (set.summaries(today), set.warnings(today));
+            case_files::check("policies", &summaries, &warnings, set.case_count(), options.strict)
         }
         Command::Policies(PoliciesCommand::Test(options)) => {
-            case_files::test(&access::load(&options.file)?)
+            let set = access::load(&options.file)?;
+            case_files::test(&set.ids(), &set.run_cases())
         }
         Command::Access(AccessCommand::Check(options)) => within_runtime(access::check(&options)),
         Command::Openapi(OpenapiOptions { base_url: url, rules }) => {

@@ -11,7 +11,6 @@ use application::{
 use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
 use jiff::SignedDuration;
 use serde_json::Value;
-use system_adapter::SystemClock;
 
 use super::entries::Entries;
 use crate::commands::error::CommandError;
@@ -45,8 +44,7 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let mut signals = Signals::listen()?;
     let rules = open_rules(Some(&options.file))?;
     let store = look(&options.database).await?;
-    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
-    let ports = ports(&store, rules, Arc::new(clock));
+    let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
     let mut audit = Audit::begin(&ports, options).await?;
     let outcome = tokio::select! {
         outcome = audit.run() => outcome,
