@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::commands::{AccessOptions, CommandError};
 use application::metrics::Instrumented;
 use application::{Clock, Identity, Policies, Ports};
 use http_adapter::BaseUrl;
@@ -11,6 +10,7 @@ use identity_adapter::ReloadableIdentity;
 use policies_adapter::ReloadablePolicies;
 use rules_adapter::Watches;
 
+use crate::commands::{AccessOptions, CommandError};
 use crate::failed;
 
 /// The callers that are known and the policies, as the files of an operator say.

@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 use rules_adapter::Watches;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
-
 use tokio::time::sleep;
 
 use crate::commands::{CommandError, RetentionOptions};

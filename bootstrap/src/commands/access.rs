@@ -45,7 +45,7 @@ pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
         }
     };
     crate::commands::print(&said)?;
-    if is_permitted { Ok(()) } else { Err(CommandError::Denied) }
+    if is_permitted { Ok(()) } else { Err(failed("denied")) }
 }
 
 /// Reads policies in files.
@@ -54,7 +54,7 @@ pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
 }
 
 fn no_item(group: &str, id: &str) -> CommandError {
-    CommandError::Failed(format!("the database has no item {id} in `{group}`"))
+    failed(format!("the database has no item {id} in `{group}`"))
 }
 
 impl Question {

@@ -7,6 +7,7 @@ use application::CaseReport;
 
 use crate::commands::error::CommandError;
 use crate::commands::print;
+use crate::failed;
 
 /// Prints the explanations of the definitions of a kind, whose name is in the plural, and warnings of
 /// likely mistakes.
@@ -28,17 +29,17 @@ pub fn check(
         warnings => writeln!(out, "{count} {kind} and {cases} cases, warnings: {warnings}"),
     };
     print(&out)?;
-    match warnings.len() {
-        count if count > 0 && is_strict => Err(CommandError::Warnings(count)),
-        _ => Ok(()),
+    if is_strict && !warnings.is_empty() {
+        return Err(failed(format!("warnings: {}, and --strict allows none", warnings.len())));
     }
+    Ok(())
 }
 
 /// Prints the cases that failed, which make the command fail, and the definitions without a case.
 pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> {
-    let (passed, failed): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
+    let (passed, wrong): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
     let mut out = String::new();
-    for report in &failed {
+    for report in &wrong {
         let _ = writeln!(out, "{}", report.line);
     }
     for id in ids.iter().filter(|id| reports.iter().all(|it| !it.decided_by.contains(id))) {
@@ -46,5 +47,9 @@ pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> 
     }
     let _ = writeln!(out, "{} of {} cases came out as expected", passed.len(), reports.len());
     print(&out)?;
-    if failed.is_empty() { Ok(()) } else { Err(CommandError::Cases(failed.len())) }
+    if !wrong.is_empty() {
+        let count = wrong.len();
+        return Err(failed(format!("{count} of the cases came out otherwise than expected")));
+    }
+    Ok(())
 }
