@@ -34,17 +34,17 @@ pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
 pub use ports::{
-    Access, Answered, CallerDirectory, CallerNames, CaseFiles, CaseReport, ChangeAuthor, ChangeLog,
+    Access, Answered, CallerDirectory, CallerNames, CaseReport, ChangeAuthor, ChangeLog,
     ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,
     Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
     ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition, LoggedChange,
     MemberCounts, NewItem, NoPolicies, Ownership, PageRevision, PastPageQuery, PastVersion,
-    Policies, PolicyFiles, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach,
-    ReadDependency, Readiness, Replacement, RepositoryError, Revision, Rule, RuleBook, RuleTrial,
-    RuleTrials, Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage,
-    SupersededVersion, Totals, TracedExpression, TrialError, TrialLookup, TrialReport,
-    TrialSubject, TrialValue, TrialVerdict, UndeletableItems, Unrecognized, ValueCount,
-    ValueCounts, VersionBodies, Warrant, WriteMetadata, WrittenCase, WrittenRule,
+    Policies, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency,
+    Readiness, Replacement, RepositoryError, Revision, Rule, RuleBook, RuleTrial, RuleTrials,
+    Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage, SupersededVersion,
+    Totals, TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue,
+    TrialVerdict, UndeletableItems, Unrecognized, ValueCount, ValueCounts, VersionBodies, Warrant,
+    WriteMetadata, WrittenCase, WrittenRule,
 };
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};

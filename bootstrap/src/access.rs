@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::commands::{AccessOptions, CommandError};
 use application::{Clock, Identity, Policies, Ports};
 use http_adapter::BaseUrl;
 use identity_adapter::ReloadableIdentity;
 use language::Watches;
 use policies_adapter::ReloadablePolicies;
 
+use crate::commands::{AccessOptions, CommandError};
 use crate::failed;
 
 /// The callers that are known and the policies, as the files of an operator say.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use application::Clock;
 use http_adapter::{AccessLog, AccessLogWriter, Admin, HttpMetrics, SharedRegistry};
 use identity_adapter::ReloadableIdentity;
@@ -11,6 +10,7 @@ use rules_adapter::ReloadableRules;
 use storage_adapter::{SCHEMA_VERSION, Store};
 use tokio::sync::watch;
 
+use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use crate::failed;
 
 /// The metrics, the admin listener and the access log of an instance.

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use language::Watches;
 use storage_adapter::Store;
 use system_adapter::{SystemClock, UuidV7Generator};
-
 use tokio::time::sleep;
 
 use crate::commands::legal_holds::HoldFiles;

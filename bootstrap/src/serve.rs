@@ -3,7 +3,6 @@
 use std::net;
 use std::sync::Arc;
 
-use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
 use application::{Clock, load_demonstration};
 use http_adapter::{
     AuditLog, BaseUrl, Deployment, HttpOptions, Port, ServerLimits, affordable_connections,
@@ -15,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::AccessFiles;
+use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
 use crate::monitoring::Monitoring;
 use crate::retention::Retention;
 use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
@@ -27,7 +27,7 @@ pub async fn serve(
 ) -> Result<(), CommandError> {
     let (mut watches, readings) = Watches::new();
     // What is wrong with a file is told before the database is touched.
-    let rules = open_rules(options.rules.rules.as_deref())?;
+    let rules = open_rules(options.rules.as_deref())?;
     let retention = Retention::open(&options.retention)?;
     let port = Port::of(inherited, options.listen).map_err(failed)?;
     let address = port.address();
@@ -36,8 +36,7 @@ pub async fn serve(
         Some(url) => base_url(url)?,
         None => BaseUrl::of_listener(address),
     };
-    let clock: Arc<dyn Clock> =
-        Arc::new(SystemClock::in_zone(options.rules.time_zone.zone.clone()));
+    let clock: Arc<dyn Clock> = Arc::new(options.time_zone.clock());
     let access = AccessFiles::open(&options.access, &clock, &base_url)?;
     let open = |path| AuditLog::open(path, &options.access.audit, options.request_timeout, &clock);
     let audit_log = options.access.audit_log.as_deref().map(open).transpose().map_err(failed)?;
@@ -67,7 +66,7 @@ pub async fn serve(
     tracing::info!("listening on http://{address}, documentation at {base_url}/docs");
     watches.tasks.spawn(store.clone().keep_up(clock, options.idempotency_ttl));
     access.keep(&mut watches);
-    retention.keep(&mut watches, &store, &options.rules.time_zone.zone);
+    retention.keep(&mut watches, &store, &options.time_zone.zone);
     watches.watch(Arc::clone(&rules.files));
     watches.tasks.spawn(inform_service_manager(store.readiness(), is_leaving, readings));
     let stopped = signals.stop(options.drain_delay, leaving);
@@ -99,8 +98,8 @@ async fn start(
 
 async fn prepare(options: &ServeOptions) -> Result<Store, CommandError> {
     let store = connect(&options.database).await?;
-    let urls = options.replicas.urls.join("\n");
-    let replicas = ReplicaOptions { urls, max_lag: options.replicas.max_lag };
+    let urls = options.replica_urls.join("\n");
+    let replicas = ReplicaOptions { urls, max_lag: options.replica_max_lag };
     let store = store.with_replicas(&store_options(&options.database), &replicas)?;
     match options.migrate {
         MigrateMode::Auto => store.migrate().await?,
@@ -113,7 +112,7 @@ async fn prepare(options: &ServeOptions) -> Result<Store, CommandError> {
 
 fn limits(options: &ServeOptions) -> ServerLimits {
     // Each standby has as many connections as the database.
-    let servers = u32::try_from(1 + options.replicas.urls.len()).unwrap_or(u32::MAX);
+    let servers = u32::try_from(1 + options.replica_urls.len()).unwrap_or(u32::MAX);
     let to_database = options.database.database_connections.saturating_mul(servers);
     let connections = affordable_connections(options.max_connections, to_database);
     let drain_timeout = options.drain_timeout;

@@ -6,7 +6,6 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use application::CaseFiles;
 //! use domain::Collection;
 //! use policies_adapter::PolicySet;
 //!

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Access, Caller, CaseFiles, CaseReport, Ownership, PolicyFiles, PublishedPolicy};
+use application::{Access, Caller, CaseReport, Ownership, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::FileContent;
@@ -80,7 +80,8 @@ impl PolicySet {
     /// The ids of the policies that decide on an operation with items of some ownership: of each
     /// those that deny it, or else those that allow it. On items that cannot be read, those decide that
     /// are about reading.
-    pub(crate) fn deciding(
+    #[must_use]
+    pub fn deciding(
         &self,
         today: Date,
         caller: &Caller,
@@ -101,44 +102,42 @@ impl PolicySet {
             .filter(|policy| ownerships.iter().any(|ownership| decides(policy, *ownership)));
         deciding.map(|policy| policy.shown.id.clone()).collect()
     }
-}
 
-impl CaseFiles for PolicySet {
-    fn ids(&self) -> Vec<String> {
+    /// The ids of the policies, in the order of the files.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
         self.policies.iter().map(|policy| policy.shown.id.to_string()).collect()
     }
 
-    fn summaries(&self, today: Date) -> Vec<String> {
+    /// An explanation of each as of a day, in the same order.
+    #[must_use]
+    pub fn summaries(&self, today: Date) -> Vec<String> {
         self.policies.iter().map(|policy| policy.summary(today)).collect()
     }
 
-    fn warnings(&self, today: Date) -> Vec<String> {
+    /// Warnings about likely mistakes as of a day, a line each.
+    #[must_use]
+    pub fn warnings(&self, today: Date) -> Vec<String> {
         self.likely_mistakes(today)
     }
 
-    fn case_count(&self) -> usize {
+    /// The number of cases.
+    #[must_use]
+    pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
-    fn run_cases(&self) -> Vec<CaseReport> {
-        self.cases.iter().map(|case| case.run(self)).collect()
-    }
-}
-
-impl PolicyFiles for PolicySet {
-    fn access_on(&self, today: Date, caller: &Caller, collection: Collection) -> Access {
-        self.access(caller, collection, || today)
-    }
-
-    fn deciding_on(
-        &self,
-        today: Date,
-        caller: &Caller,
-        collection: Collection,
-        operation: Operation,
-        ownership: Ownership,
-    ) -> Vec<Box<str>> {
-        self.deciding(today, caller, (collection, operation), &[ownership])
+    /// Runs every case.
+    #[must_use]
+    pub fn run_cases(&self) -> Vec<CaseReport> {
+        let run = |case: &Case| {
+            let Case { caller, collection, ownership, today, .. } = case;
+            let access = self.access(caller, *collection, || *today);
+            case.run(access, |operation| {
+                self.deciding(*today, caller, (*collection, operation), &[*ownership])
+            })
+        };
+        self.cases.iter().map(run).collect()
     }
 }
 

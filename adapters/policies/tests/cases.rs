@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use application::{CaseFiles, CaseReport};
+use application::CaseReport;
 use policies_adapter::PolicySet;
 
 const POLICIES: &str = "

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use application::{Access, Caller, Ownership, PolicyFiles, PublishedPolicy};
+use application::{Access, Caller, Ownership, PublishedPolicy};
 use domain::{Collection, Members, Operation, Operations, Principal};
 use jiff::civil::{Date, date};
 use policies_adapter::PolicySet;
@@ -95,7 +95,7 @@ fn roles_decide_operations_by_group() {
     let policies = load(POLICIES);
     let names = |operations: Operations| operations.iter().map(Operation::name).collect::<Vec<_>>();
     for (name, caller, group, own, others) in table {
-        let access = policies.access_on(TODAY, caller, Collection::named(group).expect("a group"));
+        let access = policies.access(caller, Collection::named(group).expect("a group"), || TODAY);
         assert_eq!(
             (names(access.own), names(access.others)),
             (own.to_vec(), others.to_vec()),
@@ -110,7 +110,7 @@ fn a_policy_counts_on_its_days() {
     let (guest, author) = (known("a:1", &["guest"]), known("a:2", &["author"]));
     let is_permitted = |caller: &Caller, group: &'static str, operation, day| {
         policies
-            .access_on(day, caller, Collection::named(group).expect("a group"))
+            .access(caller, Collection::named(group).expect("a group"), || day)
             .has_all(operation)
     };
     for (day, reads, creates) in [
@@ -148,12 +148,12 @@ fn those_that_deny_decide_or_else_those_that_allow() {
         ("lib", Operation::Delete, own, &[]),
     ] {
         let of = Collection::named(group).expect("a group");
-        let found = policies.deciding_on(TODAY, &staff, of, operation, ownership);
+        let found = policies.deciding(TODAY, &staff, (of, operation), &[ownership]);
         assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ids, "{group} {operation:?}");
     }
     let both = known("a:1", &["staff", "author"]);
     let found =
-        policies.deciding_on(TODAY, &both, Collection::known("proposals"), Operation::Patch, own);
+        policies.deciding(TODAY, &both, (Collection::known("proposals"), Operation::Patch), &[own]);
     assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ["authors_own", "staff"]);
 }
 
@@ -260,7 +260,7 @@ proptest! {
         let today = date(2026, 6, i8::try_from(day).expect("a day"));
         for group in GROUPS {
             let collection = Collection::named(group).expect("a group");
-            let access = set.access_on(today, &caller, collection);
+            let access = set.access(&caller, collection, || today);
             let naive = |is_own: bool| {
                 let concerns = |policy: &Plain, operation| match &caller {
                     Caller::Known(principal) => {
@@ -280,7 +280,7 @@ proptest! {
             prop_assert_eq!(access, Access { own: naive(true), others: naive(false) });
             for operation in Operation::ALL {
                 for ownership in Ownership::ALL {
-                    let deciding = set.deciding_on(today, &caller, collection, operation, ownership);
+                    let deciding = set.deciding(today, &caller, (collection, operation), &[ownership]);
                     let is_permitted = access.on(ownership).contains(operation);
                     let allows = deciding.iter().all(|id| {
                         let index: usize = id[1..].parse().expect("a number");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use application::CaseFiles;
 use domain::Collection;
 use policies_adapter::PolicySet;
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use application::CaseFiles;
 use language::error::FileErrors;
 use policies_adapter::{PolicySet, read_caller};
 use tempfile::TempDir;

@@ -7,7 +7,7 @@
 //! ```
 //! use std::path::Path;
 //!
-//! use application::{RuleBook, CaseFiles};
+//! use application::RuleBook;
 //! use domain::Collection;
 //! use rules_adapter::{ReloadableRules, RuleSet};
 //!

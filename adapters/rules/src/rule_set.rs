@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{CaseFiles, CaseReport, Rule, Rules, WrittenRule};
+use application::{CaseReport, Rule, Rules, WrittenRule};
 use domain::Collection;
 use jiff::civil::Date;
 use language::FileContent;
@@ -98,26 +98,34 @@ impl RuleSet {
     pub(crate) fn has_case(&self, rule: &FileRule) -> bool {
         self.cases.iter().any(|case| case.rule.id == rule.id)
     }
-}
 
-impl CaseFiles for RuleSet {
-    fn ids(&self) -> Vec<String> {
+    /// The ids of the rules, in the order of the files.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
         self.rules.iter().map(|rule| rule.id.to_string()).collect()
     }
 
-    fn summaries(&self, today: Date) -> Vec<String> {
+    /// An explanation of each as of a day, in the same order.
+    #[must_use]
+    pub fn summaries(&self, today: Date) -> Vec<String> {
         self.rules.iter().map(|rule| rule.summary(today)).collect()
     }
 
-    fn warnings(&self, today: Date) -> Vec<String> {
+    /// Warnings about likely mistakes as of a day, a line each.
+    #[must_use]
+    pub fn warnings(&self, today: Date) -> Vec<String> {
         self.likely_mistakes(today)
     }
 
-    fn case_count(&self) -> usize {
+    /// The number of cases.
+    #[must_use]
+    pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
-    fn run_cases(&self) -> Vec<CaseReport> {
+    /// Runs every case.
+    #[must_use]
+    pub fn run_cases(&self) -> Vec<CaseReport> {
         self.cases.iter().map(Case::run).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use application::{CaseFiles, CaseReport};
+use application::CaseReport;
 use rules_adapter::RuleSet;
 
 fn run(text: &str) -> Vec<CaseReport> {

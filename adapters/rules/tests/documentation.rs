@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use application::CaseFiles;
 use domain::Collection;
 use rules_adapter::RuleSet;
 

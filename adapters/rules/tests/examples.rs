@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use application::CaseFiles;
 use application::Rule;
 use domain::proposal::rules::RULES;
 use rules_adapter::RuleSet;

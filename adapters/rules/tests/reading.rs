@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use application::CaseFiles;
 use language::error::FileErrors;
 use rules_adapter::RuleSet;
 use tempfile::TempDir;

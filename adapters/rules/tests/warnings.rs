@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use application::CaseFiles;
 use jiff::civil::date;
 use rules_adapter::RuleSet;
 

@@ -5,7 +5,7 @@
 
 mod access;
 mod caller_directory;
-mod case_files;
+mod case_report;
 mod change_log;
 mod clock;
 mod error;
@@ -14,7 +14,6 @@ mod identity;
 mod ids;
 mod items;
 mod policies;
-mod policy_files;
 mod readiness;
 mod rule_trials;
 mod rules;
@@ -26,7 +25,7 @@ use std::sync::Arc;
 
 pub use access::*;
 pub use caller_directory::*;
-pub use case_files::*;
+pub use case_report::*;
 pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};
@@ -35,7 +34,6 @@ pub use identity::*;
 pub use ids::*;
 pub use items::*;
 pub use policies::*;
-pub use policy_files::*;
 pub use readiness::*;
 pub use rule_trials::*;
 pub use rules::*;

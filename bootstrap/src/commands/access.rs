@@ -4,14 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{
-    Caller, Clock as _, Ownership, PolicyFiles, Ports, UndeletableItems, ownership_of,
-    undeletable_below,
-};
+use application::{Caller, Ownership, Ports, UndeletableItems, ownership_of, undeletable_below};
 use domain::{Collection, ItemId, Operation};
 use jiff::civil::Date;
 use policies_adapter::PolicySet;
-use system_adapter::SystemClock;
 
 use crate::commands::error::CommandError;
 use crate::commands::options::AccessCheckOptions;
@@ -29,28 +25,27 @@ struct Question {
 /// Prints the decision and the policies that decided. Fails where nothing is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     let unknown = |name: &str| CommandError::Usage(format!("there is no `{name}`; see --help"));
-    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
     let question = Question {
         policies: load(&options.policies)?,
         caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
         collection: Collection::named(&options.group).ok_or_else(|| unknown(&options.group))?,
         operation: Operation::named(&options.operation)
             .ok_or_else(|| unknown(&options.operation))?,
-        today: clock.day_of(clock.now()),
+        today: options.time_zone.today(),
     };
     let (said, is_permitted) = match &options.item {
         None => question.on_all(),
         Some(id) => {
             let id = ItemId::parse(id).ok_or_else(|| no_item(&options.group, id))?;
             let store = look(&options.database).await?;
-            let ports = ports(&store, open_rules(None)?, Arc::new(clock));
+            let ports = ports(&store, open_rules(None)?, Arc::new(options.time_zone.clock()));
             let answer = question.on_item(&ports, id).await;
             close(store).await;
             answer?
         }
     };
     crate::commands::print(&said)?;
-    if is_permitted { Ok(()) } else { Err(CommandError::Denied) }
+    if is_permitted { Ok(()) } else { Err(failed("denied")) }
 }
 
 /// Reads policies in files.
@@ -59,12 +54,12 @@ pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
 }
 
 fn no_item(group: &str, id: &str) -> CommandError {
-    CommandError::Failed(format!("the database has no item {id} in `{group}`"))
+    failed(format!("the database has no item {id} in `{group}`"))
 }
 
 impl Question {
     fn permits(&self, collection: Collection, ownership: Ownership) -> bool {
-        let access = self.policies.access_on(self.today, &self.caller, collection);
+        let access = self.policies.access(&self.caller, collection, || self.today);
         access.on(ownership).contains(self.operation)
     }
 
@@ -75,7 +70,7 @@ impl Question {
     fn decision(&self, collection: Collection, ownership: Ownership) -> String {
         let word = if self.permits(collection, ownership) { "allowed" } else { "denied" };
         let Self { policies, caller, operation, today, .. } = self;
-        let ids = policies.deciding_on(*today, caller, collection, *operation, ownership);
+        let ids = policies.deciding(*today, caller, (collection, *operation), &[ownership]);
         match ids.join(", ") {
             ids if ids.is_empty() => format!("{word}: no policy allows it"),
             ids => format!("{word} by {ids}"),
@@ -141,7 +136,7 @@ impl Question {
         }
         let mut denied = self.denied_below();
         if denied.is_none() && self.operation == Operation::Delete {
-            let access = |child| self.policies.access_on(self.today, &self.caller, child);
+            let access = |child| self.policies.access(&self.caller, child, || self.today);
             let undeletable = UndeletableItems::below(self.collection, &self.caller, access);
             denied = undeletable_below(&*ports.items, id, &undeletable)
                 .await?

@@ -3,53 +3,53 @@
 
 use std::fmt::Write as _;
 
-use application::{CaseFiles, Clock as _};
-use system_adapter::SystemClock;
+use application::CaseReport;
 
 use crate::commands::error::CommandError;
-use crate::commands::options::CheckOptions;
+use crate::commands::print;
+use crate::failed;
 
-/// Explains each definition of the files, and warns of likely mistakes. `kind` is their name in the
-/// plural.
+/// Prints the explanations of the definitions of a kind, whose name is in the plural, and warnings of
+/// likely mistakes.
 pub fn check(
-    files: &dyn CaseFiles,
     kind: &str,
-    options: &CheckOptions,
+    summaries: &[String],
+    warnings: &[String],
+    cases: usize,
+    is_strict: bool,
 ) -> Result<(), CommandError> {
-    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
-    let today = clock.day_of(clock.now());
-    let (summaries, warnings) = (files.summaries(today), files.warnings(today));
     let mut out = String::new();
     // Writing to a String cannot fail.
-    for line in summaries.iter().chain(&warnings) {
+    for line in summaries.iter().chain(warnings) {
         let _ = writeln!(out, "{line}");
     }
-    let (count, cases) = (summaries.len(), files.case_count());
+    let count = summaries.len();
     let _ = match warnings.len() {
         0 => writeln!(out, "{count} {kind} and {cases} cases, all sound"),
         warnings => writeln!(out, "{count} {kind} and {cases} cases, warnings: {warnings}"),
     };
-    crate::commands::print(&out)?;
-    match warnings.len() {
-        count if count > 0 && options.strict => Err(CommandError::Warnings(count)),
-        _ => Ok(()),
+    print(&out)?;
+    if is_strict && !warnings.is_empty() {
+        return Err(failed(format!("warnings: {}, and --strict allows none", warnings.len())));
     }
+    Ok(())
 }
 
-/// Runs the cases. Those that fail are shown, and make the command fail.
-pub fn test(files: &dyn CaseFiles) -> Result<(), CommandError> {
-    let reports = files.run_cases();
-    let (passed, failed): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
+/// Prints the cases that failed, which make the command fail, and the definitions without a case.
+pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> {
+    let (passed, wrong): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
     let mut out = String::new();
-    for report in &failed {
+    for report in &wrong {
         let _ = writeln!(out, "{}", report.line);
     }
-    for id in files.ids() {
-        if reports.iter().all(|report| !report.decided_by.contains(&id)) {
-            let _ = writeln!(out, "{id} has no case");
-        }
+    for id in ids.iter().filter(|id| reports.iter().all(|it| !it.decided_by.contains(id))) {
+        let _ = writeln!(out, "{id} has no case");
     }
     let _ = writeln!(out, "{} of {} cases came out as expected", passed.len(), reports.len());
-    crate::commands::print(&out)?;
-    if failed.is_empty() { Ok(()) } else { Err(CommandError::Cases(failed.len())) }
+    print(&out)?;
+    if !wrong.is_empty() {
+        let count = wrong.len();
+        return Err(failed(format!("{count} of the cases came out otherwise than expected")));
+    }
+    Ok(())
 }

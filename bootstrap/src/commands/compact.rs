@@ -38,7 +38,9 @@ pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     meter.end();
     close(store).await;
     let CompactionStep { removed, bytes, held, .. } = outcome.map_err(|error| match error {
-        CommandError::Stopped(signal) => CommandError::Interrupted(signal),
+        CommandError::Stopped(signal) => failed(format!(
+            "stopped by {signal}; what was done stays done, and the next run does the rest"
+        )),
         error => error,
     })?;
     let would = if options.dry_run { "would remove" } else { "removed" };
@@ -59,7 +61,12 @@ async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence),
     };
     let last = store.change_log().last().await.map_err(failed)?;
     let compaction = retention.worker(&store, &options.time_zone.zone);
-    Ok((compaction.ok_or(CommandError::NoRetention)?, store, last))
+    let compaction = compaction.ok_or_else(|| {
+        CommandError::Usage(
+            "say what is kept, with --history-keep, --history-thin or both; without them every version keeps its body".to_owned(),
+        )
+    })?;
+    Ok((compaction, store, last))
 }
 
 /// Goes through the whole log, and returns the sum of the steps.
@@ -68,7 +75,7 @@ async fn pass(
     is_dry_run: bool,
     bar: &ProgressBar,
 ) -> Result<CompactionStep, CommandError> {
-    let failed = |error: RepositoryError| CommandError::Failed(format!("cannot compact: {error}"));
+    let failed = |error: RepositoryError| failed(format!("cannot compact: {error}"));
     let (mut sum, mut after, mut is_waiting) = (CompactionStep::default(), Sequence(0), false);
     loop {
         let outcome = if is_dry_run {

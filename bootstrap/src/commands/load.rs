@@ -2,23 +2,23 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use application::table::FORMATS;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Body, SendBody};
+use ureq::{Agent, SendBody};
 use url::Url;
 use uuid::Uuid;
 
 use crate::commands::error::CommandError;
 use crate::commands::options::{LoadOptions, read_bounded};
-use crate::commands::print;
+use crate::commands::{print, progress};
+use crate::failed;
 
 /// How often a file is sent again when the connection breaks or the service is busy. It is known by
 /// its key, so that no row is done twice.
@@ -39,46 +39,40 @@ const MOST_REPORTED: usize = 50;
 /// The variable that holds the token of the caller.
 const TOKEN: &str = "PROPOSAL_SERVICE_TOKEN";
 
-const TEMPLATE: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {msg}";
+const BAR: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {next}";
 
 /// Loads a file.
 pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
-    let media_type = media_type(&options.file)?;
+    let mut headers = vec![
+        ("content-type", media_type(&options.file)?.to_owned()),
+        ("accept", "application/json".to_owned()),
+        ("idempotency-key", format!("\"{}\"", Uuid::new_v4())),
+    ];
     let target = target(options)?;
-    let headers = Headers {
-        media_type,
-        key: format!("\"{}\"", Uuid::new_v4()),
-        authorization: token(options.token_file.as_deref())?.map(|token| format!("Bearer {token}")),
-    };
+    let token = token(options.token_file.as_deref())?;
+    headers.extend(token.map(|token| ("authorization", format!("Bearer {token}"))));
     let agent = agent(&target);
     let mut attempt = 1;
-    let (status, answer) = loop {
-        let sent = send(&agent, &target, &headers, &options.file)?;
-        match sent {
-            Ok((status, answer)) if !BUSY.contains(&status) || attempt == ATTEMPTS => {
-                break (status, answer);
-            }
-            Err(error) if attempt == ATTEMPTS => {
-                return Err(CommandError::Failed(format!(
-                    "{} does not answer: {error}",
-                    options.url
-                )));
+    loop {
+        match send(&agent, &target, &headers, &options.file)? {
+            Ok((status, answer)) if attempt == ATTEMPTS || !BUSY.contains(&status) => {
+                return report(status, &answer, options.dry_run);
             }
             Ok(_) => tracing::warn!("the service is busy; trying again"),
+            Err(error) if attempt == ATTEMPTS => {
+                return Err(failed(format!("{} does not answer: {error}", options.url)));
+            }
             Err(error) => {
                 // A service that was reached before may be starting again.
-                if attempt == 1
-                    && let Some(reason) = never_reached(&error)
-                {
-                    return Err(CommandError::Failed(format!("{}: {reason}", options.url)));
+                if let Some(reason) = never_reached(&error).filter(|_| attempt == 1) {
+                    return Err(failed(format!("{}: {reason}", options.url)));
                 }
                 tracing::warn!(%error, "the connection broke; trying again");
             }
         }
         sleep(PAUSE * attempt);
         attempt += 1;
-    };
-    report(status, &answer, options.dry_run)
+    }
 }
 
 fn media_type(file: &Path) -> Result<&'static str, CommandError> {
@@ -107,13 +101,6 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
         .append_pair("upsert", if options.upsert { "true" } else { "false" })
         .append_pair("dry_run", if options.dry_run { "true" } else { "false" });
     Ok(target)
-}
-
-/// The headers of every attempt.
-struct Headers {
-    media_type: &'static str,
-    key: String,
-    authorization: Option<String>,
 }
 
 /// The access token or key that the request is sent with, from a file or from the environment.
@@ -177,59 +164,29 @@ fn never_reached(error: &ureq::Error) -> Option<String> {
 fn send(
     agent: &Agent,
     target: &Url,
-    headers: &Headers,
+    headers: &[(&str, String)],
     path: &Path,
 ) -> Result<Result<(u16, String), ureq::Error>, CommandError> {
     let unreadable = |error| CommandError::Source(path.display().to_string(), error);
     let file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
-    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
-    bar.set_style(
-        ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    let mut reader = Upload { file: bar.wrap_read(file), bar: bar.clone() };
-    let request = agent
-        .post(target.as_str())
-        .header("content-type", headers.media_type)
-        .header("content-length", length.to_string())
-        .header("accept", "application/json")
-        .header("idempotency-key", &headers.key);
-    let request = match &headers.authorization {
-        Some(authorization) => request.header("authorization", authorization),
-        None => request,
-    };
-    let sent = request.send(SendBody::from_reader(&mut reader));
+    let bar = progress::bar(Some(length), BAR);
+    let request = agent.post(target.as_str()).header("content-length", length.to_string());
+    let request =
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+    let sent = request.send(SendBody::from_owned_reader(bar.wrap_read(file)));
     let answer = sent.and_then(|response| {
-        let status = response.status().as_u16();
-        let mut body: Body = response.into_body();
+        let (status, mut body) = (response.status().as_u16(), response.into_body());
         Ok((status, body.with_config().limit(u64::MAX).read_to_string()?))
     });
     bar.finish_and_clear();
     Ok(answer)
 }
 
-/// A file on its way.
-struct Upload<R> {
-    file: R,
-    bar: ProgressBar,
-}
-
-impl<R: Read> Read for Upload<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        if read == 0 {
-            self.bar.set_message("· the service checks and stores the rows");
-        }
-        Ok(read)
-    }
-}
-
 /// Prints the outcome: how many rows were done, and the errors of the others.
 fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandError> {
     let answer: Value = serde_json::from_str(answer).map_err(|_| {
-        CommandError::Failed(format!(
-            "the answer, with status {status}, is not that of this service"
-        ))
+        failed(format!("the answer, with status {status}, is not that of this service"))
     })?;
     if status == 200 {
         let count = |name: &str| answer[name].as_u64().unwrap_or_default();
@@ -245,22 +202,23 @@ fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandErro
             errors.map(|error| (row["row"].as_u64(), error))
         });
         list(errors)?;
-        return if refused == 0 { Ok(()) } else { Err(CommandError::Rows(refused)) };
+        return match refused {
+            0 => Ok(()),
+            _ => Err(failed(format!("{refused} rows were refused; the others are done"))),
+        };
     }
     let errors = answer["errors"].as_array().into_iter().flatten();
     list(errors.map(|error| (error["row"].as_u64(), error)))?;
     let detail = answer["detail"].as_str().unwrap_or("no reason was given");
-    Err(CommandError::Import(format!("the service refused it with status {status}: {detail}")))
+    Err(failed(format!(
+        "nothing was stored, because the service refused it with status {status}: {detail}"
+    )))
 }
 
 /// Prints errors, one a line.
 fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<(), CommandError> {
-    let mut left_out = 0;
-    for (number, (row, error)) in errors.enumerate() {
-        if number >= MOST_REPORTED {
-            left_out += 1;
-            continue;
-        }
+    let errors: Vec<_> = errors.collect();
+    for (row, error) in errors.iter().take(MOST_REPORTED) {
         let part = |name: &str| error[name].as_str().unwrap_or_default();
         let row = row.map_or_else(String::new, |row| format!("row {row}, "));
         let column = match part("column") {
@@ -269,8 +227,8 @@ fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<()
         };
         print(&format!("{row}{column}{} ({})\n", part("detail"), part("code")))?;
     }
-    if left_out > 0 {
-        print(&format!("and {left_out} more errors\n"))?;
+    if errors.len() > MOST_REPORTED {
+        print(&format!("and {} more errors\n", errors.len() - MOST_REPORTED))?;
     }
     Ok(())
 }

@@ -1,26 +1,25 @@
 //! The command line: what an operator can run, and the messages that are printed.
 //!
 //! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
-//!   [`error`] are what is printed when a command fails;
-//! - [`migrate`] changes the schema, [`seed`] fills a store with made-up data, [`transfer`] backs up, exports and imports whole
-//!   stores, [`case_files`] checks and tests rules and policies in files, [`rules`] audits what is
-//!   stored by rules, [`access`] says what policies let a caller do, [`keys`] makes keys for machines,
-//!   [`callers`] erases names, [`history`] renews the history id of a copied store, [`compact`] removes the bodies of old versions;
+//!   [`error`] have the messages of commands that fail;
+//! - [`maintenance`] changes a store as a whole, [`seed`] fills it with made-up data, [`transfer`] backs
+//!   up, exports and imports it, [`compact`] removes the bodies of old versions;
+//! - [`load`] sends a file of items to a running service;
+//! - [`case_files`] checks and tests rules and policies in files, [`rules`] audits stored items by
+//!   rules, [`access`] explains the decision of policies on a caller, [`keys`] makes keys for machines;
 //! - [`shell`] prints completions and manual pages;
 //! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
 
 mod access;
-mod callers;
 mod case_files;
 mod compact;
 mod error;
-mod history;
 mod keys;
 pub mod legal_holds;
 mod load;
 mod log_filter;
 mod logging;
-mod migrate;
+mod maintenance;
 mod options;
 mod progress;
 mod quantities;
@@ -44,8 +43,10 @@ use crate::{VERSION, base_url, failed, open_rules, serve};
 pub use error::CommandError;
 use logging::TraceLayer;
 pub use logging::set_filter as set_log_filter;
-use options::OpenapiOptions;
-use options::{AccessCommand, Command, KeysCommand, LoggingOptions, PoliciesCommand, RulesCommand};
+use options::{
+    AccessCommand, CallersCommand, Command, HistoryCommand, KeysCommand, LoggingOptions,
+    OpenapiOptions, PoliciesCommand, RulesCommand,
+};
 pub use options::{
     AccessLogFormat, AccessOptions, DatabaseOptions, MigrateMode, RetentionOptions, ServeOptions,
 };
@@ -66,7 +67,7 @@ pub fn run() -> ExitCode {
 fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
     logging::start(log, trace_layer(&command)?);
     if SystemClock::default().now() < Timestamp::UNIX_EPOCH {
-        return Err(CommandError::Clock);
+        return Err(failed("the clock of this machine is before 1970; set it"));
     }
     match command {
         Command::Serve(options) => {
@@ -74,28 +75,38 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
             let listener = system_adapter::inherited_listener().map_err(failed)?;
             within_runtime(async { serve::serve(*options, listener, Signals::listen()?).await })
         }
-        Command::Migrate(options) => within_runtime(migrate::run(&options)),
+        Command::Migrate(options) => within_runtime(maintenance::migrate(&options)),
         Command::Seed(options) => within_runtime(seed::run(&options)),
         Command::Backup(options) => within_runtime(transfer::backup(&options)),
         Command::Export(options) => within_runtime(transfer::export(&options)),
         Command::Import(options) => within_runtime(transfer::import(&options)),
         Command::Compact(options) => within_runtime(compact::run(&options)),
         Command::Load(options) => load::load(&options),
-        Command::History(command) => history::run(command),
-        Command::Callers(command) => within_runtime(callers::run(command)),
+        Command::History(HistoryCommand::Renew { database }) => {
+            maintenance::renew_history(&database)
+        }
+        Command::Callers(CallersCommand::Erase { id, database }) => {
+            within_runtime(maintenance::erase_caller(&id, &database))
+        }
         Command::Keys(KeysCommand::New(options)) => keys::new(&options),
         Command::Rules(RulesCommand::Check(options)) => {
-            case_files::check(&rules::load(&options.files.file)?, "rules", &options)
+            let (set, today) = (rules::load(&options.files.file)?, options.time_zone.today());
+            let (summaries, warnings) = (set.summaries(today), set.warnings(today));
+            case_files::check("rules", &summaries, &warnings, set.case_count(), options.strict)
         }
         Command::Rules(RulesCommand::Test(options)) => {
-            case_files::test(&rules::load(&options.file)?)
+            let set = rules::load(&options.file)?;
+            case_files::test(&set.ids(), &set.run_cases())
         }
         Command::Rules(RulesCommand::Audit(options)) => within_runtime(rules::audit(&options)),
         Command::Policies(PoliciesCommand::Check(options)) => {
-            case_files::check(&access::load(&options.files.file)?, "policies", &options)
+            let (set, today) = (access::load(&options.files.file)?, options.time_zone.today());
+            let (summaries, warnings) = (set.summaries(today), set.warnings(today));
+            case_files::check("policies", &summaries, &warnings, set.case_count(), options.strict)
         }
         Command::Policies(PoliciesCommand::Test(options)) => {
-            case_files::test(&access::load(&options.file)?)
+            let set = access::load(&options.file)?;
+            case_files::test(&set.ids(), &set.run_cases())
         }
         Command::Access(AccessCommand::Check(options)) => within_runtime(access::check(&options)),
         Command::Openapi(OpenapiOptions { base_url: url, rules }) => {
@@ -110,9 +121,8 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
 /// Traces are made where requests are served, if there is anywhere to send them.
 fn trace_layer(command: &Command) -> Result<Option<TraceLayer>, CommandError> {
     let Command::Serve(options) = command else { return Ok(None) };
-    let traces = &options.monitoring.traces;
-    let Some(url) = traces.url()? else { return Ok(None) };
-    let layer = telemetry_adapter::traces::open(&url, traces.trace_sample);
+    let Some(url) = options.monitoring.traces_url()? else { return Ok(None) };
+    let layer = telemetry_adapter::traces::open(&url, options.monitoring.trace_sample);
     layer.map(Some).map_err(|reason| options::otlp_error(&reason))
 }
 
@@ -120,14 +130,15 @@ fn print(output: &str) -> Result<(), CommandError> {
     match write!(io::stdout(), "{output}") {
         // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(CommandError::Output),
+        written => Ok(written?),
     }
 }
 
 fn within_runtime(
     work: impl Future<Output = Result<(), CommandError>>,
 ) -> Result<(), CommandError> {
-    let runtime = Runtime::new().map_err(CommandError::Runtime)?;
+    let runtime =
+        Runtime::new().map_err(|error| failed(format!("cannot start the runtime: {error}")))?;
     let outcome = runtime.block_on(work);
     // What still runs was given its time to finish.
     runtime.shutdown_background();

@@ -5,7 +5,6 @@ mod database;
 mod files;
 mod migrate;
 mod monitoring;
-mod replicas;
 mod retention;
 mod sites;
 
@@ -32,7 +31,6 @@ pub use database::{DatabaseOptions, read_bounded};
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use migrate::{MigrateOptions, MigratePhase};
 pub use monitoring::{AccessLogFormat, MonitoringOptions, otlp_error};
-pub use replicas::ReplicaOptions;
 pub use retention::{CompactOptions, RetentionOptions};
 use sites::{host_name, origin};
 
@@ -140,18 +138,37 @@ pub struct ServeOptions {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// The standbys.
-    #[command(flatten)]
-    pub replicas: ReplicaOptions,
+    /// A standby that follows the database: items are read there, too; given several times, each of
+    /// them. Give all instances the same
+    // Values from the environment are not shown: they hold a password.
+    #[arg(
+        long = "replica-url",
+        env = "PROPOSAL_SERVICE_REPLICA_URL",
+        value_name = "URL",
+        hide_env_values = true,
+        help_heading = "Database"
+    )]
+    pub replica_urls: Vec<String>,
+    /// The longest lag with which a standby is read; while the primary is out of reach the lag grows
+    #[arg(long, env = "PROPOSAL_SERVICE_REPLICA_MAX_LAG", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Database")]
+    pub replica_max_lag: Duration,
     /// Bring the database's schema up to date first, or refuse to start if it is not
     #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
     pub migrate: MigrateMode,
     /// Put one example of everything into a database that is empty
     #[arg(long, help_heading = "Database")]
     pub demo: bool,
-    /// The business rules.
+    /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
+    #[arg(
+        long,
+        env = "PROPOSAL_SERVICE_RULES",
+        value_name = "PATH",
+        help_heading = "Business rules"
+    )]
+    pub rules: Option<PathBuf>,
+    /// The time zone of the rules.
     #[command(flatten)]
-    pub rules: RulesOptions,
+    pub time_zone: TimeZoneOptions,
     /// The bodies of old versions that are kept.
     #[command(flatten)]
     pub retention: RetentionOptions,
@@ -276,18 +293,6 @@ pub struct ImportOptions {
     pub max_body: usize,
     #[command(flatten)]
     pub database: DatabaseOptions,
-}
-
-/// The business rules beside those written in Rust.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Business rules")]
-pub struct RulesOptions {
-    /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
-    #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
-    pub rules: Option<PathBuf>,
-    /// The time zone of the rules.
-    #[command(flatten)]
-    pub time_zone: TimeZoneOptions,
 }
 
 #[derive(Debug, Subcommand)]

@@ -22,19 +22,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Starts the clock, and takes the signals over. The template is one of indicatif's, with
-    /// `rate` for a whole number a second; `what` is done is said by the log.
+    /// Starts the clock, and takes the signals over. The template is that of [`bar`];
+    /// `what` is done is said by the log.
     pub fn start(
         total: Option<u64>,
         template: &str,
         what: &'static str,
     ) -> Result<Self, CommandError> {
         let signals = Signals::listen()?;
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-        // The template is a constant; were it wrong, the usual bar would do.
-        let style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.with_key("rate", write_rate));
+        let bar = bar(total, template);
         let mut lines = interval_at(tokio::time::Instant::now() + LINES, LINES);
         lines.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self { bar: bar.with_finish(ProgressFinish::Abandon), lines, what, signals })
@@ -82,8 +78,24 @@ impl Meter {
     }
 }
 
+/// A bar on standard error. The template is one of indicatif's, with `rate` for a whole number a
+/// second, and `next` for the next step of an upload.
+pub fn bar(total: Option<u64>, template: &str) -> ProgressBar {
+    // The template is a constant; were it wrong, the usual bar would do.
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = style.with_key("rate", write_rate).with_key("next", write_next);
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr()).with_style(style)
+}
+
 /// The bar's own word for it has four decimals.
 fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
     // The bar is for the eye: nobody needs to know if this fails.
     let _ = write!(out, "{:.0}", state.per_sec());
+}
+
+fn write_next(state: &ProgressState, out: &mut dyn fmt::Write) {
+    if state.len() == Some(state.pos()) {
+        let _ = write!(out, "· the service checks and stores the rows");
+    }
 }

@@ -8,6 +8,7 @@ use clap_mangen::Man;
 
 use crate::commands::error::CommandError;
 use crate::commands::{options, print};
+use crate::failed;
 
 /// A script that completes commands and options in a shell.
 pub fn completions(shell: Shell) -> String {
@@ -27,12 +28,10 @@ pub fn manual(version: &'static str, folder: Option<&Path>) -> Result<(), Comman
     let definition = options::definition(version);
     let Some(folder) = folder else {
         let mut page = Vec::new();
-        Man::new(definition).render(&mut page).map_err(CommandError::Output)?;
+        Man::new(definition).render(&mut page)?;
         return print(&String::from_utf8_lossy(&page));
     };
     let written =
         fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(definition, folder));
-    written.map_err(|error| {
-        CommandError::Failed(format!("cannot write to {}: {error}", folder.display()))
-    })
+    written.map_err(|error| failed(format!("cannot write to {}: {error}", folder.display())))
 }

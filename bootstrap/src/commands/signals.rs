@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::commands::error::CommandError;
+use crate::failed;
 
 /// SIGTERM and SIGINT, from the moment [`Signals::listen`] was called: until then they end the
 /// process.
@@ -21,7 +22,8 @@ impl Signals {
     /// # Errors
     /// Where the system refuses.
     pub fn listen() -> Result<Self, CommandError> {
-        let listen = |kind| signal(kind).map_err(CommandError::Signals);
+        let refused = |error| failed(format!("cannot wait for signals: {error}"));
+        let listen = |kind| signal(kind).map_err(refused);
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,

@@ -7,7 +7,7 @@ mod sample;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::{Caller, CaseReport, Ownership, PolicyFiles};
+use application::{Access, Caller, CaseReport, Ownership};
 use domain::{Collection, Operation, Operations};
 use jiff::civil::Date;
 use language::error::Location;
@@ -25,10 +25,10 @@ pub(crate) struct Case {
     file: Arc<str>,
     place: Location,
     name: Box<str>,
-    caller: Caller,
-    collection: Collection,
-    ownership: Ownership,
-    today: Date,
+    pub(crate) caller: Caller,
+    pub(crate) collection: Collection,
+    pub(crate) ownership: Ownership,
+    pub(crate) today: Date,
     /// The operation of a case; `None` in a cell, which is about all of them.
     operation: Option<Operation>,
     /// The operations that are expected to be permitted.
@@ -36,24 +36,19 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Decides it as the service would decide on the request.
-    pub fn run(&self, policies: &impl PolicyFiles) -> CaseReport {
-        let Self { file, place, name, caller, collection, ownership, today, .. } = self;
+    /// Compares the decision on the request with the expected one. `decides_on` returns the ids of the
+    /// policies that decide on an operation.
+    pub fn run(
+        &self,
+        access: Access,
+        decides_on: impl Fn(Operation) -> Vec<Box<str>>,
+    ) -> CaseReport {
+        let Self { file, place, name, ownership, .. } = self;
         let asked: Operations =
             self.operation.map_or(Operations::ALL, |operation| [operation].into_iter().collect());
-        let access = policies.access_on(*today, caller, *collection);
         let permitted = access.on(*ownership).intersection(asked);
         let deciding = |operations: Operations| {
-            let mut ids = Vec::new();
-            for operation in operations.iter() {
-                ids.extend(policies.deciding_on(
-                    *today,
-                    caller,
-                    *collection,
-                    operation,
-                    *ownership,
-                ));
-            }
+            let mut ids: Vec<_> = operations.iter().flat_map(&decides_on).collect();
             ids.sort();
             ids.dedup();
             ids.into_iter().map(String::from).collect::<Vec<_>>()

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use application::Clock as _;
 use clap::Args;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use system_adapter::SystemClock;
 
 /// Where days begin.
 #[derive(Args, Debug)]
@@ -12,6 +15,19 @@ pub struct TimeZoneOptions {
     /// The time zone in which days begin, for rules and for retention, such as Asia/Manila
     #[arg(long = "time-zone", env = "PROPOSAL_SERVICE_TIME_ZONE", value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub zone: TimeZone,
+}
+
+impl TimeZoneOptions {
+    /// A clock of the zone.
+    pub fn clock(&self) -> SystemClock {
+        SystemClock::in_zone(self.zone.clone())
+    }
+
+    /// The day that it is in the zone.
+    pub fn today(&self) -> Date {
+        let clock = self.clock();
+        clock.day_of(clock.now())
+    }
 }
 
 /// Files of rules or of policies.

@@ -18,14 +18,6 @@ pub struct MonitoringOptions {
     /// Write a line for each request to standard error [default: none]
     #[arg(long, env = "PROPOSAL_SERVICE_ACCESS_LOG", value_name = "FORMAT", value_enum)]
     pub access_log: Option<AccessLogFormat>,
-    /// The traces.
-    #[command(flatten)]
-    pub traces: TraceOptions,
-}
-
-/// Traces.
-#[derive(Args, Debug)]
-pub struct TraceOptions {
     /// Where traces are sent, by OTLP over HTTP: the collector's URL, to which /v1/traces is added [default: nowhere]
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
@@ -34,9 +26,9 @@ pub struct TraceOptions {
     pub trace_sample: f64,
 }
 
-impl TraceOptions {
+impl MonitoringOptions {
     /// Returns the URL to which traces are sent, if they are. An empty variable is as good as none, as OpenTelemetry has it.
-    pub fn url(&self) -> Result<Option<String>, CommandError> {
+    pub fn traces_url(&self) -> Result<Option<String>, CommandError> {
         let endpoint = self.otlp_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
         let url = endpoint.map(|endpoint| traces_url(endpoint).ok_or_else(|| otlp_error(HOW)));
         url.transpose()

@@ -9,15 +9,14 @@ use application::{
     RuleCatalog, RuleHome, audited_operation,
 };
 use domain::{Collection, ItemId, Severity, Verdict, Violation, WriteOperation};
+use indicatif::ProgressBar;
 use jiff::SignedDuration;
-use serde_json::Value;
-use system_adapter::SystemClock;
+use serde_json::{Value, json};
 
 use super::entries::Entries;
 use crate::commands::error::CommandError;
 use crate::commands::options::{AuditFormat, AuditOptions};
 use crate::commands::progress::Meter;
-use crate::commands::signals::Signals;
 use crate::{close, look, open_rules, ports};
 
 const BAR: &str =
@@ -42,21 +41,19 @@ const RULE: &[&str] = &[
 /// Looks at every item that the rules in a file are about, and says to how many each rule applies,
 /// and which it would refuse or warn of.
 pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
-    let mut signals = Signals::listen()?;
+    let mut meter = Meter::start(None, BAR, "looking at items")?;
     let rules = open_rules(Some(&options.file))?;
     let store = look(&options.database).await?;
-    let clock = SystemClock::in_zone(options.time_zone.zone.clone());
-    let ports = ports(&store, rules, Arc::new(clock));
+    let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
     let mut audit = Audit::begin(&ports, options).await?;
-    let outcome = tokio::select! {
-        outcome = audit.run() => outcome,
-        signal = signals.next() => Err(CommandError::Stopped(signal)),
-    };
-    audit.meter.end();
+    let bar = meter.bar().clone();
+    bar.set_length(audit.total);
+    let outcome = meter.watch(audit.run(&bar)).await;
+    meter.end();
     outcome?;
     audit.entries.end()?;
     if options.summary || options.output == AuditFormat::Plain {
-        audit.summarize(options.output)?;
+        audit.summarize(options.output, &meter)?;
     }
     drop((audit, ports));
     close(store).await;
@@ -66,7 +63,8 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
 /// The results so far.
 struct Audit {
     caller: Caller,
-    meter: Meter,
+    /// The number of items in the collections.
+    total: u64,
     is_summary: bool,
     /// The collections that there are rules about.
     groups: Vec<(Collection, ResourceService)>,
@@ -126,11 +124,10 @@ impl Audit {
         // A summary is one table alone.
         let format = if options.summary { AuditFormat::Plain } else { options.output };
         let entries = Entries::new(format, ITEM)?;
-        let meter = Meter::start(Some(total), BAR, "looking at items")?;
-        Ok(Self { caller, meter, is_summary: options.summary, groups, counts, entries })
+        Ok(Self { caller, total, is_summary: options.summary, groups, counts, entries })
     }
 
-    async fn run(&mut self) -> Result<(), CommandError> {
+    async fn run(&mut self, bar: &ProgressBar) -> Result<(), CommandError> {
         for (collection, use_cases) in std::mem::take(&mut self.groups) {
             let mut after = None;
             loop {
@@ -146,7 +143,7 @@ impl Audit {
                 for count in counts.filter(|count| count.rule.collection == collection) {
                     count.examined += examined;
                 }
-                self.meter.bar().inc(examined);
+                bar.inc(examined);
                 if next.is_none() {
                     break;
                 }
@@ -180,9 +177,8 @@ impl Audit {
             let (id, pointer) = (id.to_string(), pointer.to_string());
             let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
             let operation = count.operation.name();
-            let values = [group, &id, code, severity, operation, &pointer, detail];
-            let values = values.map(Value::from).into_iter().chain([1.into()]);
-            self.entries.write(&line, values.collect())?;
+            let values = json!([group, id, code, severity, operation, pointer, detail, 1]);
+            self.entries.write(&line, values)?;
         }
         Ok(())
     }
@@ -202,20 +198,20 @@ impl Audit {
                 count.looked_at_as()
             );
             let message = format!("{said}; the reason for this one: {reason}");
-            let values = [group, &id, code, severity, operation.name(), "", &message];
-            let values = values.map(Value::from).into_iter().chain([(*undecided).into()]);
-            self.entries.write(&line, values.collect())?;
+            let operation = operation.name();
+            let values = json!([group, id, code, severity, operation, "", message, undecided]);
+            self.entries.write(&line, values)?;
         }
         Ok(())
     }
 
     /// Writes an entry for each rule.
-    fn summarize(&self, format: AuditFormat) -> Result<(), CommandError> {
+    fn summarize(&self, format: AuditFormat, meter: &Meter) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {
-            let (total, seconds) = (self.meter.bar().position(), self.meter.seconds());
+            let (total, seconds) = (meter.bar().position(), meter.seconds());
             let line = format!("looked at {total} items in {seconds:.1} s");
-            entries.write(&line, Vec::new())?;
+            entries.write(&line, Value::Null)?;
         }
         for (id, count) in &self.counts {
             let Count { rule, operation, examined, applied, remarked, undecided, .. } = count;
@@ -231,9 +227,12 @@ impl Audit {
                 "  {id} applies to {applied} of {examined}, would {does} {remarked}{of_these}{}",
                 count.looked_at_as()
             );
-            let words = [id, rule.collection.name(), rule.severity.name(), operation.name()];
-            let numbers = [*examined, *applied, refused, warned, *undecided].map(Value::from);
-            entries.write(&line, words.map(Value::from).into_iter().chain(numbers).collect())?;
+            let (group, severity) = (rule.collection.name(), rule.severity.name());
+            let operation = operation.name();
+            let values = json!([
+                id, group, severity, operation, examined, applied, refused, warned, undecided
+            ]);
+            entries.write(&line, values)?;
         }
         entries.end()
     }

@@ -32,30 +32,34 @@ impl Entries {
             AuditFormat::Json => Writer::Json(out(), 0),
             AuditFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(io::stdout());
-                writer.write_record(columns).map_err(failed)?;
+                writer.write_record(columns).map_err(io::Error::from)?;
                 Writer::Csv(Box::new(writer))
             }
         };
         Ok(Self { columns, writer })
     }
 
-    /// Writes an entry: its line as text, or its values in the order of the columns.
-    pub fn write(&mut self, text: &str, values: Vec<Value>) -> Result<(), CommandError> {
+    /// Writes an entry: its line as text, or the array of its values in the order of the columns.
+    pub fn write(&mut self, text: &str, values: Value) -> Result<(), CommandError> {
+        let values = values.as_array().into_iter().flatten();
         match &mut self.writer {
-            Writer::Plain(out) => writeln!(out, "{text}").map_err(CommandError::Output),
+            Writer::Plain(out) => writeln!(out, "{text}")?,
             Writer::Json(out, count) => {
-                let object: Map<_, _> =
-                    self.columns.iter().map(ToString::to_string).zip(values).collect();
+                let names = self.columns.iter().map(ToString::to_string);
+                let object: Map<_, _> = names.zip(values.into_iter().cloned()).collect();
                 let start = if *count == 0 { "[" } else { ",\n " };
                 *count += 1;
-                write!(out, "{start}{}", Value::Object(object)).map_err(CommandError::Output)
+                write!(out, "{start}{}", Value::Object(object))?;
             }
             Writer::Csv(writer) => {
-                let field =
-                    |value| if let Value::String(text) = value { text } else { value.to_string() };
-                writer.write_record(values.into_iter().map(field)).map_err(failed)
+                let field = |value: &Value| match value {
+                    Value::String(text) => text.clone(),
+                    number => number.to_string(),
+                };
+                writer.write_record(values.into_iter().map(field)).map_err(io::Error::from)?;
             }
         }
+        Ok(())
     }
 
     /// Ends the table.
@@ -66,10 +70,6 @@ impl Entries {
             Writer::Json(out, _) => writeln!(out, "]").and_then(|()| out.flush()),
             Writer::Csv(writer) => writer.flush(),
         };
-        ended.map_err(CommandError::Output)
+        Ok(ended?)
     }
-}
-
-fn failed(error: csv::Error) -> CommandError {
-    CommandError::Output(error.into())
 }

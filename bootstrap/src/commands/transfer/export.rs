@@ -33,7 +33,7 @@ pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let (bar, path) = (meter.bar().clone(), options.file.clone());
     let write_error = move |cause| match &path {
         Some(path) => CommandError::Target(path.clone(), cause),
-        None => CommandError::Output(cause),
+        None => cause.into(),
     };
     let work = spawn_blocking(move || write_all(log, out, &bar, &write_error));
     let changes = meter.watch(joined(work)).await?;

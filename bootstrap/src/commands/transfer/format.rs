@@ -1,6 +1,7 @@
 //! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
 //! trailer. Here its lines are written and read; the order of changes is not checked here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::{ChangeAuthor, Sequence};
@@ -134,114 +135,90 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     if !has(&"group") && TRAILER.iter().any(has) {
         return read_trailer(&read);
     }
-    let [
-        sequence,
-        group,
-        item,
-        version,
-        kind,
-        time,
-        caller,
-        acting,
-        client,
-        request_id,
-        parent,
-        continues,
-        members,
-        removed_at,
-    ] = fields(&read, FIELDS)?;
-    let kind = kind.read(|value| WriteOperation::of_change(&value.as_string()?))?;
-    let removed_at = removed_at.read_unless_null(time_of)?;
+    let line = Fields::of(&read, &FIELDS)?;
+    let kind = line.read("kind", |value| WriteOperation::of_change(&value.as_string()?))?;
+    let removed_at = line.read_unless_null("removed_at", time_of)?;
     if kind == WriteOperation::Delete && removed_at.is_some() {
         return Err("a deletion has no members: make `removed_at` null".into());
     }
     Ok(Entry::Change(Box::new(ChangeRecord {
-        sequence: Sequence(sequence.read(positive)?),
-        collection: group.read(|value| Collection::named(&value.as_string()?))?,
-        item: item.read(id)?,
-        version: Version::from_number(version.read(positive)?),
+        sequence: Sequence(line.read("sequence", positive)?),
+        collection: line.read("group", |value| Collection::named(&value.as_string()?))?,
+        item: line.read("item_id", id)?,
+        version: Version::from_number(line.read("version", positive)?),
         kind,
-        time: time.read(time_of)?,
+        time: line.read("time", time_of)?,
         author: ChangeAuthor {
-            caller: caller.read_unless_null(name)?,
-            acting: acting.read_unless_null(name)?,
-            client: client.read_unless_null(name)?,
-            request_id: request_id.read_unless_null(name)?,
+            caller: line.read_unless_null("caller", name)?,
+            acting: line.read_unless_null("acting", name)?,
+            client: line.read_unless_null("client", name)?,
+            request_id: line.read_unless_null("request_id", name)?,
         },
-        parent: parent.read_unless_null(id)?,
-        continues: continues.read_unless_null(id)?,
+        parent: line.read_unless_null("parent", id)?,
+        continues: line.read_unless_null("continues", id)?,
         removed_at,
         members: if kind == WriteOperation::Delete || removed_at.is_some() {
-            members.read(|value| value.is_null().then_some(None))?
+            line.read("members", |value| value.is_null().then_some(None))?
         } else {
-            Some(body(members, read.has_unstorable)?)
+            Some(body(&line, read.has_unstorable)?)
         },
     })))
 }
 
 fn read_trailer(read: &Read) -> Result<Entry, String> {
-    let [changes, sha256] = fields(read, TRAILER)?;
+    let line = Fields::of(read, &TRAILER)?;
     Ok(Entry::Trailer {
-        changes: changes.read(|value| value.as_number()?.parse().ok())?,
-        sha256: sha256.read(|value| Some(value.as_string()?.into_owned()))?,
+        changes: line.read("changes", |value| value.as_number()?.parse().ok())?,
+        sha256: line.read("sha256", |value| Some(value.as_string()?.into_owned()))?,
     })
 }
 
 /// Returns the members of a change that has them, as they are written.
-fn body(members: Field<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
-    let object = members.read(|value| value.encoded().starts_with('{').then_some(value))?;
+fn body(line: &Fields<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
+    let object = line.read("members", |value| value.encoded().starts_with('{').then_some(value))?;
     if has_unstorable {
         check_storable(object)?;
     }
     Ok(object.encoded().into())
 }
 
-/// A member of a line.
-#[derive(Clone, Copy)]
-struct Field<'a> {
-    name: &'static str,
-    value: Value<'a>,
-}
+/// The members of a line by name.
+struct Fields<'a>(HashMap<&'static str, Value<'a>>);
 
-impl<'a> Field<'a> {
-    /// Reads the value, or says which values the member can have.
-    fn read<T>(self, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
-        read(self.value).ok_or_else(|| {
-            let (name, found) = (self.name, shortened(self.value.encoded()));
-            format!("`{name}` is {found}; it must be {}", expected(name))
+impl<'a> Fields<'a> {
+    /// Takes the named members, which must be there and the only ones.
+    fn of(read: &'a Read, names: &[&'static str]) -> Result<Self, String> {
+        let mut found = HashMap::with_capacity(names.len());
+        for (name, value) in read.value().entries().into_iter().flatten() {
+            let Some(known) = names.iter().find(|known| **known == name) else {
+                let fix = match nearest(name, FIELDS.into_iter().chain(TRAILER)) {
+                    Some(known) => format!("did you mean `{known}`?"),
+                    None => "remove it".to_owned(),
+                };
+                return Err(format!("no line has a member `{}`; {fix}", shortened(name)));
+            };
+            found.insert(*known, value);
+        }
+        match names.iter().find(|name| !found.contains_key(*name) && !ADDED.contains(name)) {
+            Some(name) => Err(format!("`{name}` is missing; make it null if there is none")),
+            None => Ok(Self(found)),
+        }
+    }
+
+    /// Reads a member, or says which values it can have.
+    fn read<T>(&self, name: &str, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
+        let value = self.0.get(name).copied().unwrap_or_else(|| Value::from_encoded("null"));
+        read(value).ok_or_else(|| {
+            format!("`{name}` is {}; it must be {}", shortened(value.encoded()), expected(name))
         })
     }
 
     fn read_unless_null<T>(
-        self,
+        &self,
+        name: &str,
         read: impl FnOnce(Value<'a>) -> Option<T>,
     ) -> Result<Option<T>, String> {
-        if self.value.is_null() { Ok(None) } else { self.read(read).map(Some) }
-    }
-}
-
-/// Returns the named members, which must be there and the only ones.
-fn fields<'a, const COUNT: usize>(
-    read: &'a Read,
-    names: [&'static str; COUNT],
-) -> Result<[Field<'a>; COUNT], String> {
-    let null = Value::from_encoded("null");
-    let mut fields = names.map(|name| Field { name, value: null });
-    let mut found = [false; COUNT];
-    for (name, value) in read.value().entries().into_iter().flatten() {
-        let Some(index) = names.iter().position(|known| *known == name) else {
-            let fix = match nearest(name, FIELDS.into_iter().chain(TRAILER)) {
-                Some(known) => format!("did you mean `{known}`?"),
-                None => "remove it".to_owned(),
-            };
-            return Err(format!("no line has a member `{}`; {fix}", shortened(name)));
-        };
-        (fields[index].value, found[index]) = (value, true);
-    }
-    let is_missing = |index: &usize| !found[*index] && !ADDED.contains(&names[*index]);
-    match (0..COUNT).find(is_missing) {
-        Some(index) => Err(format!("`{}` is missing; make it null if there is none", names[index])),
-        None => Ok(fields),
+        self.read(name, |value| if value.is_null() { Some(None) } else { read(value).map(Some) })
     }
 }
 

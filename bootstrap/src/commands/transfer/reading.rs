@@ -12,6 +12,7 @@ use tokio::sync::mpsc::Sender;
 use super::format::{self, Entry};
 use super::lines::{Line, Lines};
 use crate::commands::error::CommandError;
+use crate::failed;
 
 /// The most errors that are reported of one file.
 const MOST_ERRORS: usize = 20;
@@ -165,14 +166,12 @@ impl<R: BufRead> Reading<R> {
     }
 
     fn refused(&self) -> CommandError {
-        CommandError::Import(match self.errors.as_slice() {
-            [error] => format!("the file is refused: {error}"),
-            errors => {
-                let is_cut = errors.len() >= MOST_ERRORS;
-                let cut = "\nthere may be more; only the first 20 are reported";
-                let errors = errors.join("\n");
-                format!("the file is refused:\n{errors}{}", if is_cut { cut } else { "" })
-            }
-        })
+        let (separator, cut) = match self.errors.len() {
+            1 => (" ", ""),
+            ..MOST_ERRORS => ("\n", ""),
+            _ => ("\n", "\nthere may be more; only the first 20 are reported"),
+        };
+        let errors = self.errors.join("\n");
+        failed(format!("nothing was stored, because the file is refused:{separator}{errors}{cut}"))
     }
 }

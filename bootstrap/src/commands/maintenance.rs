@@ -1,12 +1,15 @@
-//! `migrate`: changes the schema, or says what would be changed.
+//! `migrate`, `history renew` and `callers erase`: changes to a store as a whole.
 
+use application::Clock as _;
 use storage_adapter::MigrationStep;
+use system_adapter::SystemClock;
 
-use crate::commands::options::{MigrateOptions, MigratePhase};
+use crate::commands::options::{DatabaseOptions, MigrateOptions, MigratePhase};
 use crate::commands::{CommandError, print};
 use crate::store_options;
 
-pub async fn run(options: &MigrateOptions) -> Result<(), CommandError> {
+/// Changes the schema, or says what would be changed.
+pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
     let store = store_options(&options.database);
     if options.plan {
         let steps = store.migration_plan().await?;
@@ -28,6 +31,22 @@ pub async fn run(options: &MigrateOptions) -> Result<(), CommandError> {
         },
     }
     Ok(())
+}
+
+/// Entity tags and cursors of the original store do not match in the copy afterwards.
+pub fn renew_history(database: &DatabaseOptions) -> Result<(), CommandError> {
+    store_options(database).renew_history()?;
+    print(
+        "the store has a new history; entity tags and cursors of the old one match nothing in it\n",
+    )
+}
+
+/// Erases the name of a caller.
+pub async fn erase_caller(id: &str, database: &DatabaseOptions) -> Result<(), CommandError> {
+    let now = SystemClock::default().now();
+    let was_known = store_options(database).erase_caller(id, now).await?;
+    let outcome = if was_known { "the name is erased" } else { "no name was kept" };
+    print(&format!("{outcome}; none will be kept of {id} from now on\n"))
 }
 
 fn line(MigrationStep { migration, phase, action, lock, seconds }: &MigrationStep) -> String {
