@@ -36,14 +36,8 @@ pub struct Documentation {
     own: Caller,
     base_url: Arc<BaseUrl>,
     document: Value,
-    current: Mutex<Option<Edition>>,
-}
-
-/// The document with all that changes, as it is in one edition.
-#[derive(Clone)]
-struct Edition {
-    of: EditionKey,
-    openapi: CachedBody,
+    /// The document with all that changes, and the editions that it is of.
+    current: Mutex<Option<(EditionKey, CachedBody)>>,
 }
 
 /// The editions of the rules and the policies, and what is published of identity.
@@ -88,10 +82,6 @@ impl Documentation {
 
     /// The document as it is served now.
     pub fn openapi(&self) -> String {
-        pretty(&self.whole_document())
-    }
-
-    fn whole_document(&self) -> Value {
         let Changing { catalog, access, identity } = &self.changing;
         let mut document = self.document.clone();
         openapi::add_rules(&mut document, &self.base_url, &catalog.list(&self.own));
@@ -99,7 +89,7 @@ impl Documentation {
             let (published, policies) = (identity.published(), access.published());
             openapi::add_security(&mut document, &published, &policies);
         }
-        document
+        format!("{document:#}\n")
     }
 
     fn key(&self) -> EditionKey {
@@ -108,24 +98,14 @@ impl Documentation {
         (catalog.edition(&self.own), access.edition(), published)
     }
 
-    fn current(&self) -> Edition {
+    fn current(&self) -> CachedBody {
         let key = self.key();
         let mut current = self.current.lock();
         match &*current {
-            Some(edition) if edition.of == key => edition.clone(),
-            _ => current.insert(self.edition(key)).clone(),
+            Some((of, body)) if *of == key => body.clone(),
+            _ => current.insert((key, CachedBody::new(self.openapi()))).1.clone(),
         }
     }
-
-    fn edition(&self, of: EditionKey) -> Edition {
-        Edition { of, openapi: CachedBody::new(self.openapi()) }
-    }
-}
-
-fn pretty(document: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 /// A resource that is served as it is.
@@ -157,9 +137,7 @@ impl Endpoint for Served {
 
     async fn call(&self, request: Request) -> Result<Response> {
         let (media, CachedBody { body, tag }, policy) = match self {
-            Self::OpenApi(documentation) => {
-                (MediaType::JSON, documentation.current().openapi, NOTHING)
-            }
+            Self::OpenApi(documentation) => (MediaType::JSON, documentation.current(), NOTHING),
             Self::RuleSchema(schema) => (MediaType::JSON, CachedBody::new(schema.clone()), NOTHING),
             Self::Icon => (MediaType::ICON, CachedBody::new(ICON), NOTHING),
             Self::Page(page, policy) => (MediaType::HTML, page.clone(), policy.clone()),

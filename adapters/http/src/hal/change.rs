@@ -51,6 +51,17 @@ pub struct Change {
     kind: Kind,
     /// When (RFC 3339, UTC).
     time: DateTime,
+    #[oai(flatten)]
+    author: Author,
+    /// The cursor with which `after` continues behind it.
+    cursor: String,
+    #[oai(rename = "_links")]
+    links: ChangeLinks,
+}
+
+/// The members of a change that tell its author.
+#[derive(Object)]
+pub struct Author {
     /// Who did it; `null` for an anonymous caller.
     caller: StringOrNull,
     /// The name of the caller, where it is known.
@@ -62,10 +73,6 @@ pub struct Change {
     client: StringOrNull,
     /// The `X-Request-Id` of the request; `null` if it is not known.
     request_id: StringOrNull,
-    /// The cursor with which `after` continues behind it.
-    cursor: String,
-    #[oai(rename = "_links")]
-    links: ChangeLinks,
 }
 
 /// Links to the item and to the version that was made.
@@ -103,9 +110,18 @@ impl ChangePage {
     }
 }
 
-/// The name of a caller, where it is known.
-pub fn name_of(names: &CallerNames, caller: Option<&str>) -> Option<String> {
-    names.get(caller?).map(ToString::to_string)
+impl Author {
+    /// Represents the author of a change, with the name of the caller if that is among the names.
+    pub fn of(author: &ChangeAuthor, names: &CallerNames) -> Self {
+        let ChangeAuthor { caller, acting, client, request_id } = author.clone();
+        Self {
+            caller_name: caller.as_deref().and_then(|id| names.get(id)).map(ToString::to_string),
+            caller: StringOrNull(caller.into()),
+            acting: StringOrNull(acting.into()),
+            client: StringOrNull(client.into()),
+            request_id: StringOrNull(request_id.into()),
+        }
+    }
 }
 
 fn page_link(query: &ChangesQuery, after: Option<LogPosition>, base_url: &BaseUrl) -> Link {
@@ -123,18 +139,13 @@ impl Change {
         base_url: &BaseUrl,
     ) -> Self {
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
-        let ChangeAuthor { caller, acting, client, request_id } = change.author.clone();
         Self {
             group: GroupName(change.collection.name().into()),
             item_id: Uuid(change.item.to_string().into()),
             version: Number(change.version.number().into()),
             kind: Kind(change.kind.change_name().into()),
             time: DateTime(TIME.timestamp_to_string(&change.time).into()),
-            caller_name: name_of(names, caller.as_deref()),
-            caller: StringOrNull(caller.into()),
-            acting: StringOrNull(acting.into()),
-            client: StringOrNull(client.into()),
-            request_id: StringOrNull(request_id.into()),
+            author: Author::of(&change.author, names),
             cursor: change_cursor::write(LogPosition { history, sequence: change.sequence }),
             links: ChangeLinks {
                 version: Link::to(format!("{item}/versions/{}", change.version)),

@@ -1,12 +1,12 @@
 //! The versions of an item as HAL: values of the types that the document describes.
 
-use application::{CallerNames, ChangeAuthor, LoggedChange, VersionPage};
+use application::{CallerNames, LoggedChange, VersionPage};
 use domain::WriteOperation;
 use poem_openapi::Object;
 
-use super::change::name_of;
+use super::change::Author;
 use crate::headers::link::Targets;
-use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number, StringOrNull};
+use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number};
 use crate::query::VersionsQuery;
 use crate::time::TIME;
 
@@ -42,17 +42,8 @@ pub struct VersionEntry {
     time: DateTime,
     /// The kind of write.
     kind: Kind,
-    /// Who did it; `null` for an anonymous caller.
-    caller: StringOrNull,
-    /// The name of the caller, where it is known.
-    #[oai(skip_serializing_if_is_none)]
-    caller_name: Option<String>,
-    /// Who acted for the caller; `null` if nobody did.
-    acting: StringOrNull,
-    /// The program that was used; `null` if it is not known.
-    client: StringOrNull,
-    /// The `X-Request-Id` of the request; `null` if it is not known.
-    request_id: StringOrNull,
+    #[oai(flatten)]
+    author: Author,
     /// When the body of the version was removed. Only where it was; there is nothing to show, compare
     /// or restore then.
     #[oai(skip_serializing_if_is_none)]
@@ -117,17 +108,12 @@ impl VersionEntry {
         let has_body = version.kind != WriteOperation::Delete && version.removed_at.is_none();
         let diff = previous.filter(|_| has_body);
         let time = |time| DateTime(TIME.timestamp_to_string(time).into());
-        let ChangeAuthor { caller, acting, client, request_id } = version.author.clone();
         Self {
             version: Number(version.version.number().into()),
             time: time(&version.time),
             removed_at: version.removed_at.as_ref().map(time),
             kind: Kind(version.kind.change_name().into()),
-            caller_name: name_of(names, caller.as_deref()),
-            caller: StringOrNull(caller.into()),
-            acting: StringOrNull(acting.into()),
-            client: StringOrNull(client.into()),
-            request_id: StringOrNull(request_id.into()),
+            author: Author::of(&version.author, names),
             links: VersionLinks {
                 previous: previous.map(|number| Link::to(format!("{url}/{number}"))),
                 diff: diff.map(|from| Link::to(format!("{own}/diff?from={from}"))),
