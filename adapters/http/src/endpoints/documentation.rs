@@ -68,10 +68,6 @@ impl Documentation {
 
     /// The document as it is served now.
     pub fn openapi(&self) -> String {
-        pretty(&self.whole_document())
-    }
-
-    fn whole_document(&self) -> Value {
         let Changing { catalog, access, identity } = &self.changing;
         let mut document = self.document.clone();
         openapi::add_rules(&mut document, &self.base_url, &catalog.list(&self.own));
@@ -79,7 +75,7 @@ impl Documentation {
             let (published, policies) = (identity.published(), access.published());
             openapi::add_security(&mut document, &published, &policies);
         }
-        document
+        format!("{document:#}\n")
     }
 
     fn edition(&self) -> Edition {
@@ -107,12 +103,6 @@ impl Endpoint for Documentation {
     async fn call(&self, request: Request) -> Result<Response> {
         self.current().call(request).await
     }
-}
-
-fn pretty(document: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 /// A resource that is served as it is, with its Content-Security-Policy.

@@ -6,7 +6,7 @@ use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use serde_json::Map;
 
 use super::examples;
-use super::model::{NOTHING, any_of, described, formatted, inline, object, reference};
+use super::model::{any_of, described, formatted, inline, no_other, object, reference};
 use crate::groups::{GROUPS, Group};
 use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 
@@ -66,7 +66,7 @@ fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
     MetaSchema {
         description: Some("All must hold."),
         min_properties: Some(1),
-        additional_properties: Some(Box::new(inline(MetaSchema::new(NOTHING)))),
+        additional_properties: no_other(),
         ..object(&[], properties)
     }
 }
@@ -74,18 +74,18 @@ fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
 pub fn of(group: Group) -> MetaSchema {
     let (member, value) = examples::filtered(group);
     let times = TIMES.map(|(name, _)| (name, reference("TimeFilter")));
-    let (members, others): (Vec<_>, MetaSchemaRef) = match group.collection.spec().fields {
+    let (members, others): (Vec<_>, _) = match group.collection.spec().fields {
         Fields::Typed(fields) => (
             fields.iter().map(|field| (field.name, reference(of_kind(field.kind)))).collect(),
-            inline(MetaSchema::new(NOTHING)),
+            no_other(),
         ),
         Fields::Open(known) => (
             known.iter().map(|member| (member.name, reference("AnyFilter"))).collect(),
-            reference("AnyFilter"),
+            Some(Box::new(reference("AnyFilter"))),
         ),
     };
     MetaSchema {
-        additional_properties: Some(Box::new(others)),
+        additional_properties: others,
         example: Some(Map::from_iter([(member.to_owned(), value.into())]).into()),
         ..object(&[], members.into_iter().chain(times))
     }

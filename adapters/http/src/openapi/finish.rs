@@ -6,30 +6,15 @@ use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
 use super::model::{NOTHING, documented_path};
-use super::{examples, operations, rule_trial, schemas, service, transfers};
+use super::responses::{COMMON, EARLY, meaning};
+use super::{examples, operations, schemas, service};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, GroupOperation};
+use crate::headers::media_type::MediaType;
 use crate::links as urls;
 
 /// The path of the groups that most readers look for.
 const FIRST: &str = "/v1/proposals";
-
-/// Statuses common to all operations. `true` if the response has a problem document in the negotiated
-/// type; the server sends the others before it has read the request.
-const COMMON: [(u16, bool); 12] = [
-    (400, true),
-    (401, true),
-    (403, true),
-    (408, true),
-    (414, false),
-    (421, true),
-    (429, true),
-    (431, false),
-    (500, true),
-    (501, false),
-    (503, true),
-    (505, false),
-];
 
 /// Finishes the document that poem-openapi wrote.
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
@@ -39,19 +24,22 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     document["security"] = json!([]);
     // It sorts tags by name. Here proposals and what is below them come first, the others follow in
     // the order of the specification, the service's own come last.
-    let place = |tag: &Value| {
-        let place = GROUPS.iter().position(|group| tag["name"] == group.name);
-        let is_first = place.is_some_and(|place| GROUPS[place].path.starts_with(FIRST));
-        (!is_first, place.unwrap_or(GROUPS.len()))
-    };
-    if let Some(tags) = document["tags"].as_array_mut() {
-        tags.sort_by_key(place);
-    }
+    let is_first = |group: &Group| group.path.starts_with(FIRST);
+    let (first, others): (Vec<_>, Vec<_>) = GROUPS.iter().partition(is_first);
+    let groups = first.iter().chain(&others).map(|group| (group.name, group.description));
+    let tags = groups.chain([(service::TAG, "The service itself.")]);
+    document["tags"] =
+        tags.map(|(name, text)| json!({ "name": name, "description": text })).collect();
     let mut paths = document["paths"].take();
     let mut components = Components { written: document["components"].take(), base_url };
     for (_, operation) in members(Some(&mut paths)).flat_map(|(_, path)| members(Some(path))) {
-        components.share_headers(operation);
-        add_common(&mut operation["responses"]);
+        let responses = &mut operation["responses"];
+        for (_, response) in members(Some(responses)) {
+            for (name, header) in members(response.get_mut("headers")) {
+                components.share("headers", name, header);
+            }
+        }
+        add_common(responses);
     }
     components.add_common();
     for group in GROUPS {
@@ -65,16 +53,12 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
                 json!({ "properties": { "id": {} }, "required": ["id"] });
         }
     }
-    let trial = &mut paths[urls::RULE_TRIAL]["post"]["requestBody"];
-    components.add_example(trial, rule_trial::REQUEST, rule_trial::example());
-    let evaluation = &mut paths[urls::EVALUATION]["post"]["requestBody"];
-    components.add_example(evaluation, service::EVALUATION, service::evaluation_example());
-    // Only JSON can be shown as an example: the other formats are files.
-    let json_rows =
-        &mut paths[transfers::IMPORT_PATH]["post"]["requestBody"]["content"]["application/json"];
-    let reference = format!("#/components/examples/{}", transfers::EXAMPLE);
-    json_rows["examples"] = json!({ transfers::EXAMPLE: { "$ref": reference } });
-    components.written["examples"][transfers::EXAMPLE] = json!({ "value": transfers::example() });
+    for (path, name, example) in service::request_examples() {
+        // Only JSON can be shown as an example: the other formats of an import are files.
+        let body = &mut paths[path]["post"]["requestBody"]["content"][MediaType::JSON.name()];
+        let example = components.example(name, example);
+        body["examples"] = json!({ name: example });
+    }
     for (_, schema) in members(components.written.get_mut("schemas")) {
         // Nor has it `false`, the schema that no value satisfies.
         if schema.pointer("/additionalProperties/type").is_some_and(|of| of == NOTHING) {
@@ -87,7 +71,7 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
 }
 
 /// The description of an operation.
-fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {
+pub fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {
     let path = documented_path(&group.path_of(operation.form()));
     &mut paths[path][operation.method().as_str().to_lowercase()]
 }
@@ -106,15 +90,15 @@ struct Components<'a> {
 impl Components<'_> {
     /// Adds the responses that all operations share.
     fn add_common(&mut self) {
-        for (status, is_of_endpoint) in COMMON {
-            let mut response = json!({ "description": operations::meaning(status) });
-            if is_of_endpoint {
+        for status in COMMON {
+            let mut response = json!({ "description": meaning(status) });
+            if !EARLY.contains(&status) {
                 let problem = json!({ "$ref": "#/components/schemas/Problem" });
                 response["content"] = json!({ "application/json": { "schema": problem } });
                 let example = examples::problem(status, self.base_url);
                 self.add_example(&mut response, &format!("Problem{status}"), example);
             }
-            self.written["responses"][common(status)] = response;
+            self.written["responses"][format!("Common{status}")] = response;
         }
     }
 
@@ -122,14 +106,6 @@ impl Components<'_> {
     fn share(&mut self, kind: &str, name: &str, value: &mut Value) {
         let reference = json!({ "$ref": format!("#/components/{kind}/{name}") });
         self.written[kind][name] = std::mem::replace(value, reference);
-    }
-
-    fn share_headers(&mut self, operation: &mut Value) {
-        for (_, response) in members(operation.get_mut("responses")) {
-            for (name, header) in members(response.get_mut("headers")) {
-                self.share("headers", name, header);
-            }
-        }
     }
 
     /// Adds examples and links, which poem-openapi's requests and responses lack, and shares
@@ -159,25 +135,27 @@ impl Components<'_> {
         }
     }
 
-    fn add_example(&mut self, holder: &mut Value, name: &str, value: Value) {
-        let mut example = Map::from_iter([("value".to_owned(), value)]).into();
+    /// Keeps an example, and returns a reference to it.
+    fn example(&mut self, name: &str, value: Value) -> Value {
+        let mut example = json!({ "value": value });
         self.share("examples", name, &mut example);
+        example
+    }
+
+    fn add_example(&mut self, holder: &mut Value, name: &str, value: Value) {
+        let example = self.example(name, value);
         for (_, media) in members(holder.get_mut("content")) {
             media["examples"] = json!({ name: example });
         }
     }
 }
 
-fn common(status: u16) -> String {
-    format!("Common{status}")
-}
-
 /// Adds to the responses of an operation those that all have, in the order of their statuses.
 fn add_common(responses: &mut Value) {
     let mut all: BTreeMap<_, _> =
         members(Some(responses)).map(|(status, own)| (status.clone(), own.take())).collect();
-    for (status, _) in COMMON {
-        let reference = || json!({ "$ref": format!("#/components/responses/{}", common(status)) });
+    for status in COMMON {
+        let reference = || json!({ "$ref": format!("#/components/responses/Common{status}") });
         all.entry(status.to_string()).or_insert_with(reference);
     }
     *responses = Value::Object(all.into_iter().collect());

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::model::{array, reference};
 use super::values::{
-    AtLeast, CollectionLinks, Count, DateTime, Kind, Number, PatchName, Removed, True, Uri,
+    AccessAction, AccessResource, AccessSubject, AtLeast, CollectionLinks, Count, DateTime, Kind,
+    Number, PatchName, Removed, RowStatus, True, Uri, Uuid,
 };
 use crate::hal::{ChangePage, RuleList, VersionHistory};
 
@@ -28,6 +29,8 @@ pub fn register(registry: &mut Registry) {
     ChangePage::register(registry);
     RuleList::register(registry);
     Health::register(registry);
+    AccessEvaluation::register(registry);
+    ImportReport::register(registry);
     let patch = array(reference("PatchOperation"));
     let patch = MetaSchema { description: Some("A JSON Patch (RFC 6902)."), ..patch };
     registry.schemas.insert("JsonPatch".to_owned(), patch);
@@ -105,6 +108,19 @@ pub struct CollectionMeta {
     /// Remarks of business rules that do not refuse the write.
     #[oai(validator(max_items = 100))]
     warnings: Option<Vec<Remark>>,
+}
+
+/// The numbers of a page.
+#[derive(Object)]
+pub struct PageNumbers {
+    /// How many pages there are; left out where nobody counted, or not to the end.
+    page_count: Option<Count>,
+    /// Items per page.
+    page_size: Count,
+    /// How many items there are; left out with `total=none`.
+    total_items: Option<Count>,
+    /// This page, from 1.
+    page: Count,
 }
 
 /// How many items have a value.
@@ -194,4 +210,69 @@ pub struct Health {
     /// The kinds of files that have errors since they were changed, such as `rules`, so that the content from
     /// before is in force.
     reload_failed: Option<Vec<String>>,
+}
+
+/// A question of the `OpenID` `AuthZEN` Authorization API 1.0.
+#[derive(Object)]
+pub struct AccessEvaluation {
+    resource: AccessResource,
+    action: AccessAction,
+    subject: Option<AccessSubject>,
+}
+
+/// The outcome of an import.
+#[derive(Object)]
+pub struct ImportReport {
+    /// How many items were made.
+    created: Count,
+    /// How many items were given other members.
+    replaced: Count,
+    /// How many rows say what is stored already.
+    unchanged: Count,
+    /// How many rows were refused; only with `mode=each`.
+    refused: Count,
+    rows: Vec<ReportedRow>,
+}
+
+/// The outcome of a row.
+#[derive(Object)]
+#[oai(rename = "ImportedRow")]
+pub struct ReportedRow {
+    /// The number of the row, from 1; a first row of names is none.
+    row: Number,
+    /// Where the row begins in the file, from 1: the row of a sheet as its program shows it, the
+    /// line of CSV or NDJSON. A JSON array has none.
+    line: Option<Number>,
+    /// The outcome.
+    status: RowStatus,
+    /// The item; `null` where there is none.
+    #[oai(nullable)]
+    id: Uuid,
+    /// Its version.
+    version: Option<Number>,
+    errors: Option<Vec<CellError>>,
+    warnings: Option<Vec<CellError>>,
+}
+
+/// An error of a row.
+#[derive(Object)]
+#[oai(rename = "RowError")]
+pub struct CellError {
+    /// Where in the item, as a JSON Pointer (RFC 6901).
+    pointer: String,
+    /// The member; empty for the row as a whole.
+    field: String,
+    /// A stable word for programs.
+    code: String,
+    /// The error, and how to fix it.
+    detail: String,
+    /// The name of the column.
+    column: String,
+    /// Where the row begins in the file, from 1: the row of a sheet as its program shows it, the
+    /// line of CSV or NDJSON. A JSON array has none.
+    line: Option<Number>,
+    /// The cell of the sheet, such as `C4`, where the file is a workbook.
+    cell: Option<String>,
+    /// The page of the business rule, where it is one.
+    rule: Option<Uri>,
 }

@@ -13,11 +13,11 @@ mod fixed;
 mod model;
 mod operations;
 mod parameters;
+mod responses;
 mod rule_trial;
 mod schemas;
 mod security;
 mod service;
-mod transfers;
 pub mod values;
 
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
 use poem_openapi::OpenApi;
-use poem_openapi::registry::{MetaApi, MetaTag, Registry};
+use poem_openapi::registry::{MetaApi, Registry};
 
 pub use finish::{add_rules, finish};
 pub use security::add_security;
@@ -37,22 +37,14 @@ pub struct Documented;
 
 impl OpenApi for Documented {
     fn meta() -> Vec<MetaApi> {
-        let own = service::paths().into_iter().chain(transfers::paths());
-        let service = MetaApi { paths: own.collect() };
+        let service = MetaApi { paths: service::paths() };
         std::iter::once(service).chain(GROUPS.iter().map(operations::paths)).collect()
     }
 
     fn register(registry: &mut Registry) {
-        let own = (service::TAG, "The service itself.");
-        let groups = GROUPS.iter().map(|group| (group.name, group.description));
-        for (name, description) in groups.chain([own]) {
-            let description = Some(description);
-            registry.create_tag(MetaTag { name, description, external_docs: None });
-        }
         fixed::register(registry);
-        service::register(registry);
         rule_trial::register(registry);
-        transfers::register(registry);
+        service::register(registry);
         filters::register(registry);
         registry.schemas.extend(GROUPS.iter().flat_map(schemas::of));
     }

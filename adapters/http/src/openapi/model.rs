@@ -38,6 +38,11 @@ pub fn reference(name: &str) -> MetaSchemaRef {
     MetaSchemaRef::Reference(name.to_owned())
 }
 
+/// The schema of the other properties of an object that has no others.
+pub fn no_other() -> Option<Box<MetaSchemaRef>> {
+    Some(Box::new(inline(MetaSchema::new(NOTHING))))
+}
+
 pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {
     inline(MetaSchema { description: Some(description), ..schema })
 }

@@ -1,54 +1,216 @@
-//! The parameters of operations: where they stand, what they are, and what they take. Which query
-//! parameters an operation takes is the parser's to say (`query::known`).
+//! The parameters of operations, as tables: a comment is the description, as with derives. Which
+//! query parameters an operation takes is the parser's to say (`query::known`).
 //!
 //! `sort`, `fields` and `embed` are strings with commas in them rather than arrays: most generated
 //! clients repeat the name of an array's parameter, whatever the document says.
 
 use domain::Collection;
 use poem_openapi::ParameterStyle;
-use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema, MetaSchemaRef};
+use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema};
 
 use super::examples;
 use super::model::{
-    about, formatted, inline, integer_from, keep, matching, one_of, reference, with_example,
+    about, documented_path, formatted, inline, integer_from, keep, matching, one_of, reference,
+    with_example,
 };
 use crate::groups::{Group, GroupOperation, VERSION_PARAMETER};
-use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
-use crate::links::{ItemLink, POLICY_PARAMETER, RULE_PARAMETER};
+use crate::links::ItemLink;
 use crate::query::{
-    self, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS, MOST_VALUE,
-    SWITCH, TIMES, TOTALS, change_cursor,
+    self, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MODES, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS,
+    MOST_VALUE, SWITCH, TIMES, TOTALS, change_cursor,
 };
+
+const CURSOR: &str = "^[A-Za-z0-9_-]+$";
+const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#;
+const KEY: &str = r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#;
+const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
+
+const _: () = assert!(MOST_KEYS == 8 && MOST_FIELDS == 100, "`sort` and `fields` below");
+
+macro_rules! parameters {
+    ($($table:ident($($group:ident)?) in $place:ident {
+        $($(#[doc = $text:literal])+ $name:literal: $schema:expr;)+
+    })+) => {$(
+        fn $table($($group: Group)?) -> Vec<MetaOperationParam> {
+            vec![$(parameter(MetaParamIn::$place, $name, concat!($($text),+), $schema)),+]
+        }
+    )+};
+}
+
+parameters! {
+    of_groups(group) in Query {
+        /// The page, from 1. To walk through a collection follow `_links.next` instead.
+        "page": MetaSchema { default: Some(1.into()), ..integer_from(1) };
+        /// Items per page, 1 to 250.
+        "page_size": page_size();
+        /// A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up.
+        /// It goes with the collection, filters, search and order it was given for. `page` beside it
+        /// is but the number shown.
+        "cursor": MetaSchema { max_length: Some(1500), ..matching(CURSOR) };
+        /// Only items with these members, all of them: `filter[member]=value`, or
+        /// `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`,
+        /// `contains` or `exists`.
+        "filter": MetaSchema::ANY;
+        /// The order: at most 8 names parted by commas, the greatest first where `-` stands before
+        /// one; `id`, `created_at` and `updated_at` too. Items without the member come last.
+        "sort": sort(group);
+        /// Only these members, at most 100, parted by commas; `id`, `_links` and `_meta` are always
+        /// shown.
+        "fields": fields(group);
+        /// The related items to show with each item under `_embedded`, parted by commas; left out
+        /// where an item has none.
+        "embed": embed(group);
+        /// Only items whose strings hold all these words, `"phrases"` and beginnings of words
+        /// (`ric*`), whatever the case and accents of their letters; the best matches first unless
+        /// `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.
+        "q": some_text(&examples::searched(group));
+        /// `none` skips the count, which is faster for large results: no `total_items`, `page_count`
+        /// and `last`.
+        "total": MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) };
+        /// Counts all selected items by their values of this member, whatever page is shown:
+        /// `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with
+        /// `as_of`.
+        "count_by": count_by(group);
+        /// The state at this time (RFC 3339), which is not in the future. Of a collection it goes
+        /// with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.
+        "as_of": formatted("date-time");
+        /// `true` asks the business rules what they would say if the item were replaced by itself
+        /// now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with
+        /// `fields` or `as_of`.
+        "check": switch();
+        /// The version to compare with; the one before when it is left out, and nothing before the
+        /// first.
+        "from": integer_from(1);
+        /// `true` tries the write: everything is checked, the answer is the one the write would have
+        /// given, with `_meta.dry_run`, and nothing is stored.
+        "dry_run": switch();
+    }
+    of_reads() in Header {
+        /// Entity tags the client has: 304 when one is current.
+        "If-None-Match": matching(TAGS);
+        /// The `Consistency-Token` of a write, to the letter: the read sees that write, also where a
+        /// standby is read.
+        "Consistency-Token": matching(TOKEN);
+        // Any other string is ignored, so it has no pattern.
+        /// A date, best that of `Last-Modified`: 304 when the item was not written since. Entity
+        /// tags know more: links and embedded items.
+        "If-Modified-Since": text("Mon, 16 Feb 2026 00:00:00 GMT");
+    }
+    of_writes() in Header {
+        /// The entity tag that was read: 412 when it has changed since.
+        "If-Match": matching(TAGS);
+        /// Entity tags that must not be current: 412 when one is.
+        "If-None-Match": matching(TAGS);
+        /// A name for this request, best a new UUID in double quotes
+        /// (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not
+        /// done again: the answer is that of the first. With another body it is 422, while the first
+        /// is at work 409.
+        "Idempotency-Key": matching(KEY);
+        // What is no preference that the service knows is ignored, so it has no pattern.
+        /// `return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and
+        /// 201 with its headers alone. Where business rules warn, the representation comes all the
+        /// same.
+        "Prefer": text("return=minimal");
+    }
+    of_own_paths() in Path {
+        /// The rule: the `code` of its violations.
+        "rule_id": text("dates_in_order");
+        /// The policy's id.
+        "policy_id": text("reviewers_read_proposals");
+        /// The group, as rules name it.
+        "group": with_example(one_of(Collection::names()), "proposals");
+    }
+    of_own_queries() in Query {
+        /// Changes after this cursor; without it, from the first on.
+        "after": with_example(matching(CURSOR), change_cursor::example(0));
+        /// Changes of this group alone.
+        "group": with_example(one_of(Collection::names()), "proposals");
+        /// Most changes on a page.
+        "page_size": with_example(page_size(), 100);
+        /// Filters, as of the group's collection.
+        "filter": MetaSchema::new("object");
+        /// The order, as of the group's collection.
+        "sort": text("-created_at");
+        /// The members that are columns, separated by commas.
+        "fields": text("project_title");
+        /// Words to look for.
+        "q": text("rice");
+        /// Begins the file with a byte order mark, by which Excel knows UTF-8.
+        "bom": MetaSchema::new("boolean");
+        /// `all`: all rows in one transaction, or none. `each`: every row by itself, with a result
+        /// for each.
+        "mode": one_of(MODES);
+        /// Rows with an `id` change its item.
+        "upsert": MetaSchema::new("boolean");
+        /// Checks everything and stores nothing.
+        "dry_run": MetaSchema::new("boolean");
+    }
+    of_own_headers() in Header {
+        /// The `id` of the last event that was received.
+        "Last-Event-ID": with_example(matching(CURSOR), change_cursor::example(0));
+        /// Makes the import repeatable: each row is done once.
+        "Idempotency-Key": MetaSchema::new("string");
+    }
+}
 
 /// The parameters of a group's operation: in the path, the query, the headers.
 pub fn of(group: Group, operation: GroupOperation) -> Vec<MetaOperationParam> {
-    let path = group.path_of(operation.form());
-    let in_path = path.split('/').filter_map(|segment| segment.strip_prefix(':'));
-    let in_path = in_path.map(|name| in_path_of(group, name));
-    let in_query = query::known(operation).iter().filter_map(|name| {
-        let (description, schema) = in_query_of(group, name)?;
-        let style = (*name == "filter").then_some(ParameterStyle::DeepObject);
-        let query = parameter(name, MetaParamIn::Query, description, schema);
-        Some(MetaOperationParam { style, ..query })
-    });
-    in_path.chain(in_query).chain(in_headers_of(operation)).collect()
+    let path = documented_path(&group.path_of(operation.form()));
+    let mut taken: Vec<_> = in_path(&path).map(|name| in_path_of(group, name)).collect();
+    let known = query::known(operation);
+    let embeds = !ItemLink::of(group).is_empty();
+    let of_query = of_groups(group).into_iter();
+    taken.extend(of_query.filter(|parameter| known.contains(&&*parameter.name)));
+    taken.retain(|parameter| embeds || parameter.name != "embed");
+    for parameter in taken.iter_mut().filter(|parameter| parameter.name == "filter") {
+        parameter.schema = reference(about(group, "{stem}Filters"));
+    }
+    let of_headers = if operation.is_read() { of_reads() } else { of_writes() };
+    taken.extend(of_headers.into_iter().filter(|header| takes_header(operation, &header.name)));
+    taken
 }
 
-pub fn parameter(
-    name: &str,
+fn takes_header(operation: GroupOperation, name: &str) -> bool {
+    match name {
+        "If-Match" | "If-None-Match" => operation != GroupOperation::Create,
+        "Consistency-Token" => operation.is_served_by_standbys(),
+        "If-Modified-Since" => matches!(operation, GroupOperation::Get | GroupOperation::GetVersion),
+        "Idempotency-Key" => operation.takes_key(),
+        _ => operation.takes_preference(),
+    }
+}
+
+/// The parameters of one of the service's own operations, by the names in its path, its query and
+/// its headers.
+pub fn of_own(path: &str, query: &[&str], headers: &[&str]) -> Vec<MetaOperationParam> {
+    let path: Vec<_> = in_path(path).collect();
+    let tables = [(of_own_paths(), &*path), (of_own_queries(), query), (of_own_headers(), headers)];
+    let taken = tables.into_iter().flat_map(|(table, names)| {
+        table.into_iter().filter(move |parameter| names.contains(&&*parameter.name))
+    });
+    taken.collect()
+}
+
+/// The names in a path with `{name}` for each parameter.
+fn in_path(path: &str) -> impl Iterator<Item = &str> {
+    path.split('{').skip(1).filter_map(|rest| rest.split('}').next())
+}
+
+fn parameter(
     in_type: MetaParamIn,
+    name: &str,
     description: &str,
-    schema: MetaSchemaRef,
+    schema: MetaSchema,
 ) -> MetaOperationParam {
     MetaOperationParam {
         name: name.to_owned(),
-        schema,
+        schema: inline(schema),
         required: in_type == MetaParamIn::Path,
         in_type,
-        description: Some(description.to_owned()),
+        description: Some(description.trim_ascii_start().to_owned()),
         deprecated: false,
         explode: true,
-        style: None,
+        style: (name == "filter").then_some(ParameterStyle::DeepObject),
     }
 }
 
@@ -61,130 +223,8 @@ fn in_path_of(group: Group, name: &str) -> MetaOperationParam {
         }
         _ => ("The item.", uuid(group.example_id)),
     };
-    parameter(name, MetaParamIn::Path, description, inline(schema))
+    parameter(MetaParamIn::Path, name, description, schema)
 }
-
-fn in_headers_of(operation: GroupOperation) -> Vec<MetaOperationParam> {
-    const TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)$"#;
-    const KEY: &str =
-        r#"^("([ !#-\[\]-~]|\\["\\]){1,255}"|[A-Za-z0-9!#$%&'*+.^_`|~:/=@-]{1,255})$"#;
-    const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
-    let mut rows = match operation {
-        GroupOperation::Create => vec![],
-        _ if operation.is_read() => {
-            vec![("If-None-Match", "Entity tags the client has: 304 when one is current.", TAGS)]
-        }
-        _ => vec![
-            ("If-Match", "The entity tag that was read: 412 when it has changed since.", TAGS),
-            ("If-None-Match", "Entity tags that must not be current: 412 when one is.", TAGS),
-        ],
-    };
-    if operation.takes_key() {
-        let description = "A name for this request, best a new UUID in double quotes (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not done again: the answer is that of the first. With another body it is 422, while the first is at work 409.";
-        rows.push((IDEMPOTENCY_KEY, description, KEY));
-    }
-    if operation.is_served_by_standbys() {
-        let description = "The `Consistency-Token` of a write, to the letter: the read sees that write, also where a standby is read.";
-        rows.push(("Consistency-Token", description, TOKEN));
-    }
-    let header = |(name, description, pattern): (&str, &str, &str)| {
-        parameter(name, MetaParamIn::Header, description, inline(matching(pattern)))
-    };
-    // Any other string is ignored, so it has no pattern either.
-    let date = matches!(operation, GroupOperation::Get | GroupOperation::GetVersion).then(|| {
-        let description = "A date, best that of `Last-Modified`: 304 when the item was not written since. Entity tags know more: links and embedded items.";
-        let schema = with_example(MetaSchema::new("string"), "Mon, 16 Feb 2026 00:00:00 GMT");
-        parameter("If-Modified-Since", MetaParamIn::Header, description, inline(schema))
-    });
-    // What is no preference that the service knows is ignored, so it has no pattern.
-    let preference = operation.takes_preference().then(|| {
-        let description = "`return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and 201 with its headers alone. Where business rules warn, the representation comes all the same.";
-        let schema = with_example(MetaSchema::new("string"), "return=minimal");
-        parameter("Prefer", MetaParamIn::Header, description, inline(schema))
-    });
-    rows.into_iter().map(header).chain(date).chain(preference).collect()
-}
-
-/// The description and the schema of a query parameter. `None` for `embed` where a group has nothing
-/// to embed.
-fn in_query_of(group: Group, name: &str) -> Option<(&'static str, MetaSchemaRef)> {
-    let (description, schema) = match name {
-        "filter" => {
-            let description = "Only items with these members, all of them: `filter[member]=value`, or `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`, `contains` or `exists`.";
-            return Some((description, reference(about(group, "{stem}Filters"))));
-        }
-        "sort" => (
-            keep(format!(
-                "The order: at most {MOST_KEYS} names parted by commas, the greatest first where `-` stands before one; `id`, `created_at` and `updated_at` too. Items without the member come last."
-            )),
-            sort(group),
-        ),
-        "q" => (
-            "Only items whose strings hold all these words, `\"phrases\"` and beginnings of words (`ric*`), whatever the case and accents of their letters; the best matches first unless `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.",
-            MetaSchema {
-                min_length: Some(1),
-                max_length: Some(MOST_VALUE),
-                ..with_example(MetaSchema::new("string"), examples::searched(group))
-            },
-        ),
-        "count_by" => (
-            "Counts all selected items by their values of this member, whatever page is shown: `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with `as_of`.",
-            count_by(group),
-        ),
-        "fields" => (
-            keep(format!(
-                "Only these members, at most {MOST_FIELDS}, parted by commas; `id`, `_links` and `_meta` are always shown."
-            )),
-            fields(group),
-        ),
-        "embed" => {
-            let names: Vec<_> = ItemLink::of(group).iter().map(|link| link.relation.name).collect();
-            (
-                "What to show with each item under `_embedded`, parted by commas; left out where an item has none.",
-                with_example(one_of(arrangements(&names)), *names.first()?),
-            )
-        }
-        _ => alike_in_all(name)?,
-    };
-    Some((description, inline(schema)))
-}
-
-fn alike_in_all(name: &str) -> Option<(&'static str, MetaSchema)> {
-    Some(match name {
-        "page" => (
-            "Which page, from 1. To walk through a collection follow `_links.next` instead.",
-            MetaSchema { default: Some(1.into()), ..integer_from(1) },
-        ),
-        "page_size" => ("Items per page, 1 to 250.", page_size()),
-        "cursor" => (
-            "A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up. It goes with the collection, filters, search and order it was given for. `page` beside it is but the number shown.",
-            MetaSchema { max_length: Some(1500), ..matching(CURSOR) },
-        ),
-        "total" => (
-            "`none` skips the count, which is faster for large results: no `total_items`, `page_count` and `last`.",
-            MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) },
-        ),
-        "as_of" => (
-            "What there was at this time (RFC 3339), which is not in the future. Of a collection it goes with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.",
-            formatted("date-time"),
-        ),
-        "from" => (
-            "The version to compare with; the one before when it is left out, and nothing before the first.",
-            integer_from(1),
-        ),
-        "dry_run" => (
-            "`true` tries the write: everything is checked, the answer is the one the write would have given, with `_meta.dry_run`, and nothing is stored.",
-            switch(),
-        ),
-        "check" => (
-            "`true` asks the business rules what they would say if the item were replaced by itself now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with `fields` or `as_of`.",
-            switch(),
-        ),
-        _ => return None,
-    })
-}
-
-const CURSOR: &str = "^[A-Za-z0-9_-]+$";
 
 fn page_size() -> MetaSchema {
     MetaSchema {
@@ -197,6 +237,16 @@ fn page_size() -> MetaSchema {
 
 fn switch() -> MetaSchema {
     MetaSchema { default: Some("false".into()), ..one_of(SWITCH) }
+}
+
+fn text(example: &str) -> MetaSchema {
+    with_example(MetaSchema::new("string"), example)
+}
+
+fn embed(group: Group) -> MetaSchema {
+    let names: Vec<_> = ItemLink::of(group).iter().map(|link| link.relation.name).collect();
+    let example = names.first().map(|name| (*name).into());
+    MetaSchema { example, ..one_of(arrangements(&names)) }
 }
 
 fn sort(group: Group) -> MetaSchema {
@@ -223,8 +273,11 @@ fn count_by(group: Group) -> MetaSchema {
     if group.is_typed() {
         return with_example(one_of(group.members_by_name().map(|(name, ..)| name)), example);
     }
-    let name = with_example(MetaSchema::new("string"), example);
-    MetaSchema { min_length: Some(1), max_length: Some(MOST_VALUE), ..name }
+    some_text(example)
+}
+
+fn some_text(example: &str) -> MetaSchema {
+    MetaSchema { min_length: Some(1), max_length: Some(MOST_VALUE), ..text(example) }
 }
 
 /// The schema of a list of at most `most` names, of which `name` is the pattern.
@@ -246,24 +299,6 @@ fn arrangements(names: &[&str]) -> Vec<String> {
         std::iter::once((*first).to_owned()).chain(longer).collect::<Vec<_>>()
     };
     names.iter().flat_map(beginning_with).collect()
-}
-
-/// A parameter of the service's own operations.
-pub fn of_service(name: &str) -> MetaOperationParam {
-    use MetaParamIn::{Header, Path, Query};
-    let rule = with_example(MetaSchema::new("string"), "dates_in_order");
-    let policy = with_example(MetaSchema::new("string"), "reviewers_read_proposals");
-    let cursor = with_example(matching(CURSOR), change_cursor::example(0));
-    let groups = one_of(Collection::names());
-    let (place, description, schema) = match name {
-        "after" => (Query, "Changes after this cursor; without it, from the first on.", cursor),
-        "group" => (Query, "Changes of this group alone.", with_example(groups, "proposals")),
-        "page_size" => (Query, "Most changes on a page.", with_example(page_size(), 100)),
-        POLICY_PARAMETER => (Path, "The policy's id.", policy),
-        RULE_PARAMETER => (Path, "The rule: the `code` of its violations.", rule),
-        _ => (Header, "The `id` of the last event that was received.", cursor),
-    };
-    parameter(name, place, description, inline(schema))
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use domain::proposal::{Field, FieldKind};
 use domain::{Fields, KnownMember, RelationKind};
-use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
+use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use serde_json::Value;
 
+use super::fixed::PageNumbers;
 use super::model::{
-    NOTHING, about, any_of, array, described, formatted, inline, integer_from, keep, matching,
-    object, reference,
+    about, any_of, array, described, formatted, inline, keep, matching, no_other, object, reference,
 };
 use crate::groups::{Group, GroupOperation};
 use crate::links::ItemLink;
@@ -57,7 +57,7 @@ fn body(group: Group, operation: GroupOperation) -> MetaSchema {
     }
     schema.description = Some(match group.collection.spec().fields {
         Fields::Typed(fields) => {
-            schema.additional_properties = Some(Box::new(inline(MetaSchema::new(NOTHING))));
+            schema.additional_properties = no_other();
             let fields = fields.len().to_string();
             keep(about(group, "The {fields} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.").replace("{fields}", &fields))
         }
@@ -188,16 +188,7 @@ fn collection(group: Group) -> MetaSchema {
     let counts = described(array(reference("ValueCount")), counts);
     let items = inline(array(reference(group.stem)));
     let embedded = object(&[name], [(name, items), ("counts", counts)]);
-    let counts = [
-        (
-            "page_count",
-            "How many pages there are; left out where nobody counted, or not to the end.",
-        ),
-        ("page_size", "Items per page."),
-        ("total_items", "How many items there are; left out with `total=none`."),
-        ("page", "This page, from 1."),
-    ];
-    let counts = counts.map(|(name, description)| (name, described(integer_from(0), description)));
+    let numbers = Registry::new().create_fake_schema::<PageNumbers>().properties;
     let others = [
         ("_links", reference("CollectionLinks")),
         ("_embedded", inline(embedded)),
@@ -205,6 +196,6 @@ fn collection(group: Group) -> MetaSchema {
     ];
     MetaSchema {
         description: Some(about(group, "A page of {items}.")),
-        ..object(&["_links", "_embedded", "page_size", "page"], others.into_iter().chain(counts))
+        ..object(&["_links", "_embedded", "page_size", "page"], others.into_iter().chain(numbers))
     }
 }

@@ -4,7 +4,7 @@ use application::{PublishedIdentity, PublishedPolicy};
 use domain::Operations;
 use serde_json::{Map, Value, json};
 
-use super::model::documented_path;
+use super::finish::described;
 use crate::groups::{GROUPS, Group, GroupOperation};
 
 /// The scheme of a bearer token that is pasted.
@@ -23,9 +23,7 @@ pub fn add_security(
     document["components"]["securitySchemes"] = schemes.into();
     for group in GROUPS {
         for operation in group.operations() {
-            let path = documented_path(&group.path_of(operation.form()));
-            let method = operation.method().as_str().to_lowercase();
-            let described = &mut document["paths"][path][method];
+            let described = described(&mut document["paths"], group, operation);
             described["security"] = security(group, operation, identity, &open_id, policies);
             let met = policies.iter().filter(|policy| is_met(policy, group, operation));
             let met: Vec<_> = met.map(|policy| &policy.id).collect();

@@ -1,233 +1,229 @@
-//! The service's own operations: the entry point, the health checks, the change log and the
-//! business rules.
+//! The service's own operations, as a table: the entry point, the health checks, the change log, the
+//! business rules, the policies, and files of items. A comment is the description.
 
-use domain::{Collection, Operation};
+use application::table::{FORMATS, Format, FormatKind};
 use poem::http::Method;
-use poem_openapi::registry::{MetaOperation, MetaPath, MetaRequest, MetaSchema, Registry};
+use poem_openapi::registry::{
+    MetaOperation, MetaPath, MetaRequest, MetaSchema, MetaSchemaRef, Registry,
+};
 use serde_json::{Value, json};
 
-use super::model::{documented_path, inline, object, one_of, reference, with_example};
-use super::operations::{content, header, operation, responses};
+use super::model::{array, documented_path, formatted, inline, keep, reference, with_example};
+use super::operations::operation;
+use super::responses::{content, headers, responses};
 use super::{parameters, rule_trial};
+use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
-use crate::query::{CHANGES_PARAMETERS, STREAM_PARAMETERS, change_cursor};
+use crate::query::{
+    CHANGES_PARAMETERS, EXPORT_PARAMETERS, IMPORT_PARAMETERS, STREAM_PARAMETERS, change_cursor,
+};
 
 /// The tag of the service's own operations.
 pub const TAG: &str = "service";
 
 const EVENTS: &str = "ChangeEvents";
-/// The name of the schema of an access evaluation, and of its example.
-pub const EVALUATION: &str = "AccessEvaluation";
+/// The path of imports.
+const IMPORT: &str = "/imports/{group}";
+/// The body of an import, which is a file: it has no schema of this name.
+const FILE: &str = "ImportedItems";
+
+const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
+const JSON: &[MediaType] = &[MediaType::JSON];
+const JSON_OR_HAL: &[MediaType] = &[MediaType::JSON, MediaType::HAL];
+const STREAM: &[MediaType] = &[MediaType::EVENT_STREAM];
 
 /// An operation on a path of the service's own: a POST where it takes a body, else a GET.
-struct Row {
-    path: &'static str,
+struct Row<'a> {
     id: &'static str,
+    path: &'static str,
     summary: &'static str,
     /// Empty where the summary says it all.
     description: &'static str,
-    query: &'static [&'static str],
-    types: &'static [MediaType],
-    /// The name of a schema; without one, any object is shown.
-    shown: Option<&'static str>,
+    types: &'a [MediaType],
+    statuses: &'static [u16],
     /// The name of the schema of the body that it takes.
     taken: Option<&'static str>,
-    statuses: &'static [u16],
+    /// The name of the schema of the response; without one, any object is shown.
+    shown: Option<&'static str>,
+    query: &'a [&'static str],
+    headers: &'static [&'static str],
 }
 
-const PLAIN: Row = Row {
-    path: "/",
-    id: "",
-    summary: "",
-    description: "",
-    query: &[],
-    types: &[MediaType::JSON],
-    shown: None,
-    taken: None,
-    statuses: &[200, 304, 400, 406, 414],
-};
+macro_rules! operations {
+    ($(
+        $(#[doc = $text:literal])*
+        $id:literal at $path:expr, $summary:literal, $types:expr, $statuses:tt
+        $(, takes $taken:expr)? $(, shows $shown:expr)? $(, query $query:expr)?
+        $(, header $header:expr)?;
+    )+) => {
+        const ROWS: &[Row<'static>] = &[$(Row {
+            id: $id,
+            path: $path,
+            summary: $summary,
+            description: concat!($($text),*).trim_ascii_start(),
+            types: $types,
+            statuses: &$statuses,
+            taken: [$(Some($taken),)? None][0],
+            shown: [$(Some($shown),)? None][0],
+            query: [$($query,)? &[]][0],
+            headers: &[$($header)?],
+        }),+];
+    };
+}
 
-const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
+operations! {
+    "getEntryPoint" at "/", "The entry point: links every collection", HAL, [200, 406];
+    "getHealth" at links::HEALTH, "Whether the process lives", JSON, [200, 406], shows "Health";
+    "getReadiness" at links::READINESS, "Whether the service can do its work: checks the store", JSON,
+        [200, 406, 503], shows "Health";
+    /// Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps
+    /// following it. Nothing is missed and nothing comes twice, however many write at once. With
+    /// `group`, a page may be empty although there is more. `kind` is `created`, `replaced`,
+    /// `patched` or `deleted`; a deletion takes the next version.
+    "listChanges" at links::CHANGES, "Every write of every group, in the order of the commits", HAL,
+        [200, 304, 400, 406, 410, 414, 503], shows "ChangePage", query CHANGES_PARAMETERS;
+    /// **This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or
+    /// an `EventSource`. It is the change log as server-sent events, from now on; with
+    /// `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data
+    /// of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data`
+    /// is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does
+    /// not read is cut off and may connect again where it was.
+    "streamChanges" at links::CHANGE_STREAM, "Every write as it happens, in an answer that does not end",
+        STREAM, [200, 400, 406, 410, 414, 503], shows EVENTS, query STREAM_PARAMETERS,
+        header "Last-Event-ID";
+    /// Every business rule that is in force, group by group: those written in Rust, then those of the
+    /// operators' rule files. Rules may change while the service runs; the entity tag changes with
+    /// them.
+    "listRules" at links::RULES, "List the business rules", HAL, [200, 304, 400, 406, 414],
+        shows "RuleList";
+    "getRule" at links::RULE, "Read a business rule", &PAGE_TYPES, [200, 304, 400, 404, 406, 414],
+        shows "Rule";
+    /// The verdict of a rule, or of an expression alone, about an item, and the value of each of its
+    /// parts. An error in it is no error of the request: the verdict is `undecided`, and `errors`
+    /// says where it is. It is evaluated within the limits of a write, nothing is looked up in the
+    /// store, and nothing is stored.
+    "tryRule" at links::RULE_TRIAL, "Try a business rule on an item", HAL,
+        [200, 400, 406, 408, 413, 414, 415, 422, 503],
+        takes rule_trial::REQUEST, shows rule_trial::RESPONSE;
+    /// Every policy that is in force, in the order of the operators' files. Policies decide what
+    /// callers may do: what none allows is denied, and what one denies is denied whatever others
+    /// allow. They may change while the service runs.
+    "listPolicies" at links::POLICIES, "List the policies", HAL, [200, 304, 400, 406, 414];
+    "getPolicy" at links::POLICY, "Read a policy", HAL, [200, 304, 400, 404, 406, 414];
+    /// For every group and operation the extent, `all`, `some` or `none`, and the policies that
+    /// decide: those that deny it, or else those that allow it. `some` are the items that the caller
+    /// created, or all others. The items that are deleted with one count for `delete`, too.
+    "getAccess" at links::ACCESS, "Who the caller is, and what the caller may do", HAL,
+        [200, 400, 406, 414];
+    /// The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group,
+    /// `resource.id` an item of it, which `create` does not need, and `action.name` an operation:
+    /// `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the
+    /// caller; about somebody else the decision is `false`. About an item that the caller does not
+    /// see, the answer is the one for an item that is not there.
+    "evaluateAccess" at links::EVALUATION, "Whether the caller may do one thing", HAL,
+        [200, 400, 406, 408, 413, 414, 415, 422, 503], takes "AccessEvaluation";
+    /// The metadata of the service as a protected resource (RFC 9728).
+    "getProtectedResource" at links::PROTECTED_RESOURCE, "Where clients get access tokens", JSON,
+        [200, 304, 400, 406, 414];
+    // It is served whatever is accepted.
+    /// An editor that knows it completes and checks rule files as they are written: name its URL in
+    /// the file's first line, `# yaml-language-server: $schema=…`.
+    "getRuleSchema" at links::RULE_SCHEMA, "The JSON Schema of rule files", JSON, [200, 304, 400, 414];
+    /// Makes an item of each row of a file. With `upsert=true`, rows with an `id` change the item: a
+    /// column that is absent leaves its member alone, and an empty cell removes it; `_version` must
+    /// be the item's. Every row is judged by fields and rules. With an `Idempotency-Key`, an import
+    /// that is sent again continues where it broke off.
+    "importItems" at IMPORT, "Import items from a file", JSON_OR_HAL,
+        [200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507],
+        takes FILE, shows "ImportReport", query IMPORT_PARAMETERS, header IDEMPOTENCY_KEY;
+}
 
-const ROWS: [Row; 14] = [
-    Row {
-        id: "getEntryPoint",
-        summary: "The entry point: links every collection",
-        types: HAL,
-        statuses: &[200, 406],
-        ..PLAIN
-    },
-    Row {
-        path: links::HEALTH,
-        id: "getHealth",
-        summary: "Whether the process lives",
-        shown: Some("Health"),
-        statuses: &[200, 406],
-        ..PLAIN
-    },
-    Row {
-        path: links::READINESS,
-        id: "getReadiness",
-        summary: "Whether the service can do its work: checks the store",
-        shown: Some("Health"),
-        statuses: &[200, 406, 503],
-        ..PLAIN
-    },
-    Row {
-        path: links::CHANGES,
-        id: "listChanges",
-        summary: "Every write of every group, in the order of the commits",
-        description: "Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps following it. Nothing is missed and nothing comes twice, however many write at once. With `group`, a page may be empty although there is more. `kind` is `created`, `replaced`, `patched` or `deleted`; a deletion takes the next version.",
-        query: CHANGES_PARAMETERS,
-        types: HAL,
-        shown: Some("ChangePage"),
-        statuses: &[200, 304, 400, 406, 410, 414, 503],
-        ..PLAIN
-    },
-    Row {
-        path: links::CHANGE_STREAM,
-        id: "streamChanges",
-        summary: "Every write as it happens, in an answer that does not end",
-        description: "**This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or an `EventSource`. It is the change log as server-sent events, from now on; with `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data` is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does not read is cut off and may connect again where it was.",
-        query: STREAM_PARAMETERS,
-        types: &[MediaType::EVENT_STREAM],
-        shown: Some(EVENTS),
-        statuses: &[200, 400, 406, 410, 414, 503],
-        ..PLAIN
-    },
-    Row {
-        path: links::RULES,
-        id: "listRules",
-        summary: "List the business rules",
-        description: "Every business rule that is in force, group by group: those written in Rust, then those of the operators' rule files. Rules may change while the service runs; the entity tag changes with them.",
-        types: HAL,
-        shown: Some("RuleList"),
-        ..PLAIN
-    },
-    Row {
-        path: links::RULE,
-        id: "getRule",
-        summary: "Read a business rule",
-        types: &PAGE_TYPES,
-        shown: Some("Rule"),
-        statuses: &[200, 304, 400, 404, 406, 414],
-        ..PLAIN
-    },
-    Row {
-        path: links::RULE_TRIAL,
-        id: "tryRule",
-        summary: "Try a business rule on an item",
-        description: "What a rule, or an expression alone, says of an item, and the value of each of its parts. An error in it is no error of the request: the verdict is `undecided`, and `errors` says where it is. It is evaluated within the limits of a write, nothing is looked up in the store, and nothing is stored.",
-        types: HAL,
-        shown: Some(rule_trial::RESPONSE),
-        taken: Some(rule_trial::REQUEST),
-        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
-        ..PLAIN
-    },
-    Row {
-        path: links::POLICIES,
-        id: "listPolicies",
-        summary: "List the policies",
-        description: "Every policy that is in force, in the order of the operators' files. Policies decide what callers may do: what none allows is denied, and what one denies is denied whatever others allow. They may change while the service runs.",
-        types: HAL,
-        ..PLAIN
-    },
-    Row {
-        path: links::POLICY,
-        id: "getPolicy",
-        summary: "Read a policy",
-        types: HAL,
-        statuses: &[200, 304, 400, 404, 406, 414],
-        ..PLAIN
-    },
-    Row {
-        path: links::ACCESS,
-        id: "getAccess",
-        summary: "Who the caller is, and what the caller may do",
-        description: "For every group and operation the extent, `all`, `some` or `none`, and the policies that decide: those that deny it, or else those that allow it. `some` are the items that the caller created, or all others. The items that are deleted with one count for `delete`, too.",
-        types: HAL,
-        statuses: &[200, 400, 406, 414],
-        ..PLAIN
-    },
-    Row {
-        path: links::EVALUATION,
-        id: "evaluateAccess",
-        summary: "Whether the caller may do one thing",
-        description: "The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group, `resource.id` an item of it, which `create` does not need, and `action.name` an operation: `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the caller; about somebody else the decision is `false`. About an item that the caller does not see, the answer is the one for an item that is not there.",
-        types: HAL,
-        taken: Some(EVALUATION),
-        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
-        ..PLAIN
-    },
-    Row {
-        path: links::PROTECTED_RESOURCE,
-        id: "getProtectedResource",
-        summary: "Where clients get access tokens",
-        description: "The metadata of the service as a protected resource (RFC 9728).",
-        ..PLAIN
-    },
-    Row {
-        path: links::RULE_SCHEMA,
-        id: "getRuleSchema",
-        summary: "The JSON Schema of rule files",
-        description: "An editor that knows it completes and checks rule files as they are written: name its URL in the file's first line, `# yaml-language-server: $schema=…`.",
-        // It is served whatever is accepted.
-        statuses: &[200, 304, 400, 414],
-        ..PLAIN
-    },
-];
+const EXPORT: &str = "All items that `filter` and `q` select, in the order of `sort`, as they are at one moment: what is written meanwhile is not in the file. `id`, `_version` and the members are columns; a file that is changed can be sent back to `/imports/{group}?upsert=true`. A string that could be taken for a number or a formula begins with an apostrophe.";
 
 /// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
-    let path = |row: Row| {
-        let shown = row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference);
-        let has_pages = row.path == links::CHANGES;
-        let headers = |status| {
-            let link = (has_pages && status == 200).then(|| header("Link"));
-            std::iter::once(header("Allow")).chain(link).collect()
-        };
-        let responses = responses(row.statuses, row.types, &shown, headers);
-        let in_path = row.path.split('/').filter_map(|segment| segment.strip_prefix(':'));
-        let in_header = (row.path == links::CHANGE_STREAM).then_some("Last-Event-ID");
-        let parameters = in_path.chain(row.query.iter().copied()).chain(in_header);
-        let method = if row.taken.is_some() { Method::POST } else { Method::GET };
-        let own = MetaOperation {
-            description: Some(row.description).filter(|text| !text.is_empty()),
-            params: parameters.map(parameters::of_service).collect(),
-            request: row.taken.map(request),
-            ..operation(method, TAG, row.id, row.summary, responses)
-        };
-        MetaPath { path: documented_path(row.path), operations: vec![own] }
+    let shown =
+        |row: &Row<'_>| row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference);
+    let own = ROWS.iter().map(|row| path(row, &shown(row)));
+    own.chain(FORMATS.iter().filter(|format| format.is_exported).map(export)).collect()
+}
+
+fn path(row: &Row<'_>, shown: &MetaSchemaRef) -> MetaPath {
+    let is_of_files = row.path.contains("{group}");
+    let headers = |status| {
+        headers(|name| match name {
+            "Link" => row.path == links::CHANGES && status == 200,
+            "Retry-After" => is_of_files && status == 503,
+            _ => name == "Allow",
+        })
     };
-    ROWS.map(path).into()
+    let responses = responses(row.statuses, row.types, shown, headers);
+    let path = documented_path(row.path);
+    let method = if row.taken.is_some() { Method::POST } else { Method::GET };
+    let own = MetaOperation {
+        description: Some(row.description).filter(|text| !text.is_empty()),
+        params: parameters::of_own(&path, row.query, row.headers),
+        request: row.taken.map(request),
+        ..operation(method, TAG, row.id, row.summary, responses)
+    };
+    MetaPath { path, operations: vec![own] }
 }
 
 fn request(schema: &str) -> MetaRequest {
-    let content = content(&[MediaType::JSON], &reference(schema));
+    let file = |format: &Format| {
+        let schema = match format.kind {
+            FormatKind::Json => array(inline(MetaSchema::new("object"))),
+            FormatKind::Csv | FormatKind::Ndjson => MetaSchema::new("string"),
+            FormatKind::Xlsx => formatted("binary"),
+        };
+        content(&[MediaType::of_file(format)], &inline(schema))
+    };
+    let content = match schema {
+        FILE => FORMATS.iter().flat_map(file).collect(),
+        _ => content(JSON, &reference(schema)),
+    };
     MetaRequest { description: None, content, required: true }
 }
 
-/// The schema of an access evaluation.
-fn evaluation() -> MetaSchema {
-    let string = || inline(MetaSchema::new("string"));
-    let group = inline(one_of(Collection::names()));
-    let resource = inline(object(&["type"], [("type", group), ("id", string())]));
-    let operation = inline(one_of(Operation::ALL.map(Operation::name)));
-    let action = inline(object(&["name"], [("name", operation)]));
-    let subject = inline(object(&[], [("type", string()), ("id", string())]));
-    let members = [("resource", resource), ("action", action), ("subject", subject)];
-    object(&["resource", "action"], members)
+fn export(format: &'static Format) -> MetaPath {
+    let is_taken = |name: &&str| *name != "bom" || format.kind == FormatKind::Csv;
+    let query: Vec<_> = EXPORT_PARAMETERS.iter().copied().filter(is_taken).collect();
+    let row = Row {
+        id: keep(format!("export{}", format.extension.to_uppercase())),
+        path: keep(format!("{}/{{group}}.{}", links::EXPORTS, format.extension)),
+        summary: keep(format!("Export items: {}", format.description)),
+        description: EXPORT,
+        types: &[MediaType::of_file(format)],
+        statuses: &[200, 400, 404, 414, 422, 503],
+        taken: None,
+        shown: None,
+        query: &query,
+        headers: &[],
+    };
+    let mut path = path(&row, &inline(formatted("binary")));
+    let responses = path.operations.iter_mut().flat_map(|own| &mut own.responses.responses);
+    for response in responses.filter(|response| response.status == Some(404)) {
+        // There is nothing at the path, so it has no format of its own.
+        response.content = content(HAL, &reference("Problem"));
+    }
+    path
 }
 
-/// The example of an access evaluation.
-pub fn evaluation_example() -> Value {
-    json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } })
+/// The examples of bodies: the path, the name of the example, and its value.
+pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
+    let question = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
+    let rows =
+        json!([{ "project_title": "Solar dryers for seaweed", "proposal_type": "R&D Project" }]);
+    [
+        (links::RULE_TRIAL, rule_trial::REQUEST, rule_trial::example()),
+        (links::EVALUATION, "AccessEvaluation", question),
+        (IMPORT, FILE, rows),
+    ]
 }
 
-/// Registers the schemas of the stream and of an access evaluation, and the example of a change.
+/// Registers the schema of the stream, and the examples of a change and of an import.
 pub fn register(registry: &mut Registry) {
-    registry.schemas.insert(EVALUATION.to_owned(), evaluation());
     let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let change = json!({
         "group": "proposals", "item_id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 2, "kind": "patched",
@@ -245,7 +241,13 @@ pub fn register(registry: &mut Registry) {
     let stream =
         MetaSchema { description: Some("Server-sent events."), ..MetaSchema::new("string") };
     registry.schemas.insert(EVENTS.to_owned(), with_example(stream, events));
-    if let Some(schema) = registry.schemas.get_mut("Change") {
-        schema.example = Some(change);
+    let report = json!({
+        "created": 1, "replaced": 0, "unchanged": 0, "refused": 0,
+        "rows": [{ "row": 1, "status": "created", "id": "01890a5d-ac96-774b-bcce-b302099a8050", "version": 1 }],
+    });
+    for (name, example) in [("Change", change), ("ImportReport", report)] {
+        if let Some(schema) = registry.schemas.get_mut(name) {
+            schema.example = Some(example);
+        }
     }
 }

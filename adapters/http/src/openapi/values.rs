@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use domain::{Collection, Severity, WriteOperation};
+use application::TrialVerdict;
+use domain::{Collection, Operation, Severity, WriteOperation};
 use poem_openapi::Object;
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
 use poem_openapi::types::{ParseFromJSON, ParseResult, ToJSON, Type};
 use serde_json::Value;
 
-use super::model::{formatted, inline, integer_from, one_of};
+use super::model::{any_of, formatted, inline, integer_from, object, one_of};
 
 macro_rules! values {
     ($($name:ident = $schema:expr;)*) => {$(
@@ -68,6 +69,18 @@ values! {
     SeverityName = one_of(Severity::ALL.map(Severity::name));
     Home = one_of(["rust", "file"]);
     PatchName = one_of(["add", "remove", "replace"]);
+    Verdict = one_of(TrialVerdict::ALL.map(TrialVerdict::name));
+    RowStatus = one_of(["created", "replaced", "unchanged", "refused"]);
+    Members = MetaSchema {
+        additional_properties: Some(Box::new(inline(MetaSchema::ANY))),
+        ..MetaSchema::new("object")
+    };
+    RuleSource = any_of([Members::schema_ref(), String::schema_ref()]);
+    AccessSubject = object(&[], [("type", String::schema_ref()), ("id", String::schema_ref())]);
+    AccessResource =
+        object(&["type"], [("type", GroupName::schema_ref()), ("id", String::schema_ref())]);
+    AccessAction =
+        object(&["name"], [("name", inline(one_of(Operation::ALL.map(Operation::name))))]);
 }
 
 /// A link.
