@@ -92,12 +92,6 @@ impl AccessLog {
     }
 }
 
-impl std::fmt::Debug for AccessLog {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("AccessLog").field("is_json", &self.is_json).finish_non_exhaustive()
-    }
-}
-
 impl Instrumented for AccessLog {
     fn collect(&self, collector: &mut dyn Collector) {
         let dropped = Reading::Count(self.dropped.dropped_lines() as u64);
