@@ -37,7 +37,7 @@ use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
-use crate::middleware::request_context::{Observers, RequestContext};
+use crate::middleware::request_context::RequestContext;
 use crate::middleware::sites::Sites;
 use crate::middleware::trace::RequestTracer;
 use crate::own_paths::OwnPaths;
@@ -45,7 +45,7 @@ use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
 
 /// The settings of an operator.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpOptions {
     /// The root of all links.
     pub base_url: BaseUrl,
@@ -112,15 +112,22 @@ pub fn service(
     if let Some(access_log) = &access_log {
         metrics.add(Arc::<AccessLog>::clone(access_log));
     }
-    let observers = Observers { metrics: Arc::clone(&metrics), access_log, tracer };
     let mut known_paths = Vec::new();
     for (path, router) in paths(ports, options, &base_url) {
         let router = router.measured(template(&path));
         known_paths.push(path.clone());
         routes = routes.at(path, router);
     }
-    let ids = Arc::clone(&ports.ids);
-    RequestContext { inner: routes, base_url, ids, cors, observers, known_paths }
+    RequestContext {
+        inner: routes,
+        base_url,
+        ids: Arc::clone(&ports.ids),
+        cors,
+        metrics,
+        access_log,
+        tracer,
+        known_paths,
+    }
 }
 
 fn cors(options: &HttpOptions) -> Cors {
@@ -273,8 +280,8 @@ impl Transfers {
             let (service, resources) = (Arc::clone(&service), Arc::clone(&self.exports));
             let endpoint = Exports { group, service, format, resources }.boxed();
             let asks = Asks::Operations(group, &[Permission::Read]);
-            let methods = [(Method::GET, asks, endpoint)];
-            let router = MethodRouter::unnegotiated(gate, MediaType::of_file(format), methods);
+            let kind = MediaType::of_file(format);
+            let router = MethodRouter::unnegotiated(gate, kind, asks, endpoint);
             (format!("{EXPORTS}/{name}.{}", format.extension), router)
         });
         exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()

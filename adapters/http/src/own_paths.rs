@@ -98,7 +98,6 @@ impl OwnPaths<'_> {
 
     /// A path with one representation, so that there is nothing to negotiate, for everybody.
     fn public(&self, kind: MediaType, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        let methods = [(Method::GET, Asks::Nothing, endpoint)];
-        MethodRouter::unnegotiated(&self.context.gate, kind, methods)
+        MethodRouter::unnegotiated(&self.context.gate, kind, Asks::Nothing, endpoint)
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::endpoints::content;
 use crate::problem::Problem;
 
 /// How long the store may take to answer something trivial.
@@ -21,8 +22,8 @@ pub struct Liveness;
 impl Endpoint for Liveness {
     type Output = Response;
 
-    async fn call(&self, _request: Request) -> Result<Response> {
-        Ok(answer(&json!({ "status": "ok" })))
+    async fn call(&self, request: Request) -> Result<Response> {
+        Ok(content::untagged(&request, json!({ "status": "ok" }).to_string()))
     }
 }
 
@@ -40,12 +41,12 @@ pub struct Ready {
 impl Endpoint for Ready {
     type Output = Response;
 
-    async fn call(&self, _request: Request) -> Result<Response> {
+    async fn call(&self, request: Request) -> Result<Response> {
         if *self.is_leaving.borrow() {
             return Err(Problem::unavailable("The service is about to stop.").into());
         }
         match timeout(PATIENCE, self.store.check()).await {
-            Ok(Ok(())) => Ok(answer(&self.state())),
+            Ok(Ok(())) => Ok(content::untagged(&request, self.state().to_string())),
             _ => Err(Problem::unavailable("The store cannot be reached.").into()),
         }
     }
@@ -64,10 +65,6 @@ impl Ready {
         }
         state
     }
-}
-
-fn answer(state: &Value) -> Response {
-    Response::builder().content_type("application/json").body(state.to_string())
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl RulesEndpoint {
             Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
         })?;
         if media == MediaType::HTML {
-            return self.explorer.rule(caller, &rule);
+            return self.explorer.rule_page(caller, &rule, None);
         }
         Ok(RuleResource::of(&rule, &self.context.base_url).to_json_string())
     }

@@ -21,7 +21,7 @@ use crate::groups::Group;
 use crate::headers::link::Targets;
 use crate::problem::Problem;
 use crate::query::{
-    CollectionQuery, EXPORT_PARAMETERS, OF_A_PAGE, OPERATORS, Parameter, pieces, query_of,
+    CollectionQuery, EXPORT_PARAMETERS, OF_A_PAGE, OPERATORS, Parameter, pieces, query_of, values,
     with_query, without,
 };
 use crate::request::caller::caller_of;
@@ -209,12 +209,7 @@ pub(super) fn exported(raw: &str) -> String {
 impl Query<'_> {
     /// The decoded value of a parameter.
     fn value(&self, name: &str) -> String {
-        let mut read = pieces(self.raw).filter_map(|piece| Parameter::read(piece).ok());
-        let value = read.find_map(|parameter| match parameter {
-            Parameter::Plain { name: own, value } if own == name => Some(value),
-            _ => None,
-        });
-        value.unwrap_or_default()
+        values(self.raw, name).next().unwrap_or_default()
     }
 
     /// The parameters that a form keeps beside its own, by their decoded names and values.

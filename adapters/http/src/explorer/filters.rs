@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 
 use crate::groups::Group;
-use crate::query::{CollectionQuery, OF_A_PAGE, OPERATORS, Parameter, pieces, without};
+use crate::query::{
+    CollectionQuery, FilterParameter, OF_A_PAGE, OPERATORS, Parameter, pieces, without,
+};
 
 /// A filter as it was sent, and its error.
 pub struct RefusedFilter {
-    pub member: String,
-    pub operator: String,
-    pub value: String,
+    pub filter: FilterParameter,
     pub detail: String,
 }
 
 impl RefusedFilter {
     pub fn has(&self, operator: &str) -> bool {
-        self.operator == operator
+        self.filter.operator.as_deref().unwrap_or(OPERATORS[0].0) == operator
     }
 }
 
@@ -26,12 +26,7 @@ pub fn without_refused(group: Group, query: &str) -> (Cow<'_, str>, Vec<RefusedF
     let mut is_understood = |piece: &&str| {
         let Ok(Parameter::Filter(filter)) = Parameter::read(piece) else { return true };
         let Err(problem) = CollectionQuery::read(group, piece, None) else { return true };
-        refused.push(RefusedFilter {
-            member: filter.member,
-            operator: filter.operator.unwrap_or_else(|| OPERATORS[0].0.to_owned()),
-            value: filter.value,
-            detail: problem.detail().to_owned(),
-        });
+        refused.push(RefusedFilter { filter, detail: problem.detail().to_owned() });
         false
     };
     let kept: Vec<_> = pieces(query).filter(|piece| is_understood(piece)).collect();
@@ -62,7 +57,11 @@ mod tests {
             ("filter[start_date=1", "filter[start_date=1", vec![]),
         ] {
             let (found, filters) = without_refused(named("proposals"), query);
-            let filters = filters.iter().map(|it| (&*it.member, &*it.operator, &*it.value));
+            let filters = filters.iter().map(|it| {
+                assert!(["eq", "gte"].iter().filter(|name| it.has(name)).count() == 1);
+                let operator = if it.has("eq") { "eq" } else { "gte" };
+                (&*it.filter.member, operator, &*it.filter.value)
+            });
             assert_eq!((&*found, filters.collect::<Vec<_>>()), (kept, refused), "{query}");
         }
     }

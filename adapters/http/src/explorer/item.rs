@@ -49,8 +49,8 @@ struct ShownMember {
 
 /// A link to related items.
 struct RelatedItem {
-    relation: String,
-    text: String,
+    relation: &'static str,
+    text: &'static str,
     href: String,
 }
 
@@ -106,21 +106,18 @@ impl Explorer {
     fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
         let members = Value::from_encoded(&shown.item.members);
         let known: Vec<_> = group.members_by_name().collect();
-        let described = known.iter().map(|(name, description, _)| {
-            ((*name).to_owned(), *description, ShownValue::of(members.member(name)))
-        });
+        let member = |name: &str, description, value| {
+            let (name, href) = (name.to_owned(), self.href_of(group, shown, name));
+            let value = ShownValue::of(value);
+            (value != ShownValue::Absent).then_some(ShownMember { name, description, value, href })
+        };
+        let described = known
+            .iter()
+            .filter_map(|(name, description, _)| member(name, *description, members.member(name)));
         let entries = members.entries().into_iter().flatten();
-        let others = entries
-            .map(|(name, value)| (cells::name(name), "", ShownValue::of(Some(value))))
-            .filter(|(name, ..)| known.iter().all(|(known, ..)| known != name));
-        described
-            .chain(others)
-            .filter(|(_, _, value)| *value != ShownValue::Absent)
-            .map(|(name, description, value)| {
-                let href = self.href_of(group, shown, &name);
-                ShownMember { name, description, value, href }
-            })
-            .collect()
+        let others = entries.filter(|(name, _)| known.iter().all(|(known, ..)| known != name));
+        let others = others.filter_map(|(name, value)| member(&cells::name(name), "", Some(value)));
+        described.chain(others).collect()
     }
 
     /// The item that a member refers to.
@@ -138,13 +135,9 @@ impl Explorer {
         as_of: Option<Timestamp>,
     ) -> Vec<RelatedItem> {
         let (collection, item) = (group.collection, &shown.item);
-        let to = |relation: &str, text: String, href: String| RelatedItem {
-            relation: relation.to_owned(),
-            text,
-            href,
-        };
-        let item_link = |relation: &str, of, id: ItemId| {
-            to(relation, GroupSpec::of(of).noun().to_owned(), self.links.item(of, id))
+        let to = |relation, text, href| RelatedItem { relation, text, href };
+        let item_link = |relation, of, id: ItemId| {
+            to(relation, GroupSpec::of(of).noun(), self.links.item(of, id))
         };
         let mut links: Vec<_> = collection
             .relations()
@@ -161,13 +154,13 @@ impl Explorer {
         let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
         for child in collection.children() {
             let href = format!("{}{at}", self.links.children(collection, item.id, child));
-            links.push(to(child.name(), GroupSpec::of(child).items_name.to_owned(), href));
+            links.push(to(child.name(), GroupSpec::of(child).items_name, href));
         }
         for other in collection.referrers() {
             for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
             {
                 let href = self.links.filtered(other, reference.member, &item.id.to_string());
-                links.push(to(other.name(), GroupSpec::of(other).items_name.to_owned(), href));
+                links.push(to(other.name(), GroupSpec::of(other).items_name, href));
             }
         }
         links

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceService};
 use domain::ItemId;
-use poem::http::{Method, StatusCode};
+use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, Request, Response, Result};
 use tokio::sync::{Semaphore, watch};
 
@@ -153,23 +153,20 @@ impl Explorer {
                 (path, ExplorerPage::Collection(nested)),
             ]);
         }
+        let gate = &self.context.gate;
         let page = |(path, page)| {
             let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
-            (path, self.get(MediaType::HTML, Asks::Anybody, endpoint.boxed()))
+            (
+                path,
+                MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, endpoint.boxed()),
+            )
         };
         let asset = |asset: &'static Asset| {
-            (asset.route(), self.get(asset.media, Asks::Nothing, asset.boxed()))
+            let router =
+                MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, asset.boxed());
+            (asset.route(), router)
         };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
-    }
-
-    fn get(
-        &self,
-        media: MediaType,
-        asks: Asks,
-        endpoint: poem::endpoint::BoxEndpoint<'static>,
-    ) -> MethodRouter {
-        MethodRouter::unnegotiated(&self.context.gate, media, [(Method::GET, asks, endpoint)])
     }
 
     async fn show(

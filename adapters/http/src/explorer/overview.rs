@@ -15,6 +15,7 @@ use super::charts::{Chart, Count};
 use super::links::escaped;
 use super::page::{Layout, render};
 use super::{Deployment, ExploredGroup, Explorer};
+use crate::groups::Group;
 use crate::links::CHANGE_STREAM;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
@@ -68,8 +69,7 @@ struct OverviewPage<'a> {
 }
 
 struct GroupCount {
-    items_name: &'static str,
-    description: &'static str,
+    group: Group,
     href: String,
     total: String,
 }
@@ -112,12 +112,7 @@ impl Explorer {
             Total::Exact(total) | Total::AtLeast(total) => total.to_string(),
             Total::NotCounted => String::new(),
         };
-        Ok(GroupCount {
-            items_name: group.items_name,
-            description: group.description,
-            href: self.links.collection(group.collection),
-            total,
-        })
+        Ok(GroupCount { group, href: self.links.collection(group.collection), total })
     }
 
     /// A chart of each member by whose values items are counted, and the time of the counts.

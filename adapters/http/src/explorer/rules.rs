@@ -11,7 +11,7 @@ use super::page::{Layout, render};
 use crate::groups::GroupSpec;
 use crate::links::{RULE_PARAMETER, RULES};
 use crate::problem::{Problem, kinds};
-use crate::query::{invalid, is_audit, query_of, refuse_parameters};
+use crate::query::{invalid, is_on, refuse_parameters};
 use crate::request::caller::caller_of;
 
 /// How long stored items are examined for one page.
@@ -45,7 +45,7 @@ struct RulePage<'a> {
 }
 
 /// The stored items of which a rule has something to say, as far as there was time to look.
-struct Audit {
+pub struct Audit {
     remarked: u64,
     examined: u64,
     is_whole: bool,
@@ -70,7 +70,7 @@ impl Explorer {
     }
 
     pub(super) async fn show_rule(&self, request: &Request) -> Result<String, Problem> {
-        let is_audit = is_audit(query_of(request))?;
+        let is_audit = is_on(request, "audit")?;
         let caller = caller_of(request);
         let rule =
             self.known_rule(caller, request.raw_path_param(RULE_PARAMETER).unwrap_or_default())?;
@@ -92,11 +92,7 @@ impl Explorer {
     }
 
     /// The page of a rule.
-    pub fn rule(&self, caller: &Caller, rule: &PublishedRule) -> Result<String, Problem> {
-        self.rule_page(caller, rule, None)
-    }
-
-    fn rule_page(
+    pub fn rule_page(
         &self,
         caller: &Caller,
         rule: &PublishedRule,

@@ -7,27 +7,24 @@
 use application::LogPosition;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 use crate::hash::first_64_bits;
 use crate::headers::sole::{Repeated, sole};
+use crate::problem::{Problem, kinds};
 
 /// The header's name.
 pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
 
-/// A header that has no token of this service, or several.
-#[derive(Debug, Error)]
-#[error(
-    "Consistency-Token takes one token, to the letter as a write answered it; without one, leave the header out."
-)]
-pub struct MalformedToken;
-
 /// The position a request asks for, if it asks for one.
-pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, MalformedToken> {
-    let line = sole(headers, &CONSISTENCY_TOKEN).map_err(|Repeated| MalformedToken)?;
+pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
+    let malformed = || {
+        let detail = "Consistency-Token takes one token, to the letter as a write answered it; without one, leave the header out.";
+        Problem::new(&kinds::MALFORMED_TOKEN, detail)
+    };
+    let line = sole(headers, &CONSISTENCY_TOKEN).map_err(|Repeated| malformed())?;
     let Some(line) = line else { return Ok(None) };
     let position = line.to_str().ok().and_then(|text| parse(text.trim()));
-    position.map(Some).ok_or(MalformedToken)
+    position.map(Some).ok_or_else(malformed)
 }
 
 /// The token of a position.

@@ -6,9 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use poem::http::HeaderMap;
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 use crate::headers::sole::{Repeated, sole};
+use crate::problem::{Problem, kinds};
 
 /// The header's name.
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
@@ -16,20 +16,19 @@ pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 /// Most characters of a key.
 pub const MOST_CHARACTERS: usize = 255;
 
-/// A header that has no key, or several.
-#[derive(Debug, Error)]
-#[error(
-    "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, best a UUID made for this request."
-)]
-pub struct MalformedKey;
-
 /// The key a request has, if it has one.
-pub fn read(headers: &HeaderMap) -> Result<Option<String>, MalformedKey> {
-    let line = sole(headers, IDEMPOTENCY_KEY).map_err(|Repeated| MalformedKey)?;
+pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let malformed = || {
+        let detail = format!(
+            "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, best a UUID made for this request."
+        );
+        Problem::new(&kinds::MALFORMED_KEY, detail)
+    };
+    let line = sole(headers, IDEMPOTENCY_KEY).map_err(|Repeated| malformed())?;
     let Some(line) = line else { return Ok(None) };
     let key = line.to_str().ok().and_then(|text| key(text.trim()));
     let key = key.filter(|key| (1..=MOST_CHARACTERS).contains(&key.len()));
-    key.map(Some).ok_or(MalformedKey)
+    key.map(Some).ok_or_else(malformed)
 }
 
 fn key(text: &str) -> Option<String> {

@@ -106,7 +106,7 @@ impl Collector for AccessLog {
         let name = "proposal_service_access_log_dropped_lines";
         let help = "Lines of the access log that were dropped because its reader is too slow.";
         let family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        ConstCounter::new(self.dropped.dropped_lines()).encode(family)
+        ConstCounter::new(self.dropped.dropped_lines() as u64).encode(family)
     }
 }
 

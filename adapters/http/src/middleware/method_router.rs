@@ -76,8 +76,10 @@ impl MethodRouter {
     pub fn unnegotiated(
         gate: &Arc<Gate>,
         kind: MediaType,
-        methods: impl IntoIterator<Item = ServedMethod>,
+        asks: Asks,
+        endpoint: BoxEndpoint<'static>,
     ) -> Self {
+        let methods = [(Method::GET, asks, endpoint)];
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 

@@ -38,21 +38,16 @@ const LONGEST_REQUEST_ID: usize = 64;
 /// The methods that some path serves.
 const ALL_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// The observers of all requests.
-pub struct Observers {
-    pub metrics: Arc<HttpMetrics>,
-    pub access_log: Option<Arc<AccessLog>>,
-    /// Nothing is traced without it.
-    pub tracer: Option<RequestTracer>,
-}
-
 /// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
 pub struct RequestContext<E> {
     pub inner: E,
     pub base_url: Arc<BaseUrl>,
     pub ids: Arc<dyn IdGenerator>,
     pub cors: Cors,
-    pub observers: Observers,
+    pub metrics: Arc<HttpMetrics>,
+    pub access_log: Option<Arc<AccessLog>>,
+    /// Nothing is traced without it.
+    pub tracer: Option<RequestTracer>,
     /// The paths that are suggested for unknown ones.
     pub known_paths: Vec<String>,
 }
@@ -104,6 +99,36 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         headers.insert(ALLOW, HeaderValue::from_static(""));
         headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         response
+    }
+
+    /// Begins to observe a request, unless nobody looks.
+    fn observe(&self, request: &Request, request_id: &HeaderValue) -> Option<Observed> {
+        let traced = self.tracer.as_ref().and_then(|tracer| tracer.begin(request, request_id));
+        if self.access_log.is_none() && !self.metrics.is_collected() && traced.is_none() {
+            return None;
+        }
+        let routed = Arc::<Routed>::default();
+        let headers = request.headers();
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        let ids = traced.as_ref().map(|traced| traced.ids);
+        let trace = match &self.tracer {
+            Some(_) => ids.map(|ids| ids.trace),
+            // It is its caller's alone.
+            None => remote_span(headers).filter(|span| span.is_sampled).map(|span| span.trace),
+        };
+        let begin_line = |log: &Arc<AccessLog>| {
+            log.begin(request, request_id, ids.map(|ids| ids.trace), Arc::clone(&routed))
+        };
+        let logged = self.access_log.as_ref().map(begin_line);
+        Some(Observed {
+            began: Instant::now(),
+            method: request.method().clone(),
+            trace,
+            traced,
+            active: self.metrics.begin(length.and_then(|length| length.parse().ok())),
+            logged,
+            routed,
+        })
     }
 }
 
@@ -171,7 +196,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
             secure(response.headers_mut());
             return Ok(response);
         };
-        let observed = self.observers.begin(&request, &request_id);
+        let observed = self.observe(&request, &request_id);
         let traced = observed.as_ref().and_then(|observed| observed.traced.as_ref());
         let (span, trace_span) = spans(&request, &request_id, traced);
         let routed = observed.as_ref().map(|observed| Arc::clone(&observed.routed));
@@ -210,38 +235,6 @@ struct Observed {
     traced: Option<TracedRequest>,
     active: ActiveRequest,
     logged: Option<LoggedRequest>,
-}
-
-impl Observers {
-    /// Begins to observe a request, unless nobody looks.
-    fn begin(&self, request: &Request, request_id: &HeaderValue) -> Option<Observed> {
-        let traced = self.tracer.as_ref().and_then(|tracer| tracer.begin(request, request_id));
-        if self.access_log.is_none() && !self.metrics.is_collected() && traced.is_none() {
-            return None;
-        }
-        let routed = Arc::<Routed>::default();
-        let headers = request.headers();
-        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        let ids = traced.as_ref().map(|traced| traced.ids);
-        let trace = match &self.tracer {
-            Some(_) => ids.map(|ids| ids.trace),
-            // It is its caller's alone.
-            None => remote_span(headers).filter(|span| span.is_sampled).map(|span| span.trace),
-        };
-        let begin_line = |log: &Arc<AccessLog>| {
-            log.begin(request, request_id, ids.map(|ids| ids.trace), Arc::clone(&routed))
-        };
-        let logged = self.access_log.as_ref().map(begin_line);
-        Some(Observed {
-            began: Instant::now(),
-            method: request.method().clone(),
-            trace,
-            traced,
-            active: self.metrics.begin(length.and_then(|length| length.parse().ok())),
-            logged,
-            routed,
-        })
-    }
 }
 
 impl Observed {
@@ -307,7 +300,7 @@ mod tests {
     use poem::http::{HeaderValue, Method};
     use poem::{Endpoint as _, EndpointExt as _, Request, Response, Route, endpoint::make_sync};
 
-    use super::{Arc, Cors, HttpMetrics, Observers, RequestContext, is_host};
+    use super::{Arc, Cors, HttpMetrics, RequestContext, is_host};
     use crate::request::details::routed_of;
 
     #[test]
@@ -346,7 +339,9 @@ mod tests {
             base_url: Arc::new("http://127.0.0.1:8080".parse().unwrap()),
             ids: Arc::new(ids),
             cors: Cors::default(),
-            observers: Observers { metrics, access_log: None, tracer: None },
+            metrics,
+            access_log: None,
+            tracer: None,
             known_paths: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use poem_openapi::registry::{
 use super::model::{about, documented_path, keep, reference};
 use super::responses::{content, headers_of, responses};
 use super::{parameters, schemas};
-use crate::groups::{Group, GroupSpec, GroupOperation, PathForm};
+use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
 
 /// A row of the table. In its strings `{item}`, `{items}` and `{stem}` stand for the names of the
 /// group.

@@ -174,7 +174,9 @@ fn takes_header(operation: GroupOperation, name: &str) -> bool {
     match name {
         "If-Match" | "If-None-Match" => operation != GroupOperation::Create,
         "Consistency-Token" => operation.is_served_by_standbys(),
-        "If-Modified-Since" => matches!(operation, GroupOperation::Get | GroupOperation::GetVersion),
+        "If-Modified-Since" => {
+            matches!(operation, GroupOperation::Get | GroupOperation::GetVersion)
+        }
         "Idempotency-Key" => operation.takes_key(),
         _ => operation.takes_preference(),
     }

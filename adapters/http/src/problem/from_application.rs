@@ -6,9 +6,7 @@ use poem::http::HeaderValue;
 use poem::http::header;
 
 use super::{Problem, kinds};
-use crate::headers::consistency_token::MalformedToken;
 use crate::headers::entity_tag::{EntityTag, MalformedCondition};
-use crate::headers::idempotency_key::MalformedKey;
 use crate::time::TIME;
 
 impl From<JsonError> for Problem {
@@ -28,18 +26,6 @@ impl From<JsonError> for Problem {
 impl From<MalformedCondition> for Problem {
     fn from(error: MalformedCondition) -> Self {
         Self::new(&kinds::MALFORMED_CONDITION, error.to_string())
-    }
-}
-
-impl From<MalformedToken> for Problem {
-    fn from(error: MalformedToken) -> Self {
-        Self::new(&kinds::MALFORMED_TOKEN, error.to_string())
-    }
-}
-
-impl From<MalformedKey> for Problem {
-    fn from(error: MalformedKey) -> Self {
-        Self::new(&kinds::MALFORMED_KEY, error.to_string())
     }
 }
 

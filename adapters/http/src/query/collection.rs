@@ -9,8 +9,7 @@ use super::error::{invalid, listed};
 use super::fingerprint::Fingerprint;
 use super::names::{self, MOST_VALUE, TIMES};
 use super::parameters::{
-    DEFAULT_PAGE_SIZE, OF_A_PAGE, Parameter, Parameters, SWITCH, TOTALS, pieces, with_query,
-    without,
+    DEFAULT_PAGE_SIZE, OF_A_PAGE, Parameter, Parameters, TOTALS, pieces, with_query, without,
 };
 use super::{cursor, filter, known, sort, view};
 use crate::groups::{Group, GroupOperation};
@@ -37,7 +36,7 @@ impl ItemQuery {
             return Ok(Self::default());
         }
         let parameters = Parameters::read(query, known(GroupOperation::Get))?;
-        let is_checked = parameters.choice("check", SWITCH)?.unwrap_or(false);
+        let is_checked = parameters.is_on("check")?;
         if is_checked && ["fields", "as_of"].iter().any(|name| parameters.get(name).is_some()) {
             return Err(invalid(
                 "`check` applies the rules to the whole item as it is now; leave `fields` and `as_of` out.",

@@ -5,7 +5,7 @@ use domain::{Collection, ItemId, Version, nearest};
 use super::change_cursor::{self, ChangeCursor};
 use super::error::{fix, invalid, listed, quoted};
 use super::known;
-use super::parameters::{Parameters, SWITCH};
+use super::parameters::Parameters;
 use crate::groups::GroupOperation;
 use crate::problem::Problem;
 
@@ -96,12 +96,6 @@ pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
         item: item.transpose()?,
         rule: parameters.get("rule").map(str::to_owned),
     })
-}
-
-/// Reads the query of the page of a rule: whether stored items are to be examined by it.
-pub fn is_audit(query: &str) -> Result<bool, Problem> {
-    let parameters = Parameters::read(query, &["audit"])?;
-    Ok(parameters.choice("audit", SWITCH)?.unwrap_or(false))
 }
 
 /// Reads the query of the page that compares two versions: `from` and `to`.

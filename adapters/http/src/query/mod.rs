@@ -26,12 +26,12 @@ pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery,
 pub use filter::OPERATORS;
 pub use history::{
     CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, WhatToTry, difference_from,
-    is_audit, two_versions, version, what_to_try,
+    two_versions, version, what_to_try,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use parameters::{
-    DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH, TOTALS, is_named, pieces,
-    with_query, without,
+    DEFAULT_PAGE_SIZE, FilterParameter, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH, TOTALS,
+    is_named, pieces, values, with_query, without,
 };
 pub use sort::MOST_KEYS;
 pub use view::{MOST_FIELDS, embedded_collections};
@@ -83,8 +83,7 @@ pub fn refuse_parameters(request: &Request) -> Result<(), Problem> {
     Parameters::read(query_of(request), &[]).map(drop)
 }
 
-/// Reads the query of a write, which may be a dry run.
-pub fn is_dry_run(query: &str) -> Result<bool, Problem> {
-    let parameters = Parameters::read(query, &["dry_run"])?;
-    Ok(parameters.choice("dry_run", SWITCH)?.unwrap_or(false))
+/// Reads a query with one parameter, which is on or off.
+pub fn is_on(request: &Request, name: &'static str) -> Result<bool, Problem> {
+    Parameters::read(query_of(request), &[name])?.is_on(name)
 }

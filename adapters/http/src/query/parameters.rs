@@ -67,6 +67,14 @@ pub fn without<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     pieces(query).filter(|piece| !names.iter().any(|name| is_named(piece, name))).collect()
 }
 
+/// The decoded values of a parameter, for those that do not read the query otherwise.
+pub fn values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
+    pieces(query).filter_map(move |piece| match Parameter::read(piece) {
+        Ok(Parameter::Plain { name: own, value }) if own == name => Some(value),
+        _ => None,
+    })
+}
+
 /// A URL with a query, which may be empty.
 pub fn with_query(url: &str, query: &str) -> String {
     if query.is_empty() { url.to_owned() } else { format!("{url}?{query}") }
@@ -125,6 +133,11 @@ impl Parameters {
             }
             value => Ok(value.map(|value| value == values[0])),
         }
+    }
+
+    /// Reads a parameter that is on or off; it is off by default.
+    pub fn is_on(&self, name: &str) -> Result<bool, Problem> {
+        Ok(self.choice(name, SWITCH)?.unwrap_or(false))
     }
 
     fn add(&mut self, name: &str, value: String, known: &[&'static str]) -> Result<(), Problem> {

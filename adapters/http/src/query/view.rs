@@ -8,7 +8,7 @@ use domain::{Collection, Relation, nearest};
 
 use super::error::{fix, invalid, listed, quoted};
 use super::names::{split, subject};
-use super::parameters::{Parameter, Parameters, pieces};
+use super::parameters::{Parameters, values};
 use crate::groups::Group;
 use crate::problem::Problem;
 
@@ -24,10 +24,7 @@ pub fn read(group: Group, parameters: &Parameters) -> Result<View, Problem> {
 
 /// The collections of which a query embeds items, for those that do not read it otherwise.
 pub fn embedded_collections(group: Group, query: &str) -> Vec<Collection> {
-    let written = pieces(query).filter_map(|piece| match Parameter::read(piece) {
-        Ok(Parameter::Plain { name, value }) if name == "embed" => Some(value),
-        _ => None,
-    });
+    let written = values(query, "embed");
     let relations = written.filter_map(|written| embed(group, &written).ok()).flatten();
     relations.map(|relation| relation.to).collect()
 }

@@ -35,15 +35,8 @@ enum Socket {
 }
 
 impl Port {
-    /// Takes the port, so that no other process can. Connections to it are refused for now.
-    ///
-    /// # Errors
-    /// The port cannot be had.
-    pub fn take(address: SocketAddr) -> Result<Self, ListenError> {
-        Self::take_for("--listen", address)
-    }
-
-    /// The same for the address of an option.
+    /// Takes the port of an option's address, so that no other process can. Connections to it are
+    /// refused for now.
     pub(crate) fn take_for(option: &'static str, address: SocketAddr) -> Result<Self, ListenError> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let taken = socket.and_then(|socket| {
@@ -68,7 +61,7 @@ impl Port {
             Some(listener) => {
                 Self::inherited(listener).map_err(|cause| listen_error("--listen", address, &cause))
             }
-            None => Self::take(address),
+            None => Self::take_for("--listen", address),
         }
     }
 

@@ -49,13 +49,9 @@ impl GroupEndpoint {
         if !request.headers().contains_key(IF_NONE_MATCH) {
             return Ok(None);
         }
-        match self.service.revision(caller_of(request), parent, &query.request).await? {
-            Some(revision) => {
-                let tag = EntityTag::of_collection(&revision).read_at(self.node);
-                Ok(tag.known_to(request.headers())?)
-            }
-            None => Ok(None),
-        }
+        let revision = self.service.revision(caller_of(request), parent, &query.request).await?;
+        let Some(revision) = revision else { return Ok(None) };
+        Ok(EntityTag::of_collection(&revision).read_at(self.node).known_to(request.headers())?)
     }
 
     pub(super) async fn get(&self, request: &Request) -> Result<Response, Problem> {

@@ -16,7 +16,7 @@ use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precon
 use crate::headers::idempotency_key;
 use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
-use crate::query::{CollectionQuery, is_dry_run, query_of};
+use crate::query::{CollectionQuery, is_on};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
 use crate::request::memory_budget::{MemoryReservation, work_on};
@@ -29,7 +29,7 @@ impl GroupEndpoint {
         request: &Request,
         fingerprint: Option<String>,
     ) -> Result<WriteOptions, Problem> {
-        let is_dry_run = is_dry_run(query_of(request))?;
+        let is_dry_run = is_on(request, "dry_run")?;
         let mut key = None;
         if let Some(fingerprint) = fingerprint
             && let Some(chosen) = idempotency_key::read(request.headers())?

@@ -220,7 +220,7 @@ async fn many_lines_are_written_at_once_and_all_of_them() {
 async fn a_file_that_cannot_be_opened_is_an_error_with_a_fix() {
     let clock: Arc<dyn Clock> = Arc::new(MockClock::new());
     let path = Path::new("/nonexistent/audit");
-    let error = AuditLog::open(path, &[], PATIENCE, &clock).unwrap_err().to_string();
+    let error = AuditLog::open(path, &[], PATIENCE, &clock).err().unwrap().to_string();
     assert!(error.starts_with("the audit log /nonexistent/audit cannot be opened: "), "{error}");
     assert!(
         error.ends_with("name a file in a folder that is there and that the service may write to")
