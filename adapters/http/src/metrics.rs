@@ -3,7 +3,6 @@
 //! Every series is of a path that is mounted, a method that HTTP has and a class of status: clients make none.
 
 use parking_lot::Mutex;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +71,7 @@ struct RequestLabels {
 type TracedHistogram = HistogramWithExemplars<[(&'static str, String); 1]>;
 
 /// The metrics of a service.
+#[derive(Debug)]
 pub struct HttpMetrics {
     /// Nothing is shown without it.
     registry: Option<SharedRegistry>,
@@ -87,12 +87,6 @@ pub struct HttpMetrics {
     /// Connections beyond the limit.
     pub over_limit: Counter,
     cut_off: Family<[(&'static str, &'static str); 1], Counter>,
-}
-
-impl fmt::Debug for HttpMetrics {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HttpMetrics").finish_non_exhaustive()
-    }
 }
 
 impl Default for HttpMetrics {
