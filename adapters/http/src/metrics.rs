@@ -3,7 +3,6 @@
 //! Every series is of a path that is mounted, a method that HTTP has and a class of status: clients make none.
 
 use parking_lot::Mutex;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,6 +71,7 @@ struct RequestLabels {
 type TracedHistogram = HistogramWithExemplars<[(&'static str, String); 1]>;
 
 /// The metrics of a service.
+#[derive(Debug)]
 pub struct HttpMetrics {
     /// Nothing is shown without it.
     registry: Option<SharedRegistry>,
@@ -87,12 +87,6 @@ pub struct HttpMetrics {
     /// Connections beyond the limit.
     pub over_limit: Counter,
     cut_off: Family<[(&'static str, &'static str); 1], Counter>,
-}
-
-impl fmt::Debug for HttpMetrics {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HttpMetrics").finish_non_exhaustive()
-    }
 }
 
 impl Default for HttpMetrics {
@@ -131,34 +125,20 @@ impl HttpMetrics {
         for status in SHOWN {
             drop(self.responses.get_or_create(&[("http_response_status_code", status)]));
         }
-        registry.register(
-            "http_server_request_duration_seconds",
-            "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route",
-            self.durations.clone(),
-        );
-        registry.register(
-            "http_server_responses",
-            "Responses, by status: those of all paths",
-            self.responses.clone(),
-        );
-        registry.register(
-            "http_server_active_requests",
-            "Requests that are being answered",
-            self.active.clone(),
-        );
-        registry.register(
-            "http_server_cancelled_requests",
-            "Requests whose client went away before the response began",
-            self.cancelled.clone(),
-        );
-        registry.register(
-            "http_server_request_body_size_bytes",
-            "Bodies of requests that say their length",
-            self.request_bytes.clone(),
-        );
+        let help = "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route";
+        registry.register("http_server_request_duration_seconds", help, self.durations.clone());
+        let help = "Responses, by status: those of all paths";
+        registry.register("http_server_responses", help, self.responses.clone());
+        let help = "Requests that are being answered";
+        registry.register("http_server_active_requests", help, self.active.clone());
+        let help = "Requests whose client went away before the response began";
+        registry.register("http_server_cancelled_requests", help, self.cancelled.clone());
+        let help = "Bodies of requests that say their length";
+        registry.register("http_server_request_body_size_bytes", help, self.request_bytes.clone());
+        let help = "Bodies of responses whose length is known when they begin, as they are sent";
         registry.register(
             "http_server_response_body_size_bytes",
-            "Bodies of responses whose length is known when they begin, as they are sent",
+            help,
             self.response_bytes.clone(),
         );
     }
@@ -167,26 +147,15 @@ impl HttpMetrics {
         for reason in [TOO_SLOW, CREDENTIALS, ANOTHER_HISTORY] {
             drop(self.cut_off.get_or_create(&[("reason", reason)]));
         }
-        registry.register(
-            "proposal_service_connections",
-            "Connections of clients that are open",
-            self.connections.clone(),
-        );
-        registry.register(
-            "proposal_service_connections_accepted",
-            "Connections that were accepted",
-            self.accepted.clone(),
-        );
-        registry.register(
-            "proposal_service_connections_over_limit",
-            "Connections beyond --max-connections: they wait for another to end, or are refused",
-            self.over_limit.clone(),
-        );
-        registry.register(
-            "proposal_service_streams_cut_off",
-            "Streams of changes that the service ended before their time, by reason",
-            self.cut_off.clone(),
-        );
+        let help = "Connections of clients that are open";
+        registry.register("proposal_service_connections", help, self.connections.clone());
+        let help = "Connections that were accepted";
+        registry.register("proposal_service_connections_accepted", help, self.accepted.clone());
+        let help =
+            "Connections beyond --max-connections: they wait for another to end, or are refused";
+        registry.register("proposal_service_connections_over_limit", help, self.over_limit.clone());
+        let help = "Streams of changes that the service ended before their time, by reason";
+        registry.register("proposal_service_streams_cut_off", help, self.cut_off.clone());
     }
 
     /// Registers a part with metrics of its own.

@@ -18,16 +18,11 @@ pub(crate) struct ReloadMetrics {
 
 impl ReloadMetrics {
     pub fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "proposal_service_reloads",
-            "How often files were read again, by their kind and whether they were put in force",
-            self.reloads.clone(),
-        );
-        registry.register(
-            "proposal_service_reload_failed",
-            "1 while files have errors, so that what was read before them stays in force",
-            self.failed.clone(),
-        );
+        let help =
+            "How often files were read again, by their kind and whether they were put in force";
+        registry.register("proposal_service_reloads", help, self.reloads.clone());
+        let help = "1 while files have errors, so that what was read before them stays in force";
+        registry.register("proposal_service_reload_failed", help, self.failed.clone());
     }
 
     /// Shows a kind of files before its first reload.

@@ -42,21 +42,12 @@ impl Counts {
         for reason in [QUEUE_FULL, EXPORT_FAILED] {
             drop(self.dropped.get_or_create(&[("reason", reason)]));
         }
-        registry.register(
-            "proposal_service_trace_spans_exported",
-            "Spans that the collector of traces took",
-            self.exported.clone(),
-        );
-        registry.register(
-            "proposal_service_trace_spans_dropped",
-            "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take",
-            self.dropped.clone(),
-        );
-        registry.register(
-            "proposal_service_trace_export_failures",
-            "Batches of spans that the collector of traces did not take",
-            self.failures.clone(),
-        );
+        let help = "Spans that the collector of traces took";
+        registry.register("proposal_service_trace_spans_exported", help, self.exported.clone());
+        let help = "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take";
+        registry.register("proposal_service_trace_spans_dropped", help, self.dropped.clone());
+        let help = "Batches of spans that the collector of traces did not take";
+        registry.register("proposal_service_trace_export_failures", help, self.failures.clone());
     }
 
     fn drop_spans(&self, reason: &'static str, spans: u64) {
