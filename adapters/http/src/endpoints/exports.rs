@@ -14,7 +14,7 @@ use application::table::{Format, FormatKind};
 use application::{Caller, ItemContent, ResourceService, Sequence};
 use bytes::Bytes;
 use domain::{Collection, Fields};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
@@ -114,41 +114,37 @@ impl Exports {
         Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
     }
 
-    async fn body(&self, items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
+    async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
         let collection = self.group.collection;
         let fields = query.request.view.fields.clone();
-        match self.format.kind {
+        Ok(match self.format.kind {
             FormatKind::Csv => {
-                let header = header(fields, &items).await?;
+                let header = items.header(fields).await?;
                 let first = csv::header(&header, query.has_bom);
-                Ok(items.encoded(first, move |items| csv::rows(&header, items)))
+                items.encoded(first, move |items| csv::rows(&header, items))
             }
             FormatKind::Xlsx => {
-                let header = header(fields, &items).await?;
-                self.workbook(items, header).await
+                let header = items.header(fields).await?;
+                self.workbook(items, header).await?
             }
-            FormatKind::Ndjson | FormatKind::Json => {
-                let header = fields.map(|fields| items.header(fields.iter().map(AsRef::as_ref)));
-                let first = Vec::new();
-                Ok(items
-                    .encoded(first, move |items| ndjson::rows(collection, header.as_ref(), items)))
-            }
-        }
+            FormatKind::Ndjson | FormatKind::Json => items.encoded(Vec::new(), move |items| {
+                ndjson::rows(collection, fields.as_deref(), items)
+            }),
+        })
     }
 
     /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
     async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
         let (name, folder) = (self.group.collection.name(), self.resources.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
-        let work = Arc::clone(&items.work);
         let mut is_end = false;
         while !is_end {
-            (writer, is_end) = paced(&work, async {
-                let Some(batch) = items.next().await? else { return Ok((writer, true)) };
-                aside(move || writer.add(&batch).map(|()| (writer, false))).await
-            })
-            .await?;
+            let add = |batch: Vec<ItemContent>| {
+                aside(move || writer.add(&batch).map(|()| (writer, batch.is_empty())))
+            };
+            (writer, is_end) = items.next(add).await?;
         }
+        let work = Arc::clone(&items.work);
         let (client, folder) = (Arc::new(()), self.resources.folder.clone());
         let is_wanted = Arc::downgrade(&client);
         let file = aside(move || {
@@ -197,17 +193,25 @@ struct SelectedItems {
 }
 
 impl SelectedItems {
-    /// The next ones; `None` at the end.
-    async fn next(&mut self) -> Result<Option<Vec<ItemContent>>, Problem> {
-        let (items, read) =
-            read_from(&*self.service, &self.caller, &self.changes, self.read).await?;
-        self.read = read;
-        Ok((!items.is_empty()).then_some(items))
-    }
-
-    /// The first row of a table of these members.
-    fn header<'a>(&self, members: impl Iterator<Item = &'a str>) -> Header {
-        Header::of_members(self.collection, self.service.leading_columns(&self.caller), members)
+    /// Reads the next items and works on them, at the pace of exports. At the end there are none.
+    async fn next<T, F: Future<Output = Result<T, Problem>>>(
+        &mut self,
+        work: impl FnOnce(Vec<ItemContent>) -> F,
+    ) -> Result<T, Problem> {
+        let turn = Arc::clone(&self.work);
+        let piece = async {
+            let mut items = Vec::new();
+            while items.is_empty() && self.read < self.changes.len() {
+                let end = self.changes.len().min(self.read + READ_AT_A_TIME);
+                let part = &self.changes[self.read..end];
+                items = self.service.selected(&self.caller, part).await?;
+                let is_last =
+                    |change: &Sequence| items.last().is_some_and(|it| it.change == *change);
+                self.read = part.iter().position(is_last).map_or(end, |last| self.read + last + 1);
+            }
+            work(items).await
+        };
+        paced(&turn, piece).await
     }
 
     /// A body of `first` and the encoded items.
@@ -216,79 +220,52 @@ impl SelectedItems {
         first: Vec<u8>,
         encode: impl Fn(&[ItemContent]) -> io::Result<Vec<u8>> + Send + Sync + 'static,
     ) -> Body {
-        let state = (self, Some(first).filter(|first| !first.is_empty()), encode);
-        Body::from_bytes_stream(stream::try_unfold(
-            state,
-            async |(mut items, mut first, encode)| {
-                if let Some(first) = first.take() {
-                    return Ok(Some((Bytes::from(first), (items, None, encode))));
-                }
-                // The client sees that the file is not whole when it breaks off.
-                let work = Arc::clone(&items.work);
-                let encoded = paced(&work, async {
-                    let Some(batch) = items.next().await? else { return Ok(None) };
-                    encode(&batch).map(Some).map_err(|error| failed(&error))
-                });
-                let encoded = encoded.await.map_err(io::Error::other)?;
-                Ok::<_, io::Error>(
-                    encoded.map(|encoded| (Bytes::from(encoded), (items, None, encode))),
-                )
-            },
-        ))
+        let first = stream::iter(Some(first).filter(|first| !first.is_empty()).map(Ok));
+        let rows = stream::try_unfold((self, encode), async |(mut items, encode)| {
+            let encoded = items.next(async |batch| encode(&batch).map_err(|error| failed(&error)));
+            // The client sees that the file is not whole when it breaks off.
+            let encoded = encoded.await.map_err(io::Error::other)?;
+            Ok::<_, io::Error>((!encoded.is_empty()).then_some((encoded, (items, encode))))
+        });
+        Body::from_bytes_stream(first.chain(rows))
     }
-}
 
-/// Reads items from a place of a selection on, and returns where to go on.
-async fn read_from(
-    service: &ResourceService,
-    caller: &Caller,
-    changes: &[Sequence],
-    mut place: usize,
-) -> Result<(Vec<ItemContent>, usize), Problem> {
-    while place < changes.len() {
-        let part = &changes[place..changes.len().min(place + READ_AT_A_TIME)];
-        let items = service.selected(caller, part).await?;
-        let Some(last) = items.last() else {
-            place += part.len();
-            continue;
+    /// The first row: the fields asked for, those of the field table, or all members that any of the items
+    /// has.
+    async fn header(&mut self, fields: Option<MemberNames>) -> Result<Header, Problem> {
+        let names = match (fields, self.collection.spec().fields) {
+            (Some(fields), _) => fields,
+            (None, Fields::Typed(fields)) => fields.iter().map(|field| field.name.into()).collect(),
+            (None, Fields::Open(_)) => self.all_members().await?,
         };
-        let read = part.iter().position(|change| *change == last.change);
-        return Ok((items, place + read.map_or(part.len(), |last| last + 1)));
+        let leading = self.service.leading_columns(&self.caller);
+        Ok(Header::of_members(self.collection, leading, &names))
     }
-    Ok((Vec::new(), place))
-}
 
-/// The columns of an export: the fields asked for, those of the field table, or all members that
-/// any of the items has, in the order in which they come first.
-async fn header(fields: Option<MemberNames>, items: &SelectedItems) -> Result<Header, Problem> {
-    if let Some(fields) = fields {
-        return Ok(items.header(fields.iter().map(AsRef::as_ref)));
-    }
-    if let Fields::Typed(fields) = items.collection.spec().fields {
-        return Ok(items.header(fields.iter().map(|field| field.name)));
-    }
-    let (mut names, mut seen, mut place) = (Vec::new(), HashSet::new(), 0);
-    loop {
-        let read = read_from(&*items.service, &items.caller, &items.changes, place);
-        let (batch, next) = paced(&items.work, read).await?;
-        if batch.is_empty() {
-            return Ok(items.header(names.iter().map(String::as_str)));
-        }
-        place = next;
-        for item in &batch {
-            let members = members_of(item).map_err(|error| failed(&error))?;
-            for (name, _) in members.iter() {
-                if !seen.contains(name.as_ref()) {
-                    seen.insert(name.to_string());
-                    names.push(name.into_owned());
+    /// The members of all items, in the order in which they come first.
+    async fn all_members(&mut self) -> Result<MemberNames, Problem> {
+        let (mut names, mut seen, mut is_end) = (Vec::new(), HashSet::new(), false);
+        while !is_end {
+            let batch = self.next(async |batch| Ok(batch)).await?;
+            is_end = batch.is_empty();
+            for item in &batch {
+                let members = members_of(item).map_err(|error| failed(&error))?;
+                for (name, _) in members.iter() {
+                    if !seen.contains(name.as_ref()) {
+                        let name: Arc<str> = name.into();
+                        seen.insert(Arc::clone(&name));
+                        names.push(name);
+                    }
                 }
             }
+            if names.len() > MOST_COLUMNS {
+                let detail = format!(
+                    "The items have more than {MOST_COLUMNS} members between them; name those that are to be columns with `fields`."
+                );
+                return Err(Problem::new(&kinds::DOES_NOT_FIT, detail));
+            }
         }
-        if names.len() > MOST_COLUMNS {
-            let detail = format!(
-                "The items have more than {MOST_COLUMNS} members between them; name those that are to be columns with `fields`."
-            );
-            return Err(Problem::new(&kinds::DOES_NOT_FIT, detail));
-        }
+        self.read = 0;
+        Ok(names.into())
     }
 }

@@ -21,23 +21,19 @@ pub const MOST_COLUMNS: usize = 1_000;
 pub const MOST_ROWS: usize = 100_000;
 
 /// The first row of a file: what each column is, and its name.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Header {
-    pub columns: Arc<[Column]>,
-    pub names: Arc<[String]>,
+    columns: Vec<Column>,
+    pub names: Vec<String>,
 }
 
 impl Header {
     /// The columns that an export begins with, and these members.
-    pub fn of_members<'a>(
-        collection: Collection,
-        leading: Vec<Column>,
-        members: impl Iterator<Item = &'a str>,
-    ) -> Self {
-        let members = members.map(|name| Column::member(collection, name));
+    pub fn of_members(collection: Collection, leading: Vec<Column>, members: &[Arc<str>]) -> Self {
+        let members = members.iter().map(|name| Column::member(collection, name));
         let columns: Vec<_> = leading.into_iter().chain(members).collect();
         let names = columns.iter().map(|column| column.name(collection)).collect();
-        Self { columns: columns.into(), names }
+        Self { columns, names }
     }
 
     /// The cells of an item.

@@ -1,6 +1,7 @@
 //! JSON: an object on every line, or an array of objects.
 
 use std::io;
+use std::sync::Arc;
 
 use application::table::Column;
 use application::{ImportRow, ItemContent};
@@ -9,7 +10,7 @@ use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
 use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
-use super::{FileError, Header, members_of, object_row, require_rows};
+use super::{FileError, members_of, object_row, require_rows};
 
 /// Levels that an array puts around its elements.
 const ARRAY_DEPTH: usize = 1;
@@ -21,7 +22,7 @@ const ARRAY_DEPTH: usize = 1;
 /// When a stored item cannot be read.
 pub fn rows(
     collection: Collection,
-    header: Option<&Header>,
+    fields: Option<&[Arc<str>]>,
     items: &[ItemContent],
 ) -> io::Result<Vec<u8>> {
     let mut out = String::new();
@@ -39,13 +40,8 @@ pub fn rows(
                 }
             }
         }
-        let is_shown = |name: &str| {
-            header.is_none_or(|header| {
-                header.columns.iter().any(
-                    |column| matches!(column, Column::Member { name: own, .. } if **own == *name),
-                )
-            })
-        };
+        let is_shown =
+            |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| **field == *name));
         for (name, value) in members.iter().filter(|(name, _)| is_shown(name)) {
             line.raw(&Column::name_in_json(collection, &name), value.encoded());
         }
