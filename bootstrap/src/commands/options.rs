@@ -47,7 +47,7 @@ Examples:
 ///
 /// Without a command, the options of `serve` may follow at once.
 #[derive(Debug, Parser)]
-#[command(name = "proposal-service", about, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "proposal-service", args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,

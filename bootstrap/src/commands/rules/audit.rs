@@ -41,8 +41,8 @@ const RULE: &[&str] = &[
 /// Looks at every item that the rules in a file are about, and says to how many each rule applies,
 /// and which it would refuse or warn of.
 pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
-    let mut meter = Meter::start(None, BAR, "looking at items")?;
     let rules = open_rules(Some(&options.file))?;
+    let mut meter = Meter::start(None, BAR, "looking at items")?;
     let store = look(&options.database).await?;
     let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
     let mut audit = Audit::begin(&ports, options).await?;
