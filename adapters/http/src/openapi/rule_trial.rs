@@ -7,7 +7,7 @@ use poem_openapi::types::{Any, Type};
 use serde_json::{Value, json};
 
 use super::model::no_other;
-use super::values::{Date, GroupName, Members, RuleSource, StringOrNull, Verdict};
+use super::values::{AnyMembers, Date, GroupName, RuleSource, StringOrNull, VerdictName};
 use crate::request::rule_trial::MEMBERS;
 
 /// The name of the request's schema.
@@ -20,7 +20,7 @@ const _: () = assert!(MEMBERS.len() == 7, "the members of the request below");
 /// Registers all of them.
 pub fn register(registry: &mut Registry) {
     Trial::register(registry);
-    Report::register(registry);
+    RuleTrialReport::register(registry);
     if let Some(request) = registry.schemas.get_mut(REQUEST) {
         request.additional_properties = no_other();
     }
@@ -56,24 +56,23 @@ struct Trial {
     group: GroupName,
     /// The item as it would be. It may be left out where nothing reads it.
     #[oai(rename = "self")]
-    item: Option<Members>,
+    item: Option<AnyMembers>,
     /// The item as it was; without it, the write is a create.
     #[oai(nullable)]
-    old: Option<Members>,
+    old: Option<AnyMembers>,
     /// The day; without it, today.
     today: Option<Date>,
     /// The items that the rule's lookups find, by their names: an item or null by id, an array of
     /// items otherwise. Nothing is looked up in the store.
-    lookup: Option<Members>,
+    lookup: Option<AnyMembers>,
 }
 
 /// The outcome of a trial.
 #[derive(Object)]
-#[oai(rename = "RuleTrialReport")]
-struct Report {
+struct RuleTrialReport {
     /// `pass` also where the rule has nothing to check. `undecided` where there is an error, or the
     /// value of an expression is neither true nor false.
-    verdict: Verdict,
+    verdict: VerdictName,
     /// Why the rule has nothing to check; `null` where it has.
     skipped: StringOrNull,
     /// The value of `expression`, or of the rule's `check`; `null` where it has none.
@@ -85,18 +84,18 @@ struct Report {
     /// Every part of the expressions that was evaluated, in the order in which that ended: parts
     /// before the whole. Literals and the bare `self`, `old` and `caller` are left out.
     #[oai(validator(max_items = 200))]
-    trace: Vec<Traced>,
+    trace: Vec<EvaluatedPart>,
     /// There were more than 200 parts.
     trace_truncated: bool,
     /// The errors for which there is no verdict, or no message of the rule's own.
     #[oai(validator(max_items = 100))]
-    errors: Vec<Error>,
+    errors: Vec<RuleTrialError>,
 }
 
 /// A part of an expression that was evaluated.
 #[derive(Object)]
 #[oai(rename = "TracedExpression")]
-struct Traced {
+struct EvaluatedPart {
     /// The part, as CEL.
     expression: String,
     /// Its value; `null` where it has none.
@@ -109,8 +108,7 @@ struct Traced {
 
 /// An error of what is tried.
 #[derive(Object)]
-#[oai(rename = "RuleTrialError")]
-struct Error {
+struct RuleTrialError {
     /// The error and how to fix it.
     message: String,
     /// Where in the request, as a JSON Pointer (RFC 6901).

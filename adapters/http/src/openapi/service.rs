@@ -34,7 +34,7 @@ const JSON_OR_HAL: &[MediaType] = &[MediaType::JSON, MediaType::HAL];
 const STREAM: &[MediaType] = &[MediaType::EVENT_STREAM];
 
 /// An operation on a path of the service's own: a POST where it takes a body, else a GET.
-struct Row<'a> {
+struct OwnOperation<'a> {
     id: &'static str,
     path: &'static str,
     summary: &'static str,
@@ -57,7 +57,7 @@ macro_rules! operations {
         $(, takes $taken:expr)? $(, shows $shown:expr)? $(, query $query:expr)?
         $(, header $header:expr)?;
     )+) => {
-        const ROWS: &[Row<'static>] = &[$(Row {
+        const ROWS: &[OwnOperation<'static>] = &[$(OwnOperation {
             id: $id,
             path: $path,
             summary: $summary,
@@ -143,13 +143,14 @@ const EXPORT: &str = "All items that `filter` and `q` select, in the order of `s
 
 /// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
-    let shown =
-        |row: &Row<'_>| row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference);
+    let shown = |row: &OwnOperation<'_>| {
+        row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference)
+    };
     let own = ROWS.iter().map(|row| path(row, &shown(row)));
     own.chain(FORMATS.iter().filter(|format| format.is_exported).map(export)).collect()
 }
 
-fn path(row: &Row<'_>, shown: &MetaSchemaRef) -> MetaPath {
+fn path(row: &OwnOperation<'_>, shown: &MetaSchemaRef) -> MetaPath {
     let is_of_files = row.path.contains("{group}");
     let headers = |status| {
         headers(|name| match name {
@@ -189,7 +190,7 @@ fn request(schema: &str) -> MetaRequest {
 fn export(format: &'static Format) -> MetaPath {
     let is_taken = |name: &&str| *name != "bom" || format.kind == FormatKind::Csv;
     let query: Vec<_> = EXPORT_PARAMETERS.iter().copied().filter(is_taken).collect();
-    let row = Row {
+    let row = OwnOperation {
         id: keep(format!("export{}", format.extension.to_uppercase())),
         path: keep(format!("{}/{{group}}.{}", links::EXPORTS, format.extension)),
         summary: keep(format!("Export items: {}", format.description)),

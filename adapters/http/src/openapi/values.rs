@@ -69,13 +69,13 @@ values! {
     SeverityName = one_of(Severity::ALL.map(Severity::name));
     Home = one_of(["rust", "file"]);
     PatchName = one_of(["add", "remove", "replace"]);
-    Verdict = one_of(TrialVerdict::ALL.map(TrialVerdict::name));
+    VerdictName = one_of(TrialVerdict::ALL.map(TrialVerdict::name));
     RowStatus = one_of(["created", "replaced", "unchanged", "refused"]);
-    Members = MetaSchema {
+    AnyMembers = MetaSchema {
         additional_properties: Some(Box::new(inline(MetaSchema::ANY))),
         ..MetaSchema::new("object")
     };
-    RuleSource = any_of([Members::schema_ref(), String::schema_ref()]);
+    RuleSource = any_of([AnyMembers::schema_ref(), String::schema_ref()]);
     AccessSubject = object(&[], [("type", String::schema_ref()), ("id", String::schema_ref())]);
     AccessResource =
         object(&["type"], [("type", GroupName::schema_ref()), ("id", String::schema_ref())]);
