@@ -105,8 +105,9 @@ pub trait HistoryUseCases: Send + Sync {
         request: &PageRequest,
     ) -> Result<Listing>;
 
-    /// Makes an item what it was in a version, which [`version`](Self::version) returned: its error is that
-    /// of the restoration, unless that was done before. An item that was removed is there again under its id.
+    /// Makes an item what it was in a version, which [`version`](Self::version) returned: its error
+    /// is that of the restoration, unless that was done before. An item that was removed is there
+    /// again under its id.
     ///
     /// # Errors
     /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;

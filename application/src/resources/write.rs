@@ -29,7 +29,8 @@ use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Resu
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
 
-/// How many bytes an item may grow while it is patched. The caller has memory for what was read first.
+/// How many bytes an item may grow while it is patched. The caller has memory for what was read
+/// first.
 const MOST_GROWTH: usize = 64 * 1024;
 
 /// The operations of a replacement of a whole collection.
@@ -69,8 +70,9 @@ pub trait WriteUseCases: Send + Sync {
     /// `ItemNotFound`; `PreconditionFailed`; `Store`.
     async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem>;
 
-    /// Applies a merge patch (RFC 7396) to the item that [`to_patch`](Self::to_patch) returned. A patch that
-    /// changes nothing writes nothing. Gives up if other writes make the item much larger meanwhile.
+    /// Applies a merge patch (RFC 7396) to the item that [`to_patch`](Self::to_patch) returned. A
+    /// patch that changes nothing writes nothing. Gives up if other writes make the item much
+    /// larger meanwhile.
     ///
     /// # Errors
     /// As for [`replace`](Self::replace).
@@ -294,7 +296,8 @@ impl<R: Resource> ResourceService<R> {
         Ok(shown)
     }
 
-    /// The read-modify-write that replace and patch share. The first attempt takes the item as `stored`.
+    /// The read-modify-write that replace and patch share. The first attempt takes the item as
+    /// `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,
