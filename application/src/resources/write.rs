@@ -26,7 +26,8 @@ use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Resu
 /// gives up.
 pub(super) const MAX_ATTEMPTS: usize = 200;
 
-/// How many bytes an item may grow while it is patched. The caller has memory for what was read first.
+/// How many bytes an item may grow while it is patched. The caller has memory for what was read
+/// first.
 const MOST_GROWTH: usize = 64 * 1024;
 
 /// The operations of a replacement of a whole collection.
@@ -257,7 +258,8 @@ impl ResourceService {
         Ok(shown)
     }
 
-    /// The read-modify-write that replace and patch share. The first attempt takes the item as `stored`.
+    /// The read-modify-write that replace and patch share. The first attempt takes the item as
+    /// `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,

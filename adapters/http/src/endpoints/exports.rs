@@ -198,7 +198,7 @@ impl SelectedItems {
         &mut self,
         work: impl FnOnce(Vec<ItemContent>) -> F,
     ) -> Result<T, Problem> {
-        let turn = Arc::clone(&self.work);
+        let at_work = Arc::clone(&self.work);
         let piece = async {
             let mut items = Vec::new();
             while items.is_empty() && self.read < self.changes.len() {
@@ -211,7 +211,7 @@ impl SelectedItems {
             }
             work(items).await
         };
-        paced(&turn, piece).await
+        paced(&at_work, piece).await
     }
 
     /// A body of `first` and the encoded items.
@@ -230,8 +230,8 @@ impl SelectedItems {
         Body::from_bytes_stream(first.chain(rows))
     }
 
-    /// The first row: the fields asked for, those of the field table, or all members that any of the items
-    /// has.
+    /// The first row: the fields asked for, those of the field table, or all members that any of
+    /// the items has.
     async fn header(&mut self, fields: Option<MemberNames>) -> Result<Header, Problem> {
         let names = match (fields, self.collection.spec().fields) {
             (Some(fields), _) => fields,

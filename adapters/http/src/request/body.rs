@@ -33,8 +33,8 @@ const ENVELOPE_DEPTH: usize = 3;
 const MAX_ELEMENTS: usize = 50_000;
 /// About how many bytes an element takes in work, however short it is.
 const ELEMENT: usize = 512;
-/// Reads bodies. A body reserves memory for all work on it before any of it is read: a request that waits
-/// holds nothing, so requests never wait for each other in a circle.
+/// Reads bodies. A body reserves memory for all work on it before any of it is read: a request that
+/// waits holds nothing, so requests never wait for each other in a circle.
 pub struct BodyReader {
     pub limit: usize,
     pub time_limit: Duration,
@@ -43,8 +43,8 @@ pub struct BodyReader {
 
 impl BodyReader {
     /// Reads a body as the replacement of a collection whose items stand under `_embedded.<name>`:
-    /// an array, or a HAL collection as GET returns it. The elements need memory in addition to that of
-    /// the body.
+    /// an array, or a HAL collection as GET returns it. The elements need memory in addition to
+    /// that of the body.
     ///
     /// # Errors
     /// 400 when it is not readable, neither of both, or an element is nested too deeply for an item;

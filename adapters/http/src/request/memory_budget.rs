@@ -22,7 +22,8 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 const SECONDS: [f64; 15] =
     [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// About how many times their size members take in work: received, read, checked, written and shown.
+/// About how many times their size members take in work: received, read, checked, written and
+/// shown.
 const WORK: usize = 6;
 
 /// The largest reservation of the small class. Reads reserve only what is larger.
@@ -34,8 +35,8 @@ const MEDIUM: usize = 6 << 20;
 /// The index of the class of large reservations.
 const LARGE: usize = 2;
 
-/// Memory in KiB, first come, first served. Reservations of three sizes have memory of their own, so that
-/// small requests do not wait for large ones.
+/// Memory in KiB, first come, first served. Reservations of three sizes have memory of their own,
+/// so that small requests do not wait for large ones.
 #[derive(Debug)]
 pub struct MemoryBudget([SizeClass; 3]);
 
@@ -82,8 +83,8 @@ impl SizeClass {
     }
 }
 
-/// The bytes to reserve for work on members of this size. Those that are too large for the medium class are
-/// worked on one after the other.
+/// The bytes to reserve for work on members of this size. Those that are too large for the medium
+/// class are worked on one after the other.
 pub const fn work_on(bytes: usize) -> usize {
     if bytes > MEDIUM / WORK { usize::MAX } else { WORK * bytes }
 }
@@ -99,14 +100,12 @@ impl MemoryBudget {
 
     /// Reserves bytes if they are free now and no other request waits for them.
     pub fn try_reserve(&self, bytes: usize) -> Option<MemoryReservation> {
-        let class = self.class_of(bytes);
-        let SizeClass { free, .. } = &self.0[class];
-        let permit = Arc::clone(free).try_acquire_many_owned(self.0[class].kib(bytes)).ok()?;
-        Some(MemoryReservation { class, permit })
+        self.try_in(self.class_of(bytes), bytes)
     }
 
-    /// Reserves bytes in addition to those for a body. A body in the large class has all of it, and needs no
-    /// more. The others wait only for a larger class, so that requests do not wait for each other in a circle.
+    /// Reserves bytes in addition to those for a body. A body in the large class has all of it, and
+    /// needs no more. The others wait only for a larger class, so that requests do not wait for
+    /// each other in a circle.
     ///
     /// # Errors
     /// 503 when the memory stays used up.
@@ -125,8 +124,9 @@ impl MemoryBudget {
         self.reserve_in(class, bytes).await.map(Some)
     }
 
-    /// Reads, and reserves memory for work on what was read, in place of what is `held`. Without enough free
-    /// memory it gives up what was read, waits, and reads again: a request that waits holds nothing.
+    /// Reads, and reserves memory for work on what was read, in place of what is `held`. Without
+    /// enough free memory it gives up what was read, waits, and reads again: a request that waits
+    /// holds nothing.
     ///
     /// # Errors
     /// Those of `read`; 503 when the memory stays used up.
@@ -151,8 +151,8 @@ impl MemoryBudget {
         Ok((read().await.map_err(Into::into)?, Some(reservation)))
     }
 
-    /// Makes a body of about `size` bytes. If it is large, memory is reserved until it is sent, since a client
-    /// may read slowly: part of what is `held`, or for a read, of what is free.
+    /// Makes a body of about `size` bytes. If it is large, memory is reserved until it is sent,
+    /// since a client may read slowly: part of what is `held`, or for a read, of what is free.
     ///
     /// # Errors
     /// 503 when the memory stays used up.
@@ -174,14 +174,19 @@ impl MemoryBudget {
         self.0.iter().position(|class| bytes <= class.most).unwrap_or(LARGE)
     }
 
+    fn try_in(&self, class: usize, bytes: usize) -> Option<MemoryReservation> {
+        let free = Arc::clone(&self.0[class].free);
+        let permit = free.try_acquire_many_owned(self.0[class].kib(bytes)).ok()?;
+        Some(MemoryReservation { class, permit })
+    }
+
     async fn reserve_in(&self, class: usize, bytes: usize) -> Result<MemoryReservation, Problem> {
         let SizeClass { free, waits, refused, .. } = &self.0[class];
-        let kib = self.0[class].kib(bytes);
-        if let Ok(permit) = Arc::clone(free).try_acquire_many_owned(kib) {
+        if let Some(reservation) = self.try_in(class, bytes) {
             waits.observe(0.0);
-            return Ok(MemoryReservation { class, permit });
+            return Ok(reservation);
         }
-        let began = Instant::now();
+        let (kib, began) = (self.0[class].kib(bytes), Instant::now());
         let permit = timeout(QUEUE_TIMEOUT, Arc::clone(free).acquire_many_owned(kib)).await;
         waits.observe(began.elapsed().as_secs_f64());
         let Ok(Ok(permit)) = permit else {
@@ -222,7 +227,8 @@ impl Collector for MemoryBudget {
     }
 }
 
-/// Makes bytes of a text. Large ones keep the memory that they take for as long as any of them wait to be sent.
+/// Makes bytes of a text. Large ones keep the memory that they take for as long as any of them wait
+/// to be sent.
 pub fn sent(text: String, held: Option<MemoryReservation>) -> Bytes {
     match held {
         Some(MemoryReservation { mut permit, .. }) if 2 * text.len() > SMALL => {
