@@ -114,9 +114,9 @@ pub fn service(
     }
     let mut known_paths = Vec::new();
     for (path, router) in paths(ports, options, &base_url) {
-        let router = router.measured(template(&path));
+        let measured = router.measured(template(&path));
         known_paths.push(path.clone());
-        routes = routes.at(path, router);
+        routes = routes.at(path, measured);
     }
     RequestContext {
         inner: routes,

@@ -59,6 +59,7 @@ pub const CREDENTIALS: &str = "credentials";
 /// The store has another history than a stream.
 pub const ANOTHER_HISTORY: &str = "another_history";
 
+#[expect(clippy::struct_field_names, reason = "the names of the labels")]
 #[derive(Clone, Debug, Eq, Hash, PartialEq, EncodeLabelSet)]
 struct RequestLabels {
     http_request_method: &'static str,
@@ -171,19 +172,19 @@ impl HttpMetrics {
     }
 
     /// Returns whether anybody looks at the metrics.
-    pub const fn is_collected(&self) -> bool {
+    pub(crate) const fn is_collected(&self) -> bool {
         self.registry.is_some()
     }
 
     /// Counts a connection, which is open until the result is dropped.
-    pub fn accept(&self) -> OpenConnection {
+    pub(crate) fn accept(&self) -> OpenConnection {
         self.accepted.inc();
         self.connections.inc();
         OpenConnection(self.connections.clone())
     }
 
     /// Begins a request.
-    pub fn begin(self: &Arc<Self>, request_bytes: Option<u64>) -> ActiveRequest {
+    pub(crate) fn begin(self: &Arc<Self>, request_bytes: Option<u64>) -> ActiveRequest {
         if let Some(bytes) = request_bytes {
             self.request_bytes.observe(number(bytes));
         }

@@ -1,7 +1,7 @@
 //! Business rules in files, behind the port [`application::RuleBook`].
 //!
-//! A rule in a file is a [`domain::Rule`] about the [`Members`](domain::Members) of any item, like
-//! a rule in Rust, with expressions of the Common Expression Language in place of code.
+//! A rule in a file is an [`application::Rule`] about the [`Members`](domain::Members) of any item,
+//! like a rule in Rust, with expressions of the Common Expression Language in place of code.
 //! `docs/rules.md` says how files are written; this says how they are used.
 //!
 //! ```

@@ -69,7 +69,7 @@ impl RuleSet {
             rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule>).collect()
         };
         let by_collection = Collection::all().map(of).collect();
-        Ok(Self { by_collection, rules, cases, declared })
+        Ok(Self { rules, by_collection, cases, declared })
     }
 
     /// All rules, in the order of the files and of the rules in them.

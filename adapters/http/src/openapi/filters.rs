@@ -66,7 +66,7 @@ fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
     MetaSchema {
         description: Some("All must hold."),
         min_properties: Some(1),
-        additional_properties: no_other(),
+        additional_properties: Some(Box::new(no_other())),
         ..object(&[], properties)
     }
 }
@@ -77,7 +77,7 @@ pub fn of(group: Group) -> MetaSchema {
     let (members, others): (Vec<_>, _) = match group.collection.spec().fields {
         Fields::Typed(fields) => (
             fields.iter().map(|field| (field.name, reference(of_kind(field.kind)))).collect(),
-            no_other(),
+            Some(Box::new(no_other())),
         ),
         Fields::Open(known) => (
             known.iter().map(|member| (member.name, reference("AnyFilter"))).collect(),

@@ -137,7 +137,7 @@ impl Components<'_> {
 
     /// Keeps an example, and returns a reference to it.
     fn example(&mut self, name: &str, value: Value) -> Value {
-        let mut example = json!({ "value": value });
+        let mut example = Value::Object(Map::from_iter([("value".to_owned(), value)]));
         self.share("examples", name, &mut example);
         example
     }

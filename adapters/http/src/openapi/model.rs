@@ -39,8 +39,8 @@ pub fn reference(name: &str) -> MetaSchemaRef {
 }
 
 /// The schema of the other properties of an object that has no others.
-pub fn no_other() -> Option<Box<MetaSchemaRef>> {
-    Some(Box::new(inline(MetaSchema::new(NOTHING))))
+pub fn no_other() -> MetaSchemaRef {
+    inline(MetaSchema::new(NOTHING))
 }
 
 pub fn described(schema: MetaSchema, description: &'static str) -> MetaSchemaRef {

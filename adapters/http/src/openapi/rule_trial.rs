@@ -22,7 +22,7 @@ pub fn register(registry: &mut Registry) {
     Trial::register(registry);
     RuleTrialReport::register(registry);
     if let Some(request) = registry.schemas.get_mut(REQUEST) {
-        request.additional_properties = no_other();
+        request.additional_properties = Some(Box::new(no_other()));
     }
 }
 

@@ -57,7 +57,7 @@ fn body(group: Group, operation: GroupOperation) -> MetaSchema {
     }
     schema.description = Some(match group.collection.spec().fields {
         Fields::Typed(fields) => {
-            schema.additional_properties = no_other();
+            schema.additional_properties = Some(Box::new(no_other()));
             let fields = fields.len().to_string();
             keep(about(group, "The {fields} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.").replace("{fields}", &fields))
         }

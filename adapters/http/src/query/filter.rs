@@ -93,12 +93,12 @@ fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, P
     let FilterParameter { member, operator, value } = filter;
     let operator = operator.as_deref().unwrap_or(OPERATORS[0].0);
     let make = operator_named(operator).ok_or_else(|| unknown_operator(operator))?;
-    let made = if value.chars().count() > MOST_VALUE || value.contains('\0') {
+    let condition = if value.chars().count() > MOST_VALUE || value.contains('\0') {
         Err(format!("takes at most {MOST_VALUE} characters, none of them U+0000"))
     } else {
         make(subject, value)
     };
-    made.map_err(|reason| {
+    condition.map_err(|reason| {
         let name = quoted(&format!("filter[{member}]"));
         invalid(format!("{name} with the operator `{operator}` {reason}."))
     })

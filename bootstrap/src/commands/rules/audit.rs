@@ -178,7 +178,7 @@ impl Audit {
             let line = format!("{group}/{id}: {severity} {code} at {pointer:?}{how}: {detail}");
             let operation = count.operation.name();
             let values = json!([group, id, code, severity, operation, pointer, detail, 1]);
-            self.entries.write(&line, values)?;
+            self.entries.write(&line, &values)?;
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Audit {
             let message = format!("{said}; the reason for this one: {reason}");
             let operation = operation.name();
             let values = json!([group, id, code, severity, operation, "", message, undecided]);
-            self.entries.write(&line, values)?;
+            self.entries.write(&line, &values)?;
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Audit {
         if format == AuditFormat::Plain {
             let (total, seconds) = (meter.bar().position(), meter.seconds());
             let line = format!("looked at {total} items in {seconds:.1} s");
-            entries.write(&line, Value::Null)?;
+            entries.write(&line, &Value::Null)?;
         }
         for (id, count) in &self.counts {
             let Count { rule, operation, examined, applied, remarked, undecided, .. } = count;
@@ -232,7 +232,7 @@ impl Audit {
             let values = json!([
                 id, group, severity, operation, examined, applied, refused, warned, undecided
             ]);
-            entries.write(&line, values)?;
+            entries.write(&line, &values)?;
         }
         entries.end()
     }

@@ -40,7 +40,7 @@ impl Entries {
     }
 
     /// Writes an entry: its line as text, or the array of its values in the order of the columns.
-    pub fn write(&mut self, text: &str, values: Value) -> Result<(), CommandError> {
+    pub fn write(&mut self, text: &str, values: &Value) -> Result<(), CommandError> {
         let values = values.as_array().into_iter().flatten();
         match &mut self.writer {
             Writer::Plain(out) => writeln!(out, "{text}")?,
