@@ -5,10 +5,13 @@ use std::panic;
 use std::sync::OnceLock;
 
 use application::traces::TARGET;
+use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing::{Metadata, Subscriber};
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
+use tracing_subscriber::fmt::format::{DefaultFields, DefaultVisitor, FormatFields, Writer};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -85,8 +88,60 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     match format {
-        LogFormat::Plain => fmt::layer().with_writer(io::stderr).with_ansi(is_coloured()).boxed(),
+        LogFormat::Plain => fmt::layer()
+            .fmt_fields(PlainFields)
+            .with_writer(io::stderr)
+            .with_ansi(is_coloured())
+            .boxed(),
         LogFormat::Json => fmt::layer().with_writer(io::stderr).json().flatten_event(true).boxed(),
+    }
+}
+
+/// Formats fields as [`DefaultFields`] does, in a tenth of its instructions: each request has a span
+/// with fields, whether a line shows them or not.
+struct PlainFields;
+
+impl<'writer> FormatFields<'writer> for PlainFields {
+    fn format_fields<R: RecordFields>(
+        &self,
+        mut writer: Writer<'writer>,
+        fields: R,
+    ) -> std::fmt::Result {
+        if writer.has_ansi_escapes() {
+            return DefaultFields::new().format_fields(writer, fields);
+        }
+        let mut text = FieldText(String::with_capacity(128));
+        fields.record(&mut text);
+        writer.write_str(&text.0)
+    }
+}
+
+/// Fields, separated by spaces.
+struct FieldText(String);
+
+impl FieldText {
+    fn with_default(&mut self, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
+        let is_empty = self.0.is_empty();
+        record(&mut DefaultVisitor::new(Writer::new(&mut self.0), is_empty));
+    }
+}
+
+impl Visit for FieldText {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        if !value.bytes().all(is_plain) || field.name() == "message" || field.name().contains('#') {
+            return self.with_default(|default| default.record_str(field, value));
+        }
+        let separator = if self.0.is_empty() { "" } else { " " };
+        self.0.extend([separator, field.name(), "=\"", value, "\""]);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.with_default(|default| default.record_debug(field, value));
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        self.with_default(|default| default.record_error(field, value));
     }
 }
 
@@ -107,9 +162,65 @@ fn is_coloured() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tracing_subscriber::filter::Targets;
+    use std::sync::{Arc, Mutex};
 
-    use super::{FILTER, Levels, set_filter};
+    use tracing_subscriber::filter::Targets;
+    use tracing_subscriber::fmt::format::{DefaultFields, FormatFields};
+    use tracing_subscriber::fmt::{self, MakeWriter};
+
+    use super::{FILTER, Levels, PlainFields, set_filter};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Lines {
+        type Writer = Self;
+
+        fn make_writer(&self) -> Self {
+            self.clone()
+        }
+    }
+
+    fn lines<F>(fields: F, is_coloured: bool) -> String
+    where
+        F: for<'writer> FormatFields<'writer> + Send + Sync + 'static,
+    {
+        let lines = Lines::default();
+        let subscriber = fmt::fmt()
+            .fmt_fields(fields)
+            .with_writer(lines.clone())
+            .with_ansi(is_coloured)
+            .without_time()
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let quoted = "a \"quoted\" \\ \u{1b}[31m text\n\u{e9}";
+            let error = std::io::Error::other("a cause");
+            let error: &(dyn std::error::Error + 'static) = &error;
+            let span = tracing::info_span!("request", id = "a-1", method = %"GET", path = quoted);
+            let _entered = span.enter();
+            tracing::info!(number = 1, r#type = "t", text = "plain", error, "the message");
+            tracing::info!(message = quoted);
+        });
+        String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn fields_look_like_those_of_the_default() {
+        for is_coloured in [false, true] {
+            let expected = lines(DefaultFields::new(), is_coloured);
+            assert_eq!(lines(PlainFields, is_coloured), expected);
+        }
+    }
 
     #[test]
     fn the_filter_in_force_is_the_one_that_was_set() {

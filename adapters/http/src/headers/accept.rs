@@ -72,10 +72,10 @@ impl Coding {
 
     /// Its weight: that of its name, else that of `*`; 0 if the client does not take it.
     fn quality(self, headers: &HeaderMap) -> u16 {
-        let Some(accepted) = elements(headers, &ACCEPT_ENCODING) else { return 0 };
-        let codings: Vec<_> = accepted.collect();
-        let named =
-            |name: &str| codings.iter().find(|coding| coding.name.eq_ignore_ascii_case(name));
+        let named = |name: &str| {
+            elements(headers, &ACCEPT_ENCODING)?
+                .find(|coding| coding.name.eq_ignore_ascii_case(name))
+        };
         let possible: &[_] = match self {
             Self::Brotli => &["br", "*"],
             Self::Gzip => &["gzip", "x-gzip", "*"],

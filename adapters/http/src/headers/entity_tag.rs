@@ -265,8 +265,8 @@ fn listed(list: &str) -> Option<Vec<ClientTag>> {
 }
 
 fn quoted(opaque: &str) -> HeaderValue {
-    HeaderValue::from_str(&format!("\"{opaque}\""))
-        .unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+    let quoted = ["\"", opaque, "\""].concat().try_into();
+    quoted.unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn complete(headers: &mut HeaderMap, history: &str) {
 pub fn completed(tag: &HeaderValue, history: &str) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_suffix('"')?;
     let (plain, suffix) = split(opaque);
-    HeaderValue::from_str(&format!("{plain}.{history}{suffix}\"")).ok()
+    [plain, ".", history, suffix, "\""].concat().try_into().ok()
 }
 
 /// The tags of a line stand between quotes.

@@ -72,7 +72,7 @@ pub const RULE_PARAMETER: &str = "rule_id";
 
 /// The URL of a group's collection; of a nested one, that of `parent`.
 pub fn collection(base_url: &BaseUrl, group: Group, parent: Option<ItemId>) -> String {
-    format!("{base_url}{}", group.collection_path(parent))
+    [base_url.as_str(), &group.collection_path(parent)].concat()
 }
 
 /// The URL of an item.

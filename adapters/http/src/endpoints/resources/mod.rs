@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::trace_span;
-use application::{ChangeService, ItemAddress, ReplacementBody, ResourceService, Standbys};
+use application::{
+    ChangeService, ItemAddress, ReplacementBody, ResourceService, Standbys, WriteOptions,
+};
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
@@ -153,7 +155,7 @@ impl GroupEndpoint {
         if is_taken && !is_supported {
             return Err(unsupported(&types));
         }
-        let body = self.context.bodies.read(request).await?;
+        let body = Box::pin(self.context.bodies.read(request)).await?;
         if is_supported || body.0.is_empty() {
             Ok(is_taken.then_some(body))
         } else {
@@ -168,10 +170,11 @@ impl GroupEndpoint {
     ) -> Result<Input, Problem> {
         let Some(body) = body else { return Ok(Input::Nothing) };
         if operation != GroupOperation::ReplaceAll {
-            return body::members(body.0).await.map(Input::Members);
+            return Box::pin(body::members(body.0)).await.map(Input::Members);
         }
         let name = self.group.collection.name();
-        let (replacement, reservation) = self.context.bodies.replacement(body, name).await?;
+        let replacement = Box::pin(self.context.bodies.replacement(body, name));
+        let (replacement, reservation) = replacement.await?;
         Ok(Input::Replacement(replacement, reservation))
     }
 
@@ -183,29 +186,40 @@ impl GroupEndpoint {
         input: Input,
         memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
+        // All but the read of an item are boxed, because each move of the future copies the largest.
         match operation {
-            GroupOperation::List => return self.list(request).await,
-            GroupOperation::Get => return self.get(request).await,
-            GroupOperation::ListVersions => return self.list_versions(request).await,
-            GroupOperation::GetVersion => return self.get_version(request).await,
-            GroupOperation::Compare => return self.compare(request).await,
-            _ => {}
+            GroupOperation::Get => self.get(request).await,
+            GroupOperation::List => Box::pin(self.list(request)).await,
+            GroupOperation::ListVersions => Box::pin(self.list_versions(request)).await,
+            GroupOperation::GetVersion => Box::pin(self.get_version(request)).await,
+            GroupOperation::Compare => Box::pin(self.compare(request)).await,
+            _ => {
+                let options = self.write_options(operation, request, fingerprint)?;
+                Box::pin(self.write(operation, request, &options, input, memory)).await
+            }
         }
-        let options = self.write_options(operation, request, fingerprint)?;
+    }
+
+    async fn write(
+        &self,
+        operation: GroupOperation,
+        request: &Request,
+        options: &WriteOptions,
+        input: Input,
+        memory: Option<MemoryReservation>,
+    ) -> Result<Response, Problem> {
         match (operation, input) {
             (GroupOperation::Create, Input::Members(members)) => {
                 let parent = self.parent_in(request)?;
-                let written = self.service.create(&options, parent, members).await?;
+                let written = self.service.create(options, parent, members).await?;
                 let written = (&written, memory);
-                self.show_written(request, StatusCode::CREATED, parent, written, &options).await
+                self.show_written(request, StatusCode::CREATED, parent, written, options).await
             }
             (GroupOperation::ReplaceAll, Input::Replacement(replacement, _reservation)) => {
-                self.replace_all(request, &options, &replacement, memory).await
+                self.replace_all(request, options, &replacement, memory).await
             }
-            (GroupOperation::Restore, _) => self.restore(request, &options, memory).await,
-            (operation, input) => {
-                self.write_item(operation, request, &options, input, memory).await
-            }
+            (GroupOperation::Restore, _) => self.restore(request, options, memory).await,
+            (operation, input) => self.write_item(operation, request, options, input, memory).await,
         }
     }
 
@@ -256,7 +270,9 @@ impl OperationEndpoint {
     async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
         let began = Instant::now();
         let least = consistency_token::read(request.headers())?;
-        if let Some(response) = self.answer_at_standby(request, least).await {
+        if self.group.context.standbys.is_some()
+            && let Some(response) = Box::pin(self.answer_at_standby(request, least)).await
+        {
             return Ok(response);
         }
         // What a standby took of the time is gone.
@@ -278,7 +294,7 @@ impl OperationEndpoint {
             history = log.history();
             *request.headers_mut() = conditions;
             tag_history::strip(request.headers_mut(), &history);
-            answer = self.group.answer(self.operation, request, time_left()).await;
+            answer = Box::pin(self.group.answer(self.operation, request, time_left())).await;
         }
         if !self.operation.is_read() {
             answer = self.group.context.acknowledge(answer).await;
