@@ -44,9 +44,9 @@ fn the_page_has_every_metric_that_is_served_with_its_meaning() {
     let rules = write("rules.yaml", rule);
     let issuer = "issuers: [{name: sso, issuer: 'http://127.0.0.1:1'}]\n";
     let identity = write("identity.yaml", issuer);
-    let files = ["--rules", &rules, "--identity", &identity, "--allow-anonymous"];
-    let sqlite = [&files[..], &["--access-log", "json"]].concat();
-    let mut served = rows(&busy(Store::Sqlite, &sqlite));
+    let ruled = ["--rules", &*rules, "--access-log", "json"];
+    let mut served = rows(&busy(Store::Sqlite, &ruled));
+    served.extend(rows(&Monitored::start(Store::Sqlite, &["--identity", &identity])));
     let standby = ["--replica-url", "postgres://127.0.0.1:1/nowhere"];
     served.extend(rows(&busy(Store::Postgres, &standby)));
     let page = include_str!("../../../docs/metrics.md");
