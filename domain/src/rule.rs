@@ -37,7 +37,7 @@ pub struct About<'a> {
     pub code: &'a str,
     /// The writes it judges.
     pub operations: &'a [WriteOperation],
-    /// Whether a violation refuses the write or only warns.
+    /// The effect of a violation: it refuses the write or only warns.
     pub severity: Severity,
     /// The message of a violation, when it is always the same.
     pub message: Option<&'a str>,

@@ -170,12 +170,7 @@ fn paths(
         requires_condition: options.requires_condition,
     });
     let limits = resource_limits(&options);
-    let ready = Ready {
-        store: Arc::clone(&ports.readiness),
-        is_leaving: options.is_leaving.clone(),
-        is_open_to_all: options.is_open_to_all,
-        reload_failed: options.deployment.reload_failed.clone(),
-    };
+    let ready = readiness(ports, &options);
     let stream = change_stream(&context, &options);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies(options.max_import), options.temp_dir);
@@ -205,6 +200,15 @@ fn resource_limits(options: &HttpOptions) -> ResourceLimits {
     let lifetime = SignedDuration::try_from(options.key_lifetime);
     let key_lifetime = lifetime.unwrap_or(SignedDuration::MAX);
     ResourceLimits { largest: options.max_body, key_lifetime }
+}
+
+fn readiness(ports: &Ports, options: &HttpOptions) -> Ready {
+    Ready {
+        store: Arc::clone(&ports.readiness),
+        is_leaving: options.is_leaving.clone(),
+        is_open_to_all: options.is_open_to_all,
+        reload_failed: options.deployment.reload_failed.clone(),
+    }
 }
 
 fn change_stream(context: &Arc<HttpContext>, options: &HttpOptions) -> ChangeStream {

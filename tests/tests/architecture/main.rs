@@ -2,6 +2,7 @@
 //! how large files and functions may be.
 
 mod access;
+mod carriers;
 mod comments;
 mod dependencies;
 mod documents;

@@ -27,68 +27,35 @@ impl PathForm {
         [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
 }
 
-macro_rules! operations {
-    ($(
-        $(#[$doc:meta])+
-        $name:ident $method:ident $form:ident asks [$($asks:ident)+] writes [$($writes:ident)*];
-    )+) => {
-        /// An operation of a group. Unlike the verbs of a write
-        /// ([`WriteOperation`]), these include reads, and some write several items.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum GroupOperation {
-            $($(#[$doc])+ $name,)+
-        }
-
-        impl GroupOperation {
-            /// The HTTP method.
-            pub const fn method(self) -> Method {
-                match self { $(Self::$name => Method::$method,)+ }
-            }
-
-            /// The form of path it is served at.
-            pub const fn form(self) -> PathForm {
-                match self { $(Self::$name => PathForm::$form,)+ }
-            }
-
-            /// The permissions that callers are asked for before anything else. A restoration needs
-            /// more, which depends on whether the item is there.
-            pub const fn asks(self) -> &'static [Permission] {
-                match self { $(Self::$name => &[$(Permission::$asks),+],)+ }
-            }
-
-            /// The writes it does.
-            pub const fn writes(self) -> &'static [WriteOperation] {
-                match self { $(Self::$name => &[$(WriteOperation::$writes),*],)+ }
-            }
-        }
-    };
-}
-
-operations! {
+/// An operation of a group. Unlike the verbs of a write
+/// ([`WriteOperation`]), these include reads, and some write several items:
+/// which verbs each performs is listed once, beside the rules that judge them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupOperation {
     /// GET on the collection.
-    List GET Collection asks [Read] writes [];
+    List,
     /// POST on the collection.
-    Create POST Collection asks [Create] writes [Create];
+    Create,
     /// GET on an item.
-    Get GET Item asks [Read] writes [];
+    Get,
     /// PATCH on an item.
-    Patch PATCH Item asks [Read Patch] writes [Patch];
+    Patch,
     /// PUT on an item.
-    Replace PUT Item asks [Read Replace] writes [Replace];
+    Replace,
     /// DELETE on an item.
-    Delete DELETE Item asks [Read Delete] writes [Delete];
+    Delete,
     /// POST on an item: a new item that continues it.
-    Continue POST Item asks [Read Create] writes [Create];
+    Continue,
     /// PUT on the collection.
-    ReplaceAll PUT Collection asks [Read Create Replace Delete] writes [Create Replace Delete];
+    ReplaceAll,
     /// GET on an item's versions.
-    ListVersions GET Versions asks [Read History] writes [];
+    ListVersions,
     /// GET on a version.
-    GetVersion GET Version asks [Read History] writes [];
+    GetVersion,
     /// GET on the difference between two versions.
-    Compare GET Difference asks [Read History] writes [];
+    Compare,
     /// POST on a version: the item becomes what it was.
-    Restore POST Version asks [Read History] writes [Create Replace];
+    Restore,
 }
 
 impl GroupOperation {
@@ -100,6 +67,32 @@ impl GroupOperation {
     pub const HISTORY: [Self; 4] =
         [Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
 
+    /// The HTTP method.
+    pub const fn method(self) -> Method {
+        match self {
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => {
+                Method::GET
+            }
+            Self::Create | Self::Continue | Self::Restore => Method::POST,
+            Self::Patch => Method::PATCH,
+            Self::Replace | Self::ReplaceAll => Method::PUT,
+            Self::Delete => Method::DELETE,
+        }
+    }
+
+    /// The form of path it is served at.
+    pub const fn form(self) -> PathForm {
+        match self {
+            Self::ListVersions => PathForm::Versions,
+            Self::GetVersion | Self::Restore => PathForm::Version,
+            Self::Compare => PathForm::Difference,
+            Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
+            Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => {
+                PathForm::Item
+            }
+        }
+    }
+
     /// Tells whether it changes nothing.
     pub fn is_read(self) -> bool {
         self.method() == Method::GET
@@ -108,6 +101,38 @@ impl GroupOperation {
     /// Tells whether standbys may serve it: it reads items, and no names of callers beside them.
     pub const fn is_served_by_standbys(self) -> bool {
         matches!(self, Self::List | Self::Get | Self::GetVersion | Self::Compare)
+    }
+
+    /// The writes it does.
+    pub const fn writes(self) -> &'static [WriteOperation] {
+        use WriteOperation::{Create, Delete, Patch, Replace};
+        match self {
+            Self::Create | Self::Continue => &[Create],
+            Self::Replace => &[Replace],
+            Self::Patch => &[Patch],
+            Self::Delete => &[Delete],
+            Self::Restore => &[Create, Replace],
+            Self::ReplaceAll => &[Create, Replace, Delete],
+            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => &[],
+        }
+    }
+
+    /// The permissions that callers are asked for before anything else. A restoration needs more, which depends on
+    /// whether the item is there.
+    pub const fn asks(self) -> &'static [Permission] {
+        use Permission::{Create, Delete, History, Patch, Read, Replace};
+        match self {
+            Self::List | Self::Get => &[Read],
+            Self::ListVersions | Self::GetVersion | Self::Compare | Self::Restore => {
+                &[Read, History]
+            }
+            Self::Create => &[Create],
+            Self::Continue => &[Read, Create],
+            Self::Replace => &[Read, Replace],
+            Self::Patch => &[Read, Patch],
+            Self::Delete => &[Read, Delete],
+            Self::ReplaceAll => &[Read, Create, Replace, Delete],
+        }
     }
 
     /// Tells whether it makes something, so that an Idempotency-Key tells when it is sent again.

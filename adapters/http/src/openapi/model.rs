@@ -34,6 +34,14 @@ pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }
 
+/// The rows of a table. The comment of a row is its last cell, as with derives.
+macro_rules! documented {
+    ($($(#[doc = $text:literal])* ($($cell:expr),+ $(,)?);)+) => {
+        [$(($($cell,)+ concat!($($text),*).trim_ascii_start())),+]
+    };
+}
+pub(super) use documented;
+
 pub fn reference(name: &str) -> MetaSchemaRef {
     MetaSchemaRef::Reference(name.to_owned())
 }

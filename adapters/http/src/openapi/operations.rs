@@ -5,78 +5,56 @@ use poem_openapi::registry::{
     MetaApi, MetaOperation, MetaPath, MetaRequest, MetaResponse, MetaResponses,
 };
 
-use super::model::{about, documented_path, keep, reference};
+use super::model::{about, documented, documented_path, keep, reference};
 use super::responses::{content, headers_of, responses};
 use super::{parameters, schemas};
 use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
 
-/// A row of the table. In its strings `{item}`, `{items}` and `{stem}` stand for the names of the
-/// group.
-struct Row {
-    /// The name in generated clients.
-    id: &'static str,
-    summary: &'static str,
-    /// The statuses beside those that every operation has; specification 4.2 to 4.5 and the
-    /// contract.
-    statuses: &'static [u16],
-    description: &'static str,
-}
+/// An operation, its name in generated clients, its summary, the statuses beside those that every
+/// operation has (specification 4.2 to 4.5 and the contract), and its description. `{item}`, `{items}`
+/// and `{stem}` stand for the names of the group.
+type Row = (GroupOperation, &'static str, &'static str, &'static [u16], &'static str);
 
-macro_rules! operations {
-    ($($(#[doc = $text:literal])+ $name:ident $id:literal $summary:literal $statuses:tt;)+) => {
-        const fn row(operation: GroupOperation) -> Row {
-            match operation {$(
-                GroupOperation::$name => {
-                    let description = concat!($($text),+).trim_ascii_start();
-                    Row { id: $id, summary: $summary, statuses: &$statuses, description }
-                }
-            )+}
-        }
-    };
-}
-
-operations! {
+const ROWS: &[Row] = &documented! {
     /// A page of {items}, oldest first unless `sort` or `q` says otherwise, with links to the other
     /// pages. The entity tag changes when a member does: poll with `If-None-Match`.
-    List "list{stem}s" "List {items}" [200, 304, 400, 408, 409, 413, 414];
+    (GroupOperation::List, "list{stem}s", "List {items}", &[200, 304, 400, 408, 409, 413, 414]);
     /// Makes {item} from the body. The service makes the `id`; `Location` names the new item.
     /// `_links`, `_embedded` and `_meta` in the body are ignored.
-    Create "create{stem}" "Create {item}" [201, 400, 408, 409, 413, 422, 507];
+    (GroupOperation::Create, "create{stem}", "Create {item}", &[201, 400, 408, 409, 413, 422, 507]);
     /// Returns {item} as it is stored, with links and its version; with `fields` a part of it.
-    Get "get{stem}" "Read {item}" [200, 304, 400, 404, 408, 413, 414];
+    (GroupOperation::Get, "get{stem}", "Read {item}", &[200, 304, 400, 404, 408, 413, 414]);
     /// A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all
     /// others stay. The result is checked as a whole.
-    Patch "patch{stem}" "Change members of {item}"
-        [200, 204, 400, 404, 408, 412, 413, 422, 428, 507];
+    (GroupOperation::Patch, "patch{stem}", "Change members of {item}", &[200, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
     /// Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in
     /// between are lost.
-    Replace "replace{stem}" "Replace {item}" [200, 204, 400, 404, 408, 412, 413, 422, 428, 507];
+    (GroupOperation::Replace, "replace{stem}", "Replace {item}", &[200, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
     /// Removes {item}{children}. A business rule may keep it (422).
-    Delete "delete{stem}" "Delete {item}" [204, 400, 404, 408, 412, 413, 422, 428, 507];
+    (GroupOperation::Delete, "delete{stem}", "Delete {item}", &[204, 400, 404, 408, 412, 413, 422, 428, 507]);
     /// Makes a new item from the body (a second phase, a resubmission, an amendment) and links the
     /// two: `continues` on the new, `continued-by` on the old.
-    Continue "continue{stem}" "Create {item} that continues this one"
-        [201, 400, 404, 408, 409, 412, 413, 422, 507];
+    (GroupOperation::Continue, "continue{stem}", "Create {item} that continues this one", &[201, 400, 404, 408, 409, 412, 413, 422, 507]);
     /// Every version there was, the newest first, also of what was removed: what was done, when, and
     /// by whom. Versions count 1, 2, 3…; a removal takes the next.
-    ListVersions "list{stem}Versions" "List the versions of {item}"
-        [200, 304, 400, 404, 408, 409, 413, 414];
+    (GroupOperation::ListVersions, "list{stem}Versions", "List the versions of {item}", &[200, 304, 400, 404, 408, 409, 413, 414]);
     /// The item as it was in this version, also after it was removed. The links of RFC 5829 lead to
     /// the others. Sent back with PUT it restores the version of an item that exists.
-    GetVersion "get{stem}Version" "Read a version of {item}"
-        [200, 304, 400, 404, 408, 410, 413, 414];
+    (GroupOperation::GetVersion, "get{stem}Version", "Read a version of {item}", &[200, 304, 400, 404, 408, 410, 413, 414]);
     /// The operations of a JSON Patch (RFC 6902) that make the version `from` into this one: a bare
     /// list, empty when nothing differs.
-    Compare "compare{stem}Versions" "Compare two versions of {item}"
-        [200, 304, 400, 404, 408, 410, 413, 414];
+    (GroupOperation::Compare, "compare{stem}Versions", "Compare two versions of {item}", &[200, 304, 400, 404, 408, 410, 413, 414]);
     /// The item becomes what it was in this version, as a new version. One that was removed is there
     /// again under its old id (201). It is checked like any other write. Takes no body.
-    Restore "restore{stem}Version" "Restore a version of {item}"
-        [200, 201, 204, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507];
+    (GroupOperation::Restore, "restore{stem}Version", "Restore a version of {item}", &[200, 201, 204, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507]);
     /// Replaces the collection in one transaction: elements with a known `id` keep it, others get
     /// one, the rest go. Takes an array of objects, or a HAL collection that holds every item.
-    ReplaceAll "replaceAll{stem}s" "Replace all {items}"
-        [200, 204, 400, 408, 412, 413, 422, 428, 507];
+    (GroupOperation::ReplaceAll, "replaceAll{stem}s", "Replace all {items}", &[200, 204, 400, 408, 412, 413, 422, 428, 507]);
+};
+
+fn row(operation: GroupOperation) -> Row {
+    let row = ROWS.iter().find(|(known, ..)| *known == operation);
+    row.copied().unwrap_or((operation, "", "", &[], ""))
 }
 
 /// The paths of a group with all their operations.
@@ -93,7 +71,7 @@ pub fn paths(group: Group) -> MetaApi {
 }
 
 fn of(group: Group, operation: GroupOperation) -> MetaOperation {
-    let Row { summary, description, statuses, .. } = row(operation);
+    let (_, _, summary, statuses, description) = row(operation);
     let description = about(group, description).replace("{children}", &children(group));
     let shown = match operation {
         GroupOperation::List | GroupOperation::ReplaceAll => schemas::collection_name(group),
@@ -145,7 +123,7 @@ pub fn operation(
 
 /// The name of an operation in generated clients.
 pub fn operation_id(group: Group, operation: GroupOperation) -> &'static str {
-    about(group, row(operation).id)
+    about(group, row(operation).1)
 }
 
 /// The items that are deleted with an item.

@@ -2,7 +2,7 @@
 
 use poem_openapi::registry::{MetaHeader, MetaMediaType, MetaResponse, MetaSchema, MetaSchemaRef};
 
-use super::model::{inline, reference};
+use super::model::{documented, inline, reference};
 use crate::groups::GroupOperation;
 use crate::headers::media_type::MediaType;
 
@@ -12,119 +12,109 @@ pub const COMMON: [u16; 12] = [400, 401, 403, 408, 414, 421, 429, 431, 500, 501,
 /// Those of them that the server sends before it has read the request: without a problem document.
 pub const EARLY: [u16; 4] = [414, 431, 501, 505];
 
-macro_rules! statuses {
-    ($($(#[doc = $meaning:literal])+ $status:literal;)+) => {
-        pub const fn meaning(status: u16) -> &'static str {
-            match status {
-                $($status => concat!($($meaning),+).trim_ascii_start(),)+
-                _ => "",
-            }
-        }
-    };
-}
-
-statuses! {
+const MEANINGS: &[(u16, &str)] = &documented! {
     /// Done.
-    200;
+    (200);
     /// Created; `Location` names the new item.
-    201;
+    (201);
     /// Done; there is no body.
-    204;
+    (204);
     /// Not modified since the entity tag in `If-None-Match`, or the date in `If-Modified-Since`.
-    304;
+    (304);
     /// Client error: the body, a condition or a query parameter cannot be read.
-    400;
+    (400);
     /// Unauthorized: the operation needs credentials, or those sent are not accepted;
     /// `WWW-Authenticate` says how to get some. Only where callers are asked who they are.
-    401;
+    (401);
     /// Forbidden: the policies do not permit this to the caller, the token's scope does not grant it,
     /// or the page of another web site sent it.
-    403;
+    (403);
     /// Not found: no such item, no such version, or no such proposal.
-    404;
+    (404);
     /// Not acceptable: the Accept header admits none of the path's media types.
-    406;
+    (406);
     /// Request timeout: the body did not arrive in time.
-    408;
+    (408);
     /// Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is
     /// at work.
-    409;
+    (409);
     /// Gone: with this version the item was removed, or the body of the version was, or the position
     /// is of a history of the store that was lost.
-    410;
+    (410);
     /// Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match`
     /// says it must not be.
-    412;
+    (412);
     /// Payload too large.
-    413;
+    (413);
     /// URI too long: the request head is larger than 64 KiB because of its URI.
-    414;
+    (414);
     /// Unsupported media type of the request's body.
-    415;
+    (415);
     /// Misdirected request: a request without credentials to a host that is not one of the service,
     /// while anonymous callers may read or write.
-    421;
+    (421);
     /// Unprocessable entity: `errors` lists every error, and links the business rule that found it.
-    422;
+    (422);
     /// Precondition required: this service is run so that a change needs `If-Match`.
-    428;
+    (428);
     /// Too many requests: those of the caller or of the address come too fast, where the operators
     /// limit them.
-    429;
+    (429);
     /// Request header fields too large: the request head is larger than 64 KiB or has more than 100
     /// headers.
-    431;
+    (431);
     /// Internal error. Report the `X-Request-Id` to the operators.
-    500;
+    (500);
     /// Not implemented: the body has a transfer coding other than `chunked`.
-    501;
+    (501);
     /// Service unavailable: try again after the seconds in `Retry-After`.
-    503;
+    (503);
     /// HTTP version not supported: the request is not HTTP/1.1.
-    505;
+    (505);
     /// Insufficient storage: the store has no room for the write.
-    507;
+    (507);
+};
+
+/// The description of a status.
+pub fn meaning(status: u16) -> &'static str {
+    MEANINGS.iter().find(|(known, _)| *known == status).map_or("", |(_, meaning)| meaning)
 }
 
-macro_rules! headers {
-    ($($(#[doc = $description:literal])+ $name:literal $is_always_there:literal;)+) => {
-        /// The headers of a response that has those with these names.
-        pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
-            let all = [$(($name, concat!($($description),+), $is_always_there)),+];
-            let sent = all.into_iter().filter(|(name, ..)| is_sent(name));
-            sent.map(|(name, description, required)| MetaHeader {
-                name: name.to_owned(),
-                description: Some(description.trim_ascii_start().to_owned()),
-                required,
-                deprecated: false,
-                schema: inline(MetaSchema::new("string")),
-            })
-            .collect()
-        }
-    };
-}
-
-headers! {
+/// The response headers: the name, and whether each response that can have it has it.
+const HEADERS: &[(&str, bool, &str)] = &documented! {
     /// The methods this path serves.
-    "Allow" true;
+    ("Allow", true);
     /// Names the request in the service's log.
-    "X-Request-Id" true;
+    ("X-Request-Id", true);
     /// Strong entity tag of the current representation.
-    "ETag" true;
+    ("ETag", true);
     /// When the item was last written.
-    "Last-Modified" false;
+    ("Last-Modified", false);
     /// URL of the new item.
-    "Location" true;
+    ("Location", true);
     /// Seconds to wait.
-    "Retry-After" true;
+    ("Retry-After", true);
     /// The links to other pages (RFC 8288), as in `_links`; without `next` on the last page.
-    "Link" false;
+    ("Link", false);
     /// The preference in `Prefer` that the response meets.
-    "Preference-Applied" false;
+    ("Preference-Applied", false);
     /// Sent with a read, the read sees this write. Where the service reads standbys.
-    "Consistency-Token" false;
+    ("Consistency-Token", false);
     /// A standby was read, which lags by so many seconds at most.
-    "Age" false;
+    ("Age", false);
+};
+
+/// The headers of a response that has those with these names.
+pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
+    let sent = HEADERS.iter().filter(|(name, ..)| is_sent(name));
+    sent.map(|(name, required, description)| MetaHeader {
+        name: (*name).to_owned(),
+        description: Some((*description).to_owned()),
+        required: *required,
+        deprecated: false,
+        schema: inline(MetaSchema::new("string")),
+    })
+    .collect()
 }
 
 /// The headers of the response of a group's operation.

@@ -8,7 +8,9 @@ use poem_openapi::registry::{
 };
 use serde_json::{Value, json};
 
-use super::model::{array, documented_path, formatted, inline, keep, reference, with_example};
+use super::model::{
+    array, documented, documented_path, formatted, inline, keep, reference, with_example,
+};
 use super::operations::operation;
 use super::responses::{content, headers, responses};
 use super::{parameters, rule_trial};
@@ -38,8 +40,6 @@ struct OwnOperation<'a> {
     id: &'static str,
     path: &'static str,
     summary: &'static str,
-    /// Empty where the summary says it all.
-    description: &'static str,
     types: &'a [MediaType],
     statuses: &'static [u16],
     /// The name of the schema of the body that it takes.
@@ -50,94 +50,185 @@ struct OwnOperation<'a> {
     headers: &'static [&'static str],
 }
 
-macro_rules! operations {
-    ($(
-        $(#[doc = $text:literal])*
-        $id:literal at $path:expr, $summary:literal, $types:expr, $statuses:tt
-        $(, takes $taken:expr)? $(, shows $shown:expr)? $(, query $query:expr)?
-        $(, header $header:expr)?;
-    )+) => {
-        const ROWS: &[OwnOperation<'static>] = &[$(OwnOperation {
-            id: $id,
-            path: $path,
-            summary: $summary,
-            description: concat!($($text),*).trim_ascii_start(),
-            types: $types,
-            statuses: &$statuses,
-            taken: [$(Some($taken),)? None][0],
-            shown: [$(Some($shown),)? None][0],
-            query: [$($query,)? &[]][0],
-            headers: &[$($header)?],
-        }),+];
-    };
-}
+/// An operation without a body, a schema and parameters.
+const OWN: OwnOperation<'static> = OwnOperation {
+    id: "",
+    path: "",
+    summary: "",
+    types: HAL,
+    statuses: &[],
+    taken: None,
+    shown: None,
+    query: &[],
+    headers: &[],
+};
 
-operations! {
-    "getEntryPoint" at "/", "The entry point: links every collection", HAL, [200, 406];
-    "getHealth" at links::HEALTH, "Whether the process lives", JSON, [200, 406], shows "Health";
-    "getReadiness" at links::READINESS, "Whether the service can do its work: checks the store", JSON,
-        [200, 406, 503], shows "Health";
+const ROWS: &[(OwnOperation<'static>, &str)] = &documented! {
+    (OwnOperation {
+        id: "getEntryPoint",
+        path: "/",
+        summary: "The entry point: links every collection",
+        statuses: &[200, 406],
+        ..OWN
+    });
+    (OwnOperation {
+        id: "getHealth",
+        path: links::HEALTH,
+        summary: "Whether the process lives",
+        types: JSON,
+        statuses: &[200, 406],
+        shown: Some("Health"),
+        ..OWN
+    });
+    (OwnOperation {
+        id: "getReadiness",
+        path: links::READINESS,
+        summary: "Whether the service can do its work: checks the store",
+        types: JSON,
+        statuses: &[200, 406, 503],
+        shown: Some("Health"),
+        ..OWN
+    });
     /// Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps
     /// following it. Nothing is missed and nothing comes twice, however many write at once. With
     /// `group`, a page may be empty although there is more. `kind` is `created`, `replaced`,
     /// `patched` or `deleted`; a deletion takes the next version.
-    "listChanges" at links::CHANGES, "Every write of every group, in the order of the commits", HAL,
-        [200, 304, 400, 406, 410, 414, 503], shows "ChangePage", query CHANGES_PARAMETERS;
+    (OwnOperation {
+        id: "listChanges",
+        path: links::CHANGES,
+        summary: "Every write of every group, in the order of the commits",
+        statuses: &[200, 304, 400, 406, 410, 414, 503],
+        shown: Some("ChangePage"),
+        query: CHANGES_PARAMETERS,
+        ..OWN
+    });
     /// **This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or
     /// an `EventSource`. It is the change log as server-sent events, from now on; with
     /// `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data
     /// of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data`
     /// is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does
     /// not read is cut off and may connect again where it was.
-    "streamChanges" at links::CHANGE_STREAM, "Every write as it happens, in an answer that does not end",
-        STREAM, [200, 400, 406, 410, 414, 503], shows EVENTS, query STREAM_PARAMETERS,
-        header "Last-Event-ID";
+    (OwnOperation {
+        id: "streamChanges",
+        path: links::CHANGE_STREAM,
+        summary: "Every write as it happens, in an answer that does not end",
+        types: STREAM,
+        statuses: &[200, 400, 406, 410, 414, 503],
+        shown: Some(EVENTS),
+        query: STREAM_PARAMETERS,
+        headers: &["Last-Event-ID"],
+        ..OWN
+    });
     /// Every business rule that is in force, group by group: those written in Rust, then those of the
     /// operators' rule files. Rules may change while the service runs; the entity tag changes with
     /// them.
-    "listRules" at links::RULES, "List the business rules", HAL, [200, 304, 400, 406, 414],
-        shows "RuleList";
-    "getRule" at links::RULE, "Read a business rule", &PAGE_TYPES, [200, 304, 400, 404, 406, 414],
-        shows "Rule";
+    (OwnOperation {
+        id: "listRules",
+        path: links::RULES,
+        summary: "List the business rules",
+        statuses: &[200, 304, 400, 406, 414],
+        shown: Some("RuleList"),
+        ..OWN
+    });
+    (OwnOperation {
+        id: "getRule",
+        path: links::RULE,
+        summary: "Read a business rule",
+        types: &PAGE_TYPES,
+        statuses: &[200, 304, 400, 404, 406, 414],
+        shown: Some("Rule"),
+        ..OWN
+    });
     /// The verdict of a rule, or of an expression alone, about an item, and the value of each of its
     /// parts. An error in it is no error of the request: the verdict is `undecided`, and `errors`
     /// says where it is. It is evaluated within the limits of a write, nothing is looked up in the
     /// store, and nothing is stored.
-    "tryRule" at links::RULE_TRIAL, "Try a business rule on an item", HAL,
-        [200, 400, 406, 408, 413, 414, 415, 422, 503],
-        takes rule_trial::REQUEST, shows rule_trial::RESPONSE;
+    (OwnOperation {
+        id: "tryRule",
+        path: links::RULE_TRIAL,
+        summary: "Try a business rule on an item",
+        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
+        taken: Some(rule_trial::REQUEST),
+        shown: Some(rule_trial::RESPONSE),
+        ..OWN
+    });
     /// Every policy that is in force, in the order of the operators' files. Policies decide what
     /// callers may do: what none allows is denied, and what one denies is denied whatever others
     /// allow. They may change while the service runs.
-    "listPolicies" at links::POLICIES, "List the policies", HAL, [200, 304, 400, 406, 414];
-    "getPolicy" at links::POLICY, "Read a policy", HAL, [200, 304, 400, 404, 406, 414];
+    (OwnOperation {
+        id: "listPolicies",
+        path: links::POLICIES,
+        summary: "List the policies",
+        statuses: &[200, 304, 400, 406, 414],
+        ..OWN
+    });
+    (OwnOperation {
+        id: "getPolicy",
+        path: links::POLICY,
+        summary: "Read a policy",
+        statuses: &[200, 304, 400, 404, 406, 414],
+        ..OWN
+    });
     /// For every group and operation the extent, `all`, `some` or `none`, and the policies that
     /// decide: those that deny it, or else those that allow it. `some` are the items that the caller
     /// created, or all others. The items that are deleted with one count for `delete`, too.
-    "getAccess" at links::ACCESS, "Who the caller is, and what the caller may do", HAL,
-        [200, 400, 406, 414];
+    (OwnOperation {
+        id: "getAccess",
+        path: links::ACCESS,
+        summary: "Who the caller is, and what the caller may do",
+        statuses: &[200, 400, 406, 414],
+        ..OWN
+    });
     /// The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group,
     /// `resource.id` an item of it, which `create` does not need, and `action.name` an operation:
     /// `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the
     /// caller; about somebody else the decision is `false`. About an item that the caller does not
     /// see, the answer is the one for an item that is not there.
-    "evaluateAccess" at links::EVALUATION, "Whether the caller may do one thing", HAL,
-        [200, 400, 406, 408, 413, 414, 415, 422, 503], takes "AccessEvaluation";
+    (OwnOperation {
+        id: "evaluateAccess",
+        path: links::EVALUATION,
+        summary: "Whether the caller may do one thing",
+        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
+        taken: Some("AccessEvaluation"),
+        ..OWN
+    });
     /// The metadata of the service as a protected resource (RFC 9728).
-    "getProtectedResource" at links::PROTECTED_RESOURCE, "Where clients get access tokens", JSON,
-        [200, 304, 400, 406, 414];
+    (OwnOperation {
+        id: "getProtectedResource",
+        path: links::PROTECTED_RESOURCE,
+        summary: "Where clients get access tokens",
+        types: JSON,
+        statuses: &[200, 304, 400, 406, 414],
+        ..OWN
+    });
     // It is served whatever is accepted.
     /// An editor that knows it completes and checks rule files as they are written: name its URL in
     /// the file's first line, `# yaml-language-server: $schema=…`.
-    "getRuleSchema" at links::RULE_SCHEMA, "The JSON Schema of rule files", JSON, [200, 304, 400, 414];
+    (OwnOperation {
+        id: "getRuleSchema",
+        path: links::RULE_SCHEMA,
+        summary: "The JSON Schema of rule files",
+        types: JSON,
+        statuses: &[200, 304, 400, 414],
+        ..OWN
+    });
     /// Makes an item of each row of a file. With `upsert=true`, rows with an `id` change the item: a
     /// column that is absent leaves its member alone, and an empty cell removes it; `_version` must
     /// be the item's. Every row is judged by fields and rules. With an `Idempotency-Key`, an import
     /// that is sent again continues where it broke off.
-    "importItems" at IMPORT, "Import items from a file", JSON_OR_HAL,
-        [200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507],
-        takes FILE, shows "ImportReport", query IMPORT_PARAMETERS, header IDEMPOTENCY_KEY;
-}
+    (OwnOperation {
+        id: "importItems",
+        path: IMPORT,
+        summary: "Import items from a file",
+        types: JSON_OR_HAL,
+        statuses: &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507],
+        taken: Some(FILE),
+        shown: Some("ImportReport"),
+        query: IMPORT_PARAMETERS,
+        headers: &[IDEMPOTENCY_KEY],
+        ..OWN
+    });
+};
 
 const EXPORT: &str = "All items that `filter` and `q` select, in the order of `sort`, as they are at one moment: what is written meanwhile is not in the file. `id`, `_version` and the members are columns; a file that is changed can be sent back to `/imports/{group}?upsert=true`. A string that could be taken for a number or a formula begins with an apostrophe.";
 
@@ -146,11 +237,11 @@ pub fn paths() -> Vec<MetaPath> {
     let shown = |row: &OwnOperation<'_>| {
         row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference)
     };
-    let own = ROWS.iter().map(|row| path(row, &shown(row)));
+    let own = ROWS.iter().map(|(row, description)| path(row, description, &shown(row)));
     own.chain(FORMATS.iter().filter(|format| format.is_exported).map(export)).collect()
 }
 
-fn path(row: &OwnOperation<'_>, shown: &MetaSchemaRef) -> MetaPath {
+fn path(row: &OwnOperation<'_>, description: &'static str, shown: &MetaSchemaRef) -> MetaPath {
     let is_of_files = row.path.contains("{group}");
     let headers = |status| {
         headers(|name| match name {
@@ -163,7 +254,7 @@ fn path(row: &OwnOperation<'_>, shown: &MetaSchemaRef) -> MetaPath {
     let path = documented_path(row.path);
     let method = if row.taken.is_some() { Method::POST } else { Method::GET };
     let own = MetaOperation {
-        description: Some(row.description).filter(|text| !text.is_empty()),
+        description: Some(description).filter(|text| !text.is_empty()),
         params: parameters::of_own(&path, row.query, row.headers),
         request: row.taken.map(request),
         ..operation(method, TAG, row.id, row.summary, responses)
@@ -194,7 +285,6 @@ fn export(format: &'static Format) -> MetaPath {
         id: keep(format!("export{}", format.extension.to_uppercase())),
         path: keep(format!("{}/{{group}}.{}", links::EXPORTS, format.extension)),
         summary: keep(format!("Export items: {}", format.description)),
-        description: EXPORT,
         types: &[MediaType::of_file(format)],
         statuses: &[200, 400, 404, 414, 422, 503],
         taken: None,
@@ -202,7 +292,7 @@ fn export(format: &'static Format) -> MetaPath {
         query: &query,
         headers: &[],
     };
-    let mut path = path(&row, &inline(formatted("binary")));
+    let mut path = path(&row, EXPORT, &inline(formatted("binary")));
     let responses = path.operations.iter_mut().flat_map(|own| &mut own.responses.responses);
     for response in responses.filter(|response| response.status == Some(404)) {
         // There is nothing at the path, so it has no format of its own.
