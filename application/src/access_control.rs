@@ -58,13 +58,11 @@ pub struct AccessControl {
 
 impl AccessControl {
     /// Access as the policies say.
-    #[must_use]
     pub fn new(policies: Arc<dyn Policies>) -> Self {
         Self { policies }
     }
 
     /// Returns what a caller may do, as far as the client was granted it.
-    #[must_use]
     pub fn access(&self, caller: &Caller, collection: Collection) -> Access {
         let access = self.policies.access(caller, collection);
         caller.principal().map_or(access, |principal| access.limited_to(principal.granted))
@@ -72,7 +70,6 @@ impl AccessControl {
 
     /// Returns the ids of the policies that decide on an operation on any items: those that deny it, or
     /// else those that allow it.
-    #[must_use]
     pub fn deciding(
         &self,
         caller: &Caller,
@@ -84,7 +81,6 @@ impl AccessControl {
 
     /// Returns the collection whose policies decide on an operation: a deletion also deletes the items
     /// that belong to the deleted one, so the collection decides in which the caller may delete least.
-    #[must_use]
     pub fn decisive(
         &self,
         caller: &Caller,
@@ -103,25 +99,21 @@ impl AccessControl {
     }
 
     /// Returns the policies in force.
-    #[must_use]
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.published()
     }
 
     /// Returns a number that other policies would not have.
-    #[must_use]
     pub fn edition(&self) -> u64 {
         self.policies.edition()
     }
 
     /// Returns `true` if a caller may see items of a collection.
-    #[must_use]
     pub fn may_read(&self, caller: &Caller, collection: Collection) -> bool {
         self.access(caller, collection).has_all(Operation::Read)
     }
 
     /// Returns `true` if a caller may perform some operation on some item.
-    #[must_use]
     pub fn may_do_anything(&self, caller: &Caller) -> bool {
         Collection::all().any(|collection| self.access(caller, collection) != Access::NONE)
     }

@@ -17,7 +17,6 @@ impl AuditLevel {
     pub const ALL: [Self; 3] = [Self::Denied, Self::Writes, Self::Reads];
 
     /// The word for it, such as `reads`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Denied => "denied",
@@ -27,7 +26,6 @@ impl AuditLevel {
     }
 
     /// The level of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }

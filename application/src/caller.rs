@@ -23,13 +23,11 @@ impl From<Option<Arc<Principal>>> for Caller {
 
 impl Caller {
     /// The service itself at a task of this name, such as `seed`.
-    #[must_use]
     pub fn service(task: &str) -> Self {
         Self::Known(Arc::new(Principal::named(format!("service:{task}"))))
     }
 
     /// The principal; `None` for an anonymous caller.
-    #[must_use]
     pub const fn principal(&self) -> Option<&Arc<Principal>> {
         match self {
             Self::Anonymous => None,
@@ -38,7 +36,6 @@ impl Caller {
     }
 
     /// The id that the change log keeps; `None` for an anonymous caller.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.principal().map(|principal| &*principal.id)
     }

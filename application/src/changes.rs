@@ -28,7 +28,6 @@ impl ChangeService {
     }
 
     /// Returns `true` if a caller may be told of a change.
-    #[must_use]
     pub fn is_visible(&self, caller: &Caller, change: &LoggedChange) -> bool {
         self.access.may_read(caller, change.collection)
     }
@@ -117,7 +116,6 @@ impl ChangeService {
     }
 
     /// Returns the history that versions, revisions and numbers of changes belong to now.
-    #[must_use]
     pub fn history(&self) -> Arc<str> {
         self.log.history_id()
     }

@@ -23,7 +23,6 @@ pub struct WriteOptions {
 
 impl WriteOptions {
     /// A write that is done, as often as it is sent.
-    #[must_use]
     pub const fn by(caller: Caller) -> Self {
         Self { caller, is_dry_run: false, key: None, request_id: None, history: None }
     }
@@ -70,7 +69,6 @@ pub struct IdempotencyKey {
 impl IdempotencyKey {
     /// Returns what no two requests of one caller have in common: the caller (empty for an anonymous
     /// one), the path and the key.
-    #[must_use]
     pub fn identity<'a>(&'a self, caller: Option<&'a str>) -> [&'a str; 3] {
         [caller.unwrap_or_default(), &self.path, &self.key]
     }

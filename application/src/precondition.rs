@@ -32,13 +32,11 @@ impl<T> Precondition<T> {
     pub const NONE: Self = Self { is: None, is_not: None };
 
     /// It must be at one of these.
-    #[must_use]
     pub const fn one_of(named: Vec<T>) -> Self {
         Self { is: Some(Named::OneOf(named)), is_not: None }
     }
 
     /// Returns true when there is any condition.
-    #[must_use]
     pub const fn is_conditional(&self) -> bool {
         self.is.is_some() || self.is_not.is_some()
     }

@@ -46,7 +46,6 @@ pub enum RuleHome {
 
 impl RuleHome {
     /// The word for it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
@@ -86,25 +85,21 @@ impl RuleCatalog {
     }
 
     /// Returns the edition of the rules; it differs whenever they were changed.
-    #[must_use]
     pub fn edition(&self, _caller: &Caller) -> u64 {
         self.book.edition()
     }
 
     /// Returns all rules, collection by collection: those written in Rust, then those of the book.
-    #[must_use]
     pub fn list(&self, _caller: &Caller) -> Vec<PublishedRule> {
         Collection::all().flat_map(|collection| self.of(collection)).collect()
     }
 
     /// Returns the rule of this id.
-    #[must_use]
     pub fn get(&self, caller: &Caller, id: &str) -> Option<PublishedRule> {
         self.list(caller).into_iter().find(|rule| rule.id == id)
     }
 
     /// Returns the rule of this id and its cases as they are written, of a rule in a file.
-    #[must_use]
     pub fn written(&self, _caller: &Caller, id: &str) -> Option<WrittenRule> {
         self.book.written(id)
     }

@@ -63,7 +63,6 @@ thread_local! {
 }
 
 /// Tells whether the work under way belongs to a trace that is exported.
-#[must_use]
 pub fn is_traced() -> bool {
     IS_TRACED.get()
 }

@@ -210,7 +210,6 @@ impl Collection {
     }
 
     /// The collection of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|collection| collection.name() == name)
     }
@@ -219,7 +218,6 @@ impl Collection {
     ///
     /// # Panics
     /// When the table has no such row.
-    #[must_use]
     pub const fn known(name: &str) -> Self {
         let mut index = 0;
         while index < COLLECTIONS.len() {
@@ -232,25 +230,21 @@ impl Collection {
     }
 
     /// Its row of the table.
-    #[must_use]
     pub const fn spec(self) -> &'static CollectionSpec {
         &COLLECTIONS[self.0]
     }
 
     /// Its position in [`COLLECTIONS`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0
     }
 
     /// The name under which the store keeps it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.spec().name
     }
 
     /// Returns whether its items may have any members.
-    #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self.spec().fields, Fields::Open(_))
     }
@@ -267,7 +261,6 @@ impl Collection {
     }
 
     /// The collection whose items own the items of this one.
-    #[must_use]
     pub fn parent(self) -> Option<Self> {
         self.spec().parent.map(|parent| Self::known(parent.collection))
     }
@@ -290,7 +283,6 @@ impl Collection {
 
     /// The identifiers that an item's encoded members hold, in the order of the collection's
     /// references, whether or not there are such items.
-    #[must_use]
     pub fn references_in(self, members: &str) -> Vec<Option<ItemId>> {
         let members = Value::from_encoded(members);
         let id = |name| ItemId::parse(&members.member(name)?.as_string()?);

@@ -15,7 +15,6 @@ impl ItemId {
     pub const NIL: Self = Self(Uuid::nil());
 
     /// Wraps a UUID that an id generator made or the store holds.
-    #[must_use]
     pub const fn from_uuid(uuid: Uuid) -> Self {
         Self(uuid)
     }
@@ -28,7 +27,6 @@ impl ItemId {
     }
 
     /// The UUID.
-    #[must_use]
     pub const fn uuid(self) -> Uuid {
         self.0
     }
@@ -49,19 +47,16 @@ impl Version {
     pub const FIRST: Self = Self(1);
 
     /// Wraps a number the store holds.
-    #[must_use]
     pub const fn from_number(number: i64) -> Self {
         Self(number)
     }
 
     /// The number.
-    #[must_use]
     pub const fn number(self) -> i64 {
         self.0
     }
 
     /// The version after this one.
-    #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }

@@ -32,14 +32,12 @@ impl Principal {
     pub const RESERVED: [&str; 4] = ["id", "roles", "acting", "client"];
 
     /// A principal of whom nothing but the identifier is known.
-    #[must_use]
     pub fn named(id: impl Into<Box<str>>) -> Self {
         Self::with(id.into(), Box::default(), &Members::default(), (None, None))
     }
 
     /// A principal with roles, attributes, and who acts for it through which client. Attributes with
     /// a reserved name are left out.
-    #[must_use]
     pub fn with(
         id: Box<str>,
         roles: Box<[Box<str>]>,
@@ -71,7 +69,6 @@ impl Principal {
     }
 
     /// Returns `true` if it has a role.
-    #[must_use]
     pub fn has_role(&self, role: &str) -> bool {
         self.roles.iter().any(|own| **own == *role)
     }
@@ -100,7 +97,6 @@ impl Operation {
         [Self::Read, Self::History, Self::Create, Self::Replace, Self::Patch, Self::Delete];
 
     /// The word for it, such as `create`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -113,14 +109,12 @@ impl Operation {
     }
 
     /// The operation of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
     /// Returns `true` if it is performed on an item that is there, which the caller has to be able to
     /// read.
-    #[must_use]
     pub const fn needs_read(self) -> bool {
         match self {
             Self::Read | Self::Create => false,
@@ -144,37 +138,31 @@ impl Operations {
     pub const ALL: Self = Self((1 << Operation::ALL.len()) - 1);
 
     /// Returns `true` if an operation is among them.
-    #[must_use]
     pub const fn contains(self, operation: Operation) -> bool {
         self.0 & operation.bit() != 0
     }
 
     /// Returns `true` if there are none.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// These and those of another set.
-    #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Those that are in both sets.
-    #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// These without those of another set.
-    #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
     /// Those that can be performed by somebody who has no others.
-    #[must_use]
     pub fn performable(self) -> Self {
         let can_read = self.contains(Operation::Read);
         self.iter().filter(|operation| can_read || !operation.needs_read()).collect()

@@ -219,7 +219,6 @@ impl RetentionPolicy {
     }
 
     /// The policy as it applies at a time. Days begin at midnight in the time zone.
-    #[must_use]
     pub fn at(&self, now: Timestamp, zone: TimeZone) -> Retention {
         let today = zone.to_datetime(now).date();
         let since = |time: RetentionTime| {
@@ -264,14 +263,12 @@ pub struct VersionAge {
 
 impl Retention {
     /// The time before which a version must have been superseded for its body not to be kept.
-    #[must_use]
     pub const fn kept_since(&self) -> Timestamp {
         self.kept_since
     }
 
     /// Returns whether a version keeps its body: the item is at it, a legal hold is on the item, it was
     /// superseded not long ago, or it was there at the end of a period that still counts.
-    #[must_use]
     pub fn keeps(&self, version: &VersionAge) -> bool {
         let Some(superseded) = version.superseded else { return true };
         if version.is_held || superseded >= self.kept_since {

@@ -69,14 +69,12 @@ impl About<'_> {
     };
 
     /// Returns whether the rule is in force on a day.
-    #[must_use]
     pub fn is_in_force(&self, today: Date) -> bool {
         let (from, until) = self.effective;
         from.is_none_or(|from| from <= today) && until.is_none_or(|until| today <= until)
     }
 
     /// Returns whether the rule judges such writes.
-    #[must_use]
     pub fn judges(&self, operation: WriteOperation) -> bool {
         self.operations.contains(&operation)
     }
@@ -110,25 +108,21 @@ impl WriteOperation {
     }
 
     /// The word for it, such as `create`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.names().0
     }
 
     /// The word for a change of this kind in the change log, such as `created`.
-    #[must_use]
     pub const fn change_name(self) -> &'static str {
         self.names().1
     }
 
     /// The operation of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
     /// The operation that the change log calls so.
-    #[must_use]
     pub fn of_change(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.change_name() == name)
     }
@@ -159,7 +153,6 @@ impl Severity {
     pub const ALL: [Self; 2] = [Self::Error, Self::Warning];
 
     /// The word for it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -168,7 +161,6 @@ impl Severity {
     }
 
     /// The severity of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.name() == name)
     }
@@ -193,7 +185,6 @@ pub struct WriteContext {
 
 impl WriteContext {
     /// No particular one: a nameless item at the beginning of 1970, for rules that do not ask.
-    #[must_use]
     pub const fn any(operation: WriteOperation) -> Self {
         Self {
             operation,
@@ -221,7 +212,6 @@ pub struct Transition<'a> {
 
 impl<'a> Transition<'a> {
     /// The same, with what was found.
-    #[must_use]
     pub const fn knowing(self, found: &'a [Found]) -> Self {
         Self { found, ..self }
     }
@@ -267,7 +257,6 @@ pub enum LookupKey {
 
 impl Found {
     /// These items, unless they are more than a lookup may find.
-    #[must_use]
     pub fn of(items: Vec<Item>) -> Self {
         if items.len() > Lookup::MOST_ITEMS {
             Self::TooMany

@@ -9,7 +9,6 @@ use crate::{
 
 impl Collection {
     /// The rules in Rust about its items, in the order in which their violations are reported.
-    #[must_use]
     pub const fn rules(self) -> &'static [BuiltInRule] {
         match self.spec().fields {
             Fields::Typed(_) => rules::RULES,
@@ -19,14 +18,12 @@ impl Collection {
 
     /// Returns a violation for each member that no item of the collection can have, whatever its
     /// value.
-    #[must_use]
     pub fn unknown_members(self, members: &Members) -> Violations {
         if self.is_open() { Violations::default() } else { unknown_fields(members) }
     }
 
     /// Returns the members to store, and all that is wrong with them before any rule is evaluated.
     /// A `null` in a typed collection is an absent member.
-    #[must_use]
     pub fn validate(self, members: Members) -> (Members, Violations) {
         let unstorable = unstorable(&members);
         let mut violations = self.unknown_members(&members);
@@ -60,7 +57,6 @@ impl Collection {
 }
 
 /// The parts of members that the store cannot keep: U+0000, and numbers outside its range.
-#[must_use]
 pub fn unstorable(members: &Members) -> Violations {
     let mut violations = Violations::default();
     members.each_unstorable(&mut |reason, pointer| {

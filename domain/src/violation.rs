@@ -95,7 +95,6 @@ impl Violations {
     }
 
     /// Returns `true` if there are no errors.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
@@ -106,20 +105,17 @@ impl Violations {
     }
 
     /// How many errors there are beyond those reported.
-    #[must_use]
     pub const fn omitted(&self) -> usize {
         self.omitted
     }
 
     /// Returns `true` if a reported error lies in one of the top-level members `names`.
-    #[must_use]
     pub fn concern(&self, names: &[&str]) -> bool {
         self.kept.iter().any(|violation| names.contains(&&*violation.field))
     }
 
     /// Returns `true` if one of the top-level members `names` has an error that no rule found. Such
     /// a member cannot be read.
-    #[must_use]
     pub fn are_unreadable(&self, names: &[&str]) -> bool {
         self.kept
             .iter()

@@ -98,7 +98,6 @@ pub struct HttpOptions {
 }
 
 /// The whole service as one endpoint, to be given to [`crate::serve`].
-#[must_use]
 pub fn service(
     ports: &Ports,
     mut options: HttpOptions,
@@ -294,7 +293,6 @@ impl Transfers {
 
 /// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`
 /// serves it.
-#[must_use]
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     let access = AccessControl::new(Arc::new(NoPolicies::Open));
     let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };

@@ -41,7 +41,6 @@ impl FromStr for BaseUrl {
 
 impl BaseUrl {
     /// The URL at which clients on this machine reach a service that listens on `address`.
-    #[must_use]
     pub fn of_listener(mut address: SocketAddr) -> Self {
         if address.ip().is_unspecified() {
             address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -50,21 +49,18 @@ impl BaseUrl {
     }
 
     /// The path of the root: `/` where the service has a host to itself.
-    #[must_use]
     pub fn path(&self) -> &str {
         let after_scheme = self.0.find("://").map_or(0, |place| place + 3);
         self.0[after_scheme..].find('/').map_or("/", |place| &self.0[after_scheme + place..])
     }
 
     /// The host, and the port if the URL names one.
-    #[must_use]
     pub fn authority(&self) -> &str {
         let (_, rest) = self.0.split_once("://").unwrap_or_default();
         rest.split('/').next().unwrap_or_default()
     }
 
     /// The origin of its pages, as browsers send it (RFC 6454): in lower case, without the usual port.
-    #[must_use]
     pub fn origin(&self) -> String {
         let (scheme, _) = self.0.split_once("://").unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();
@@ -75,7 +71,6 @@ impl BaseUrl {
     }
 
     /// The URL, without trailing slash.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -7,7 +7,6 @@ use domain::{ItemId, Members};
 use crate::groups::{GROUPS, Group};
 
 /// Returns one item per group.
-#[must_use]
 pub fn demonstration_items() -> Vec<DemonstrationItem> {
     GROUPS.iter().filter_map(item).collect()
 }

@@ -98,7 +98,6 @@ impl Default for HttpMetrics {
 
 impl HttpMetrics {
     /// Registers the metrics, if there is a registry.
-    #[must_use]
     pub fn new(registry: Option<SharedRegistry>) -> Self {
         let metrics = Self {
             registry,

@@ -115,7 +115,6 @@ static REVOKED_KEYS: &[Key] = &[
 ];
 
 /// Returns the JSON Schema of an identity file.
-#[must_use]
 pub fn schema() -> String {
     language::schema("Callers and their credentials", &FILE)
 }

@@ -41,13 +41,11 @@ impl Effective {
     }
 
     /// Returns `true` if a day is among them.
-    #[must_use]
     pub fn contains(self, day: Date) -> bool {
         self.from.is_none_or(|from| from <= day) && self.until.is_none_or(|until| day <= until)
     }
 
     /// Returns `true` if all days are.
-    #[must_use]
     pub const fn is_always(self) -> bool {
         self.from.is_none() && self.until.is_none()
     }

@@ -54,7 +54,6 @@ impl FileErrors {
     pub const LIMIT: usize = 100;
 
     /// Returns `true` if there is no error.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
@@ -79,7 +78,6 @@ impl FileErrors {
     }
 
     /// The same in the order of the files, and in each of the places.
-    #[must_use]
     pub fn sorted(mut self) -> Self {
         self.kept.sort_by(|left, right| (&left.file, left.place).cmp(&(&right.file, right.place)));
         self
@@ -128,13 +126,11 @@ impl<'a> ErrorCollector<'a> {
     }
 
     /// The file.
-    #[must_use]
     pub const fn file(&self) -> &'a Arc<str> {
         self.file
     }
 
     /// How many there are so far.
-    #[must_use]
     pub const fn count(&self) -> usize {
         self.errors.kept.len() + self.errors.omitted
     }

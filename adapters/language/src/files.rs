@@ -35,7 +35,6 @@ impl FileSet {
     /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the
     /// order of their names. Hidden files and folders within are left out. Messages call the files by
     /// their kind: "rule files".
-    #[must_use]
     pub fn read(path: &Path, kind: &str) -> Self {
         let (mut files, mut errors, mut size) = (Vec::new(), FileErrors::default(), 0);
         let name = |path: &Path| path.display().to_string().into();
@@ -76,7 +75,6 @@ impl FileSet {
     }
 
     /// The number of files that could be read.
-    #[must_use]
     pub const fn count(&self) -> usize {
         self.files.len()
     }

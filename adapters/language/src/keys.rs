@@ -132,13 +132,11 @@ impl<'a> Keys<'a> {
     }
 
     /// The value of a key.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &*entry.value)
     }
 
     /// The elements of the list of a key; none without it.
-    #[must_use]
     pub fn elements(&self, key: &str) -> &'a [Arc<Node>] {
         match self.get(key).map(|node| &node.content) {
             Some(Content::List(elements)) => elements,
@@ -147,45 +145,38 @@ impl<'a> Keys<'a> {
     }
 
     /// The scalar of a key.
-    #[must_use]
     pub fn scalar(&self, key: &str) -> Option<&'a Scalar> {
         self.get(key)?.scalar()
     }
 
     /// The text of a key.
-    #[must_use]
     pub fn string(&self, key: &str) -> Option<&'a str> {
         self.scalar(key).map(|scalar| scalar.text.as_str())
     }
 
     /// The date of a key.
-    #[must_use]
     pub fn date(&self, key: &str) -> Option<Date> {
         date(self.string(key)?)
     }
 
     /// The JSON Pointer of a key.
-    #[must_use]
     pub fn pointer(&self, key: &str) -> Option<Pointer> {
         pointer(key, self.string(key)?).ok()
     }
 }
 
 /// A key that may be left out.
-#[must_use]
 pub const fn key(name: &'static str, form: Form, description: &'static str) -> Key {
     Key { name, presence: Presence::Optional, form, description }
 }
 
 impl Key {
     /// Makes it a key that a mapping must have, with an example of its value.
-    #[must_use]
     pub const fn required(self, example: &'static str) -> Self {
         Self { presence: Presence::Required { example }, ..self }
     }
 
     /// Makes it one of the keys of which a mapping has exactly one.
-    #[must_use]
     pub const fn alternative(self) -> Self {
         Self { presence: Presence::Alternative, ..self }
     }
@@ -326,7 +317,6 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
 }
 
 /// The likeliest of the known words, if one is, and all of them.
-#[must_use]
 pub fn known_words(word: &str, known: &[&str]) -> String {
     let guess = nearest(word, known.iter().copied())
         .map(|guess| format!("did you mean `{guess}`? "))

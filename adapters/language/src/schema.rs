@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use crate::keys::{Form, ID_PATTERN, Key, Presence, Table};
 
 /// Returns the JSON Schema (draft 7, which editors know best) of a file whose mapping has this table.
-#[must_use]
 pub fn schema(title: &str, file: &Table) -> String {
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

@@ -43,7 +43,6 @@ struct State {
 impl Watches {
     /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver sees each
     /// signal, and when the files were read again after it.
-    #[must_use]
     pub fn new() -> (Self, channel::Receiver<Readings>) {
         let (state, mut tasks) = (State::default(), JoinSet::new());
         match signal(SignalKind::hangup()) {
@@ -55,7 +54,6 @@ impl Watches {
     }
 
     /// The kinds of files whose reload failed, now and later.
-    #[must_use]
     pub fn failed(&self) -> channel::Receiver<FailedReloads> {
         self.state.failed.subscribe()
     }

@@ -72,7 +72,6 @@ impl PolicySet {
     }
 
     /// The policies in the order of the files and of the policies in them.
-    #[must_use]
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.iter().map(|policy| policy.shown.clone()).collect()
     }
@@ -80,7 +79,6 @@ impl PolicySet {
     /// The ids of the policies that decide on an operation with items of some ownership: of each
     /// those that deny it, or else those that allow it. On items that cannot be read, those decide that
     /// are about reading.
-    #[must_use]
     pub fn deciding(
         &self,
         today: Date,
@@ -104,31 +102,26 @@ impl PolicySet {
     }
 
     /// The ids of the policies, in the order of the files.
-    #[must_use]
     pub fn ids(&self) -> Vec<String> {
         self.policies.iter().map(|policy| policy.shown.id.to_string()).collect()
     }
 
     /// An explanation of each as of a day, in the same order.
-    #[must_use]
     pub fn summaries(&self, today: Date) -> Vec<String> {
         self.policies.iter().map(|policy| policy.summary(today)).collect()
     }
 
     /// Warnings about likely mistakes as of a day, a line each.
-    #[must_use]
     pub fn warnings(&self, today: Date) -> Vec<String> {
         self.likely_mistakes(today)
     }
 
     /// The number of cases.
-    #[must_use]
     pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
     /// Runs every case.
-    #[must_use]
     pub fn run_cases(&self) -> Vec<CaseReport> {
         let run = |case: &Case| {
             let Case { caller, collection, ownership, today, .. } = case;

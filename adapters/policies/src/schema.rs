@@ -3,7 +3,6 @@
 use crate::file_format::FILE;
 
 /// The JSON Schema of a policy file.
-#[must_use]
 pub fn schema() -> String {
     language::schema("Policies in files", &FILE)
 }

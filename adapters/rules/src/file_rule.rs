@@ -75,7 +75,6 @@ struct Rejection {
 
 impl FileRule {
     /// The file it is in.
-    #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }

@@ -73,19 +73,16 @@ impl RuleSet {
     }
 
     /// All rules, in the order of the files and of the rules in them.
-    #[must_use]
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &FileRule> {
         self.rules.iter().map(|rule| &**rule)
     }
 
     /// The rules about the items of a collection, in the same order.
-    #[must_use]
     pub fn rules_of(&self, collection: Collection) -> Rules {
         self.by_collection.get(collection.index()).cloned().unwrap_or_default()
     }
 
     /// The rule of this id and its cases, as they are written.
-    #[must_use]
     pub fn written(&self, id: &str) -> Option<WrittenRule> {
         let rule = self.rules.iter().find(|rule| &*rule.id == id)?;
         let cases = self.cases.iter().filter(|case| case.rule.id == rule.id);
@@ -100,31 +97,26 @@ impl RuleSet {
     }
 
     /// The ids of the rules, in the order of the files.
-    #[must_use]
     pub fn ids(&self) -> Vec<String> {
         self.rules.iter().map(|rule| rule.id.to_string()).collect()
     }
 
     /// An explanation of each as of a day, in the same order.
-    #[must_use]
     pub fn summaries(&self, today: Date) -> Vec<String> {
         self.rules.iter().map(|rule| rule.summary(today)).collect()
     }
 
     /// Warnings about likely mistakes as of a day, a line each.
-    #[must_use]
     pub fn warnings(&self, today: Date) -> Vec<String> {
         self.likely_mistakes(today)
     }
 
     /// The number of cases.
-    #[must_use]
     pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
     /// Runs every case.
-    #[must_use]
     pub fn run_cases(&self) -> Vec<CaseReport> {
         self.cases.iter().map(Case::run).collect()
     }

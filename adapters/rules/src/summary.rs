@@ -9,7 +9,6 @@ use crate::file_rule::FileRule;
 impl FileRule {
     /// Returns the summary of the rule, a paragraph of several lines, which tells whether it is in
     /// force on `today`.
-    #[must_use]
     pub fn summary(&self, today: Date) -> String {
         let about = self.about();
         let mut lines = vec![format!("{} ({}:{})", self.id, self.file, self.place.line)];

@@ -31,7 +31,6 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock whose days begin at midnight in `time_zone`.
-    #[must_use]
     pub const fn in_zone(time_zone: TimeZone) -> Self {
         Self { time_zone }
     }

@@ -36,13 +36,11 @@ pub struct Reach {
 
 impl Reach {
     /// Everything in a scope.
-    #[must_use]
     pub const fn of_the_service(scope: Scope) -> Self {
         Self { scope }
     }
 
     /// The scope that it is a part of.
-    #[must_use]
     pub const fn scope(&self) -> Scope {
         self.scope
     }
@@ -77,7 +75,6 @@ pub struct Warrant {
 
 impl Warrant {
     /// The permission of the whole service, which it uses for a caller's request.
-    #[must_use]
     pub fn of_the_service(caller: &Caller, request_id: Option<&str>) -> Self {
         Self {
             caller: caller.principal().cloned(),
@@ -87,37 +84,31 @@ impl Warrant {
     }
 
     /// The same, without the permission to delete these items with the item they belong to.
-    #[must_use]
     pub fn without(self, undeletable: Vec<UndeletableItems>) -> Self {
         Self { undeletable, ..self }
     }
 
     /// The items that must not be deleted with the item they belong to.
-    #[must_use]
     pub fn undeletable(&self) -> &[UndeletableItems] {
         &self.undeletable
     }
 
     /// The id of the caller who writes; `None` for an anonymous one.
-    #[must_use]
     pub fn caller(&self) -> Option<&str> {
         self.caller.as_ref().map(|caller| &*caller.id)
     }
 
     /// The id of who acts for the caller, if somebody does.
-    #[must_use]
     pub fn acting(&self) -> Option<&str> {
         self.caller.as_ref()?.acting.as_deref()
     }
 
     /// The program that the caller uses.
-    #[must_use]
     pub fn client(&self) -> Option<&str> {
         self.caller.as_ref()?.client.as_deref()
     }
 
     /// The id of the request.
-    #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }

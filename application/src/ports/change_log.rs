@@ -49,14 +49,12 @@ pub struct LoggedChange {
 impl LoggedChange {
     /// The version before this one that has an item to show: before an item was restored it had
     /// been removed.
-    #[must_use]
     pub fn previous_version(&self) -> Option<Version> {
         let number = self.version.number() - 1 - i64::from(self.kind == WriteOperation::Create);
         (number > 0).then(|| Version::from_number(number))
     }
 
     /// Returns true if it left a body that can be shown.
-    #[must_use]
     pub fn has_body(&self) -> bool {
         self.kind != WriteOperation::Delete && self.removed_at.is_none()
     }

@@ -25,7 +25,6 @@ pub struct PastVersion {
 
 impl PastVersion {
     /// The version before this one that has an item to show.
-    #[must_use]
     pub fn previous_version(&self) -> Option<Version> {
         self.change.previous_version()
     }

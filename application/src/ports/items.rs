@@ -22,13 +22,11 @@ pub struct Scope {
 
 impl Scope {
     /// The whole collection.
-    #[must_use]
     pub const fn of(collection: Collection) -> Self {
         Self { collection, parent: None }
     }
 
     /// The collection of the parent, when only its items are seen.
-    #[must_use]
     pub fn parents(self) -> Option<Collection> {
         self.parent.and_then(|_| self.collection.parent())
     }
@@ -141,7 +139,6 @@ pub struct ItemChange {
 
 impl ItemChange {
     /// A new item of a collection whose items have no parent, without a key.
-    #[must_use]
     pub fn insert(item: NewItem) -> Self {
         let kind = ItemChangeKind::Insert(item);
         Self { parent: None, kind, key: None, remarks: Box::default() }
@@ -200,7 +197,6 @@ pub struct WriteMetadata {
 
 impl WriteMetadata {
     /// A write at a time, without a key and based on nothing.
-    #[must_use]
     pub fn under(warrant: Warrant, time: Timestamp) -> Self {
         Self {
             time,
@@ -213,7 +209,6 @@ impl WriteMetadata {
     }
 
     /// The [identity](IdempotencyKey::identity) of the request's key, if it has one.
-    #[must_use]
     pub fn key_identity(&self) -> Option<[&str; 3]> {
         self.key.as_ref().map(|key| key.identity(self.warrant.caller()))
     }
@@ -285,7 +280,6 @@ pub struct Creator {
 impl Creator {
     /// The relation of a caller to the item: an anonymous caller owns nothing, and what was created
     /// anonymously is nobody's own.
-    #[must_use]
     pub fn ownership(&self, caller: &Caller) -> Ownership {
         let is_own = self.caller.is_some() && self.caller.as_deref() == caller.id();
         if is_own { Ownership::Own } else { Ownership::Others }

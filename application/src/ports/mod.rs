@@ -72,14 +72,12 @@ pub struct Ports {
 
 impl Ports {
     /// The same adapters with the items of a standby.
-    #[must_use]
     pub fn reading(&self, StandbyStore { items, history }: StandbyStore) -> Self {
         Self { items, history, ..self.clone() }
     }
 
     /// The ports with an identity and policies behind them, as far as there are any. The log is told
     /// what that means for callers.
-    #[must_use]
     pub fn with_access(
         self,
         identity: Option<Arc<dyn Identity>>,

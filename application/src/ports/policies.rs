@@ -56,7 +56,6 @@ pub struct UndeletableItems {
 
 impl UndeletableItems {
     /// Those below items of a collection, according to the access to each collection.
-    #[must_use]
     pub fn below(
         collection: Collection,
         caller: &Caller,
@@ -92,7 +91,6 @@ impl Access {
     pub const ALL: Self = Self { own: Operations::ALL, others: Operations::ALL };
 
     /// The operations on items of one ownership.
-    #[must_use]
     pub const fn on(self, ownership: Ownership) -> Operations {
         match ownership {
             Ownership::Own => self.own,
@@ -101,19 +99,16 @@ impl Access {
     }
 
     /// Returns `true` if an operation is permitted on some items.
-    #[must_use]
     pub const fn has_some(self, operation: Operation) -> bool {
         self.own.contains(operation) || self.others.contains(operation)
     }
 
     /// Returns `true` if an operation is permitted on all items.
-    #[must_use]
     pub const fn has_all(self, operation: Operation) -> bool {
         self.own.contains(operation) && self.others.contains(operation)
     }
 
     /// The same, as far as a client was granted it.
-    #[must_use]
     pub fn limited_to(self, granted: Operations) -> Self {
         let limited = |operations: Operations| operations.intersection(granted).performable();
         Self { own: limited(self.own), others: limited(self.others) }

@@ -93,7 +93,6 @@ impl TrialVerdict {
     pub const ALL: [Self; 3] = [Self::Pass, Self::Fail, Self::Undecided];
 
     /// The word for it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -18,7 +18,6 @@ pub struct Links {
 
 impl Links {
     /// The item that the reference of this index names.
-    #[must_use]
     pub fn reference(&self, index: usize) -> Option<ItemId> {
         self.references.get(index).copied().flatten()
     }
@@ -35,7 +34,6 @@ pub struct ShownItem {
 
 impl ShownItem {
     /// The one item that a relation leads to; children are several.
-    #[must_use]
     pub fn related(&self, kind: RelationKind) -> Option<ItemId> {
         match kind {
             RelationKind::Children => None,

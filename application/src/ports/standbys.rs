@@ -18,7 +18,6 @@ pub struct LogPosition {
 
 impl LogPosition {
     /// A position that no standby is known to have: what asks for it is read from the store itself.
-    #[must_use]
     pub const fn beyond_all(history: Arc<str>) -> Self {
         Self { history, offset: u64::MAX }
     }

@@ -29,7 +29,6 @@ pub struct Selection {
 
 impl Selection {
     /// Returns true when every item of the scope is selected.
-    #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.filters.is_empty() && self.search.is_none()
     }
@@ -121,7 +120,6 @@ pub struct View {
 
 impl View {
     /// The collections whose writes change how items of `collection` are shown.
-    #[must_use]
     pub fn related(&self, collection: Collection) -> Vec<Collection> {
         let embedded = self
             .embed
@@ -137,7 +135,6 @@ impl View {
 
 impl PageRequest {
     /// A page of all items in the order of their creation, shown whole.
-    #[must_use]
     pub const fn plain(page: u64, page_size: u64) -> Self {
         Self {
             page,

@@ -82,7 +82,6 @@ impl Search {
 
     /// A piece of the first text that holds one of the terms, each found word within `<mark>` and
     /// everything else escaped for HTML.
-    #[must_use]
     pub fn snippet(&self, members: &Members) -> Option<String> {
         let mut snippet = None;
         for (_, value) in members.iter() {

@@ -11,7 +11,6 @@ use domain::json::{Kind, Value};
 const LONGEST_WORD: usize = 128;
 
 /// The folded words of a string, in their order.
-#[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, |_, word| words.push(word.to_owned()));

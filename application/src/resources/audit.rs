@@ -88,7 +88,6 @@ impl ResourceService {
 /// Returns the operation that a rule that judges these is evaluated for when stored items are
 /// audited. This is a replacement if the rule judges replacements, else the first operation that it
 /// judges.
-#[must_use]
 pub fn audited_operation(judged: &[WriteOperation]) -> Option<WriteOperation> {
     judged
         .iter()

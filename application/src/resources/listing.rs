@@ -39,7 +39,6 @@ impl Embedded {
     }
 
     /// Adds the related items of one relation.
-    #[must_use]
     pub fn with(mut self, relation: Relation, items: Vec<ShownItem>) -> Self {
         let mut by_id: HashMap<_, Vec<_>> = HashMap::new();
         for shown in items {
@@ -77,7 +76,6 @@ pub struct Listing {
 
 impl Listing {
     /// The answer to `request` that has this content.
-    #[must_use]
     pub fn new(request: &PageRequest, content: Arc<ListedPage>, embedded: Embedded) -> Self {
         let (previous, next) = neighbours(request, &content);
         let page_count = page_count(content.total, request.page_size);
@@ -95,13 +93,11 @@ impl Listing {
     }
 
     /// The revision of what a caller sees of it.
-    #[must_use]
     pub fn revision(&self) -> PageRevision {
         PageRevision { revision: self.content.revision, unseen: self.unseen.clone() }
     }
 
     /// The items.
-    #[must_use]
     pub fn items(&self) -> &[ListedItem] {
         &self.content.items
     }

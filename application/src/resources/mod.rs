@@ -69,7 +69,6 @@ pub struct ResourceService {
 
 impl ResourceService {
     /// The use cases of `collection`.
-    #[must_use]
     pub fn new(collection: Collection, ports: &Ports, limits: ResourceLimits) -> Self {
         let Ports { items, history, changes, ids, clock, rules, policies, .. } = ports.clone();
         Self {

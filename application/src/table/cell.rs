@@ -33,7 +33,6 @@ pub enum Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// The cell that shows a value. `kind` is that of the field, where the member is one.
-    #[must_use]
     pub fn of(value: Option<Value<'a>>, kind: Option<FieldKind>) -> Self {
         let Some(value) = value else { return Self::Empty };
         match value.kind() {
@@ -44,14 +43,12 @@ impl<'a> Cell<'a> {
     }
 
     /// The cell of a string that was read from a row.
-    #[must_use]
     pub fn sent(string: impl Into<Cow<'a, str>>) -> Self {
         let string = string.into();
         if string.is_empty() { Self::Empty } else { Self::String(string) }
     }
 
     /// The JSON text of the value that the cell means; `None` where it is empty.
-    #[must_use]
     pub fn encoded(&self, kind: Option<FieldKind>) -> Option<String> {
         match self {
             Self::Empty => None,
@@ -66,7 +63,6 @@ impl<'a> Cell<'a> {
 
     /// Returns true if a cell that was read shows the same as this one: programs write numbers with
     /// other digits, and other ends of lines.
-    #[must_use]
     pub fn is_shown_by(&self, sent: &Cell<'_>) -> bool {
         match (self.as_written(), sent.as_written()) {
             (Some(own), Some(sent)) => {
@@ -85,7 +81,6 @@ impl<'a> Cell<'a> {
     }
 
     /// The content as it is written; `None` of an empty cell.
-    #[must_use]
     pub fn as_written(&self) -> Option<&str> {
         match self {
             Self::Empty => None,
@@ -127,7 +122,6 @@ const fn takes(kind: Option<FieldKind>, json: Kind) -> bool {
 }
 
 /// Returns true if a double keeps the number: at most 15 significant digits, and no extreme size.
-#[must_use]
 pub fn is_exact_in_a_double(number: &str) -> bool {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.trim_start_matches('-').replace('.', "");

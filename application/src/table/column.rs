@@ -42,14 +42,12 @@ pub enum NameError {
 
 impl Column {
     /// The columns that every export of a collection begins with.
-    #[must_use]
     pub fn leading(collection: Collection) -> Vec<Self> {
         let parent = collection.spec().parent.map(|_| Self::Parent);
         [Self::Id, Self::Version].into_iter().chain(parent).collect()
     }
 
     /// The column of a member.
-    #[must_use]
     pub fn member(collection: Collection, name: &str) -> Self {
         let kind = match collection.spec().fields {
             Fields::Typed(fields) => {
@@ -62,7 +60,6 @@ impl Column {
 
     /// The name in the first row. A member with the name of another column begins with an
     /// apostrophe, as do those that a spreadsheet would take for a formula.
-    #[must_use]
     pub fn name(&self, collection: Collection) -> String {
         match self {
             Self::Id => ID.to_owned(),
@@ -78,7 +75,6 @@ impl Column {
 
     /// The name of a member of an object in a file of JSON: as it is stored, unless reading would take
     /// it for a column of the service, or for a name with an apostrophe in front.
-    #[must_use]
     pub fn name_in_json(collection: Collection, member: &str) -> Cow<'_, str> {
         if special(collection, member).is_some() || unmarked(member).is_some() {
             format!("'{member}").into()
@@ -88,7 +84,6 @@ impl Column {
     }
 
     /// The column of a name.
-    #[must_use]
     pub fn named(collection: Collection, written: &str) -> Self {
         match unmarked(written) {
             Some(name) => Self::member(collection, name),
@@ -131,13 +126,11 @@ impl Columns {
     }
 
     /// The columns, in their order.
-    #[must_use]
     pub fn all(&self) -> &[Column] {
         &self.columns
     }
 
     /// The place of the column that an error of a field is about.
-    #[must_use]
     pub fn of_error(&self, collection: Collection, field: &str) -> Option<usize> {
         let own = special(collection, field)
             .and_then(|own| self.columns.iter().position(|column| *column == own));
@@ -145,7 +138,6 @@ impl Columns {
     }
 
     /// The place of the column of a member, and the kind of its values.
-    #[must_use]
     pub fn of_member(&self, name: &str) -> Option<(usize, Option<FieldKind>)> {
         let place = *self.by_member.get(name)?;
         match &self.columns[place] {

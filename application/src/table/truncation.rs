@@ -10,7 +10,6 @@ const BEGINNING: &str = "… [truncated: ";
 const END: &str = " characters]";
 
 /// The text as a cell of a workbook can hold it.
-#[must_use]
 pub fn truncated(written: &str) -> Cow<'_, str> {
     if written.len() <= MOST_UNITS || units(written) <= MOST_UNITS {
         return written.into();

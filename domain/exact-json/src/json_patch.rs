@@ -22,7 +22,6 @@ const SMALL: usize = 1 << 20;
 
 /// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove`
 /// and `replace` alone. Numbers are told apart by their digits: `1.0` is not `1.00`.
-#[must_use]
 pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
     let remaining = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
     let mut patch = Patch { operations: String::from("["), path: String::new(), remaining };

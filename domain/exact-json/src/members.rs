@@ -38,7 +38,6 @@ impl Members {
     }
 
     /// The members of a JSON object that was read; `None` is JSON of another kind.
-    #[must_use]
     pub fn from_read(read: Read) -> Option<Self> {
         let is_object = read.value().kind() == Kind::Object;
         is_object.then(|| Self {
@@ -71,26 +70,22 @@ impl Members {
     }
 
     /// The compact JSON text of the object.
-    #[must_use]
     pub fn encoded(&self) -> &str {
         &self.text
     }
 
     /// The compact JSON text, without a copy.
-    #[must_use]
     pub fn into_encoded(self) -> Arc<str> {
         self.text
     }
 
     /// The member's value.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'_>> {
         let quoted = encode_string(name);
         self.get_encoded(&quoted[1..quoted.len() - 1])
     }
 
     /// The value of the member whose name is this in canonical escaping, without quotes.
-    #[must_use]
     pub fn get_encoded(&self, name: &str) -> Option<Value<'_>> {
         let is_named =
             |entry: &Entry| self.text.as_bytes().get(entry.name()) == Some(name.as_bytes());
@@ -121,19 +116,16 @@ impl Members {
     }
 
     /// How many members there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns `true` if there are no members.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The same members without those whose name and value `keep` refuses.
-    #[must_use]
     pub fn retain(self, keep: impl Fn(&str, Value<'_>) -> bool) -> Self {
         if self.iter().all(|(name, value)| keep(&name, value)) {
             return self;

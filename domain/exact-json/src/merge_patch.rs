@@ -7,7 +7,6 @@ use crate::{Members, Value};
 
 /// `target` with `patch` applied: a `null` removes a member, an object is merged into an object,
 /// all else replaces. Members keep their place; new ones follow in the patch's order.
-#[must_use]
 pub fn merge_patch(target: &Members, patch: &Members) -> Members {
     let mut out = String::with_capacity(target.encoded().len() + patch.encoded().len());
     let [before, changes] = [target, patch].map(|members| Value::from_encoded(members.encoded()));

@@ -9,7 +9,6 @@ const MAX_FRACTION_DIGITS: i64 = 16_383;
 /// is at most 131,072 digits before the decimal point and 16,383 after it. Digits are counted with
 /// the number written out in full as its exponent requires, leading zeros included. Within the
 /// range, every digit is kept.
-#[must_use]
 pub fn is_storable_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

@@ -12,19 +12,16 @@ pub struct Pointer(String);
 
 impl Pointer {
     /// The whole value.
-    #[must_use]
     pub const fn root() -> Self {
         Self(String::new())
     }
 
     /// The pointer to a top-level member.
-    #[must_use]
     pub fn to_member(name: &str) -> Self {
         Self::root().member(name)
     }
 
     /// The pointer to a member of what this one points to. A name of absurd length is cut short.
-    #[must_use]
     pub fn member(&self, name: &str) -> Self {
         let mut pointer = self.clone();
         pointer.push(name);
@@ -51,19 +48,16 @@ impl Pointer {
     }
 
     /// The pointer to an element of what this one points to, from 0.
-    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{}/{index}", self.0))
     }
 
     /// This pointer within what `base` points to.
-    #[must_use]
     pub fn below(&self, base: &Self) -> Self {
         Self(format!("{}{}", base.0, self.0))
     }
 
     /// The name of the top-level member it points into; empty for the whole value.
-    #[must_use]
     pub fn first_name(&self) -> String {
         self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
     }

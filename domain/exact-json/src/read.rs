@@ -38,7 +38,6 @@ pub struct Entry {
 
 impl Entry {
     /// Where the name stands.
-    #[must_use]
     pub const fn name(self) -> Range<usize> {
         self.name as usize..self.value as usize - "\":".len()
     }
@@ -46,7 +45,6 @@ impl Entry {
 
 impl Read {
     /// The value that was read.
-    #[must_use]
     pub fn value(&self) -> Value<'_> {
         Value::from_encoded(&self.text)
     }

@@ -27,7 +27,6 @@ pub enum Kind {
 
 impl Kind {
     /// The kind in an error message, with its article.
-    #[must_use]
     pub const fn with_article(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -44,19 +43,16 @@ impl<'a> Value<'a> {
     /// The value of a string that this crate encoded: what
     /// [`Members::encoded`](crate::Members::encoded) gave, or a part of it. Nothing is checked, so
     /// text from elsewhere is read with [`Members::read`](crate::Members::read).
-    #[must_use]
     pub const fn from_encoded(encoded: &'a str) -> Self {
         Self(encoded)
     }
 
     /// The compact JSON text.
-    #[must_use]
     pub const fn encoded(self) -> &'a str {
         self.0
     }
 
     /// Returns its kind, one of six.
-    #[must_use]
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'"') => Kind::String,
@@ -69,39 +65,33 @@ impl<'a> Value<'a> {
     }
 
     /// Returns `true` if the value is `null`.
-    #[must_use]
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
     /// The decoded text, if it is one.
-    #[must_use]
     pub fn as_string(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| decode(&self.0[1..self.0.len() - 1]))
     }
 
     /// The digits as written, if it is a number.
-    #[must_use]
     pub fn as_number(self) -> Option<&'a str> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
     /// Returns the content of a string or a number. A string is decoded; a number is returned as
     /// its digits.
-    #[must_use]
     pub fn as_written(self) -> Option<Cow<'a, str>> {
         self.as_string().or_else(|| self.as_number().map(Cow::Borrowed))
     }
 
     /// The value of a member, if it is an object that has it. Names that need escaping are not
     /// found.
-    #[must_use]
     pub fn member(self, name: &str) -> Option<Self> {
         self.entries()?.find(|(candidate, _)| *candidate == name).map(|(_, value)| value)
     }
 
     /// The elements in order, if it is an array.
-    #[must_use]
     pub fn elements(self) -> Option<impl Iterator<Item = Self> + Clone> {
         let mut rest = self.0.strip_prefix('[')?;
         Some(iter::from_fn(move || take_value(&mut rest).map(Self)))
@@ -109,7 +99,6 @@ impl<'a> Value<'a> {
 
     /// The members in order, if it is an object: names in canonical escaping without quotes, and
     /// values.
-    #[must_use]
     pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Self)> + Clone> {
         let mut rest = self.0.strip_prefix('{')?;
         Some(iter::from_fn(move || {

@@ -10,7 +10,6 @@ pub fn push_string(out: &mut String, text: &str) {
 }
 
 /// `text` as a JSON string, with quotes.
-#[must_use]
 pub fn encode_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     push_string(&mut out, text);

@@ -24,7 +24,6 @@ pub enum FieldKind {
 
 impl FieldKind {
     /// Returns a description of the expected value, for use in an error message.
-    #[must_use]
     pub const fn wanted(self) -> &'static str {
         match self {
             Self::Date => "a day as \"YYYY-MM-DD\"",
@@ -80,7 +79,6 @@ pub struct StringValue<'a>(Cow<'a, str>);
 
 impl StringValue<'_> {
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

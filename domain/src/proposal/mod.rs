@@ -13,7 +13,6 @@ use crate::{Collection, Members, Violation, Violations, nearest};
 
 impl<'a> Proposal<'a> {
     /// Reads the fields of a proposal, which may be invalid.
-    #[must_use]
     pub fn of(members: &'a Members) -> Self {
         Self::read(members, &mut Violations::default())
     }

@@ -49,7 +49,6 @@ pub struct AccessLogWriter(#[expect(dead_code, reason = "it is dropped")] Worker
 
 impl AccessLog {
     /// Starts the thread that writes, as JSON or as text, to standard error. `trusted` are the proxies that are believed when they name a client's address.
-    #[must_use]
     pub fn start(
         is_json: bool,
         trusted: &[IpNet],

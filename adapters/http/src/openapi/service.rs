@@ -226,7 +226,6 @@ const ROWS: &[(OwnOperation<'static>, &str)] = &documented! {
         shown: Some("ImportReport"),
         query: IMPORT_PARAMETERS,
         headers: &[IDEMPOTENCY_KEY],
-        ..OWN
     });
 };
 

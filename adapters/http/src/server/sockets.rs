@@ -76,7 +76,6 @@ impl Port {
     }
 
     /// The address with the port that was taken.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }

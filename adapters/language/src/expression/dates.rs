@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Span, Timestamp};
 use super::{Outcome, shorten};
 
 /// The day of a string, which has exactly the form `YYYY-MM-DD`.
-#[must_use]
 pub fn date(text: &str) -> Option<Date> {
     // The library also reads other forms of ISO 8601, and times.
     let has_form = matches!(text.as_bytes(), [b'0'..=b'9', .., b'-', _, _, b'-', _, _])

@@ -34,7 +34,6 @@ type Ranges = Vec<Option<Variable>>;
 
 impl Expression {
     /// The members that are read, in the order of the source.
-    #[must_use]
     pub fn reads(&self) -> Vec<MemberRead<'_>> {
         let mut reads = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -47,7 +46,6 @@ impl Expression {
     }
 
     /// The dates that are compared with a constant, or to which one is added.
-    #[must_use]
     pub fn date_uses(&self) -> Vec<DateUse<'_>> {
         let mut uses = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -79,7 +77,6 @@ impl Expression {
     }
 
     /// Returns `true` if it names a variable.
-    #[must_use]
     pub fn uses(&self, variable: Variable) -> bool {
         let mut is_used = false;
         self.root.visit(&mut Vec::new(), &mut |node, _| {
@@ -90,7 +87,6 @@ impl Expression {
 
     /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
     /// without it, it may be one or null.
-    #[must_use]
     pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
         self.root.constant_result(has_old)
     }

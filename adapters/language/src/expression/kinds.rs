@@ -83,7 +83,6 @@ impl Kinds {
     }
 
     /// The kinds of either set.
-    #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

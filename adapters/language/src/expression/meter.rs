@@ -54,7 +54,6 @@ pub struct Meter {
 
 impl Meter {
     /// A meter that has used nothing of its limit.
-    #[must_use]
     pub const fn of(limit: CostLimit) -> Self {
         Self {
             work: Cell::new(limit.work()),

@@ -103,7 +103,6 @@ static NO_WRITE: LazyLock<WriteContext> =
 
 impl<'a> Scope<'a> {
     /// The variables of a token ([`Variables::OF_A_TOKEN`]).
-    #[must_use]
     pub fn of_token(claims: &'a Members) -> Self {
         let (lookups, found) = (&[], &[]);
         Self { after: claims, before: None, context: &NO_WRITE, lookups, found, trace: None }
@@ -121,7 +120,6 @@ pub enum EvaluationError {
 
 impl EvaluationError {
     /// The reason, for people.
-    #[must_use]
     pub fn into_reason(self) -> String {
         match self {
             Self::Failed(reason) => reason,
@@ -205,7 +203,6 @@ fn shorten(text: &str) -> Cow<'_, str> {
 }
 
 /// The first characters of a string, as many as `most`.
-#[must_use]
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => text.into(),

@@ -46,7 +46,6 @@ pub struct Entry {
 
 impl Node {
     /// The scalar that it is, if it is one.
-    #[must_use]
     pub const fn scalar(&self) -> Option<&Scalar> {
         if let Content::Scalar(scalar) = &self.content { Some(scalar) } else { None }
     }
@@ -57,7 +56,6 @@ impl Node {
     }
 
     /// Returns the value as it is written, with its comments, moved to the left margin.
-    #[must_use]
     pub fn written(&self) -> String {
         let indentation = self.place.column.saturating_sub(1) as usize;
         let lines =
@@ -70,7 +68,6 @@ impl Node {
     }
 
     /// Returns the name of the value's type for use in a message, with its article.
-    #[must_use]
     pub fn with_article(&self) -> &'static str {
         match &self.content {
             Content::Scalar(scalar) => scalar.kind().with_article(),
@@ -80,7 +77,6 @@ impl Node {
     }
 
     /// Returns the entry of a key, if it is a mapping that has it.
-    #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         let Content::Mapping(entries) = &self.content else { return None };
         entries.iter().find(|entry| entry.key == key)

@@ -46,7 +46,6 @@ impl ScalarKind {
 
 impl Scalar {
     /// Returns `true` if it stands for null.
-    #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind() == ScalarKind::Null
     }
@@ -62,7 +61,6 @@ impl Scalar {
     ///
     /// Whatever the style, a string and its source differ in white space, quotes and escapes only.
     /// So the byte's character is the one that has as many before it that are no white space.
-    #[must_use]
     pub fn place_of(&self, offset: usize) -> Location {
         let before = self.text.char_indices().take_while(|(index, _)| *index < offset);
         let mut before = before.filter(|(_, character)| !character.is_whitespace()).count();

@@ -118,7 +118,6 @@ impl ImportedRow {
     }
 
     /// Returns true if the row was refused.
-    #[must_use]
     pub const fn is_refused(&self) -> bool {
         matches!(self.outcome, RowOutcome::Refused(_))
     }
@@ -126,7 +125,6 @@ impl ImportedRow {
 
 impl RowContent {
     /// Takes the cells of a row, from the first column on.
-    #[must_use]
     pub fn of_cells(columns: &Arc<Columns>, cells: Vec<Cell<'static>>) -> Self {
         let string = |wanted: &Column| {
             let place = columns.all().iter().position(|column| column == wanted)?;

@@ -39,7 +39,6 @@ const WRITE: &[(&str, Variable, Kinds)] = &[
 ];
 
 /// Returns whether every expression about a write knows a name, so that no lookup may have it.
-#[must_use]
 pub fn is_taken(name: &str) -> bool {
     Variables::OF_A_WRITE.find(name).is_some() || Kind::of_type(name).is_some()
 }
