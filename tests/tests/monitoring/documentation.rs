@@ -44,8 +44,8 @@ fn the_page_has_every_metric_that_is_served_with_its_meaning() {
     let rules = write("rules.yaml", rule);
     let issuer = "issuers: [{name: sso, issuer: 'http://127.0.0.1:1'}]\n";
     let identity = write("identity.yaml", issuer);
-    let ruled = ["--rules", &*rules, "--access-log", "json"];
-    let mut served = rows(&busy(Store::Sqlite, &ruled));
+    let with_rules = ["--rules", &*rules, "--access-log", "json"];
+    let mut served = rows(&busy(Store::Sqlite, &with_rules));
     served.extend(rows(&Monitored::start(Store::Sqlite, &["--identity", &identity])));
     let standby = ["--replica-url", "postgres://127.0.0.1:1/nowhere"];
     served.extend(rows(&busy(Store::Postgres, &standby)));
