@@ -1,5 +1,6 @@
 //! Logs go to standard error, as text for people or as JSON for machines.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::panic;
 use std::sync::OnceLock;
@@ -120,6 +121,16 @@ impl<'writer> FormatFields<'writer> for PlainFields {
 struct FieldText(String);
 
 impl FieldText {
+    /// Writes the name of a field, unless it is one that [`DefaultVisitor`] treats in its own way.
+    fn begins(&mut self, field: &Field) -> bool {
+        let name = field.name();
+        if name == "message" || name.starts_with("log.") || name.starts_with("r#") {
+            return false;
+        }
+        self.0.extend([if self.0.is_empty() { "" } else { " " }, name, "="]);
+        true
+    }
+
     fn with_default(&mut self, record: impl FnOnce(&mut DefaultVisitor<'_>)) {
         let is_empty = self.0.is_empty();
         record(&mut DefaultVisitor::new(Writer::new(&mut self.0), is_empty));
@@ -129,15 +140,19 @@ impl FieldText {
 impl Visit for FieldText {
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-        if !value.bytes().all(is_plain) || field.name() == "message" || field.name().contains('#') {
-            return self.with_default(|default| default.record_str(field, value));
+        if value.bytes().all(is_plain) && self.begins(field) {
+            self.0.extend(["\"", value, "\""]);
+        } else {
+            self.with_default(|default| default.record_str(field, value));
         }
-        let separator = if self.0.is_empty() { "" } else { " " };
-        self.0.extend([separator, field.name(), "=\"", value, "\""]);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.with_default(|default| default.record_debug(field, value));
+        if self.begins(field) {
+            let _ = write!(self.0, "{value:?}");
+        } else {
+            self.with_default(|default| default.record_debug(field, value));
+        }
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {

@@ -10,7 +10,7 @@ use domain::json::push_string;
 use domain::{Item, ItemId, RelationKind, Version, Violations};
 use jiff::Timestamp;
 
-use super::writer::{close_object, push_link, push_time, remarks};
+use super::writer::{close_object, push_all, push_link, push_time, remarks};
 use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::links::{self, ItemLink};
@@ -140,19 +140,18 @@ pub(super) fn push_item(
     view: ItemView<'_>,
 ) {
     let Item { id, members, .. } = &view.item.item;
-    let id = id.to_string();
-    for part in ["{\"id\":\"", &id, "\""] {
-        out.push_str(part);
-    }
+    let mut id_text = [0; 36];
+    let id: &str = id.uuid().hyphenated().encode_lower(&mut id_text);
+    push_all(out, &["{\"id\":\"", id, "\""]);
     let own = &members[1..members.len() - 1];
     if !own.is_empty() {
         out.push(',');
         out.push_str(own);
     }
     out.push_str(",\"_links\":{");
-    push_own_links(out, collection_url, &id, view);
+    push_own_links(out, collection_url, id, view);
     if matches!(view.snapshot, Snapshot::Now | Snapshot::DryRun) {
-        push_related(out, base_url, group, &id, view.item);
+        push_related(out, base_url, group, id, view.item);
     }
     close_object(out);
     if let Some(embedded) = view.embedded {
@@ -198,25 +197,24 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
 /// Appends the links of an item to itself, its collection and its versions (RFC 5829), each
 /// followed by a comma.
 fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'_>) {
-    let version = view.item.item.version;
-    let number = version.to_string();
-    let at = |out: &mut String, relation, number: &str| {
-        push_link(out, relation, &[collection, "/", id, "/versions/", number]);
+    let version = view.item.item.version.number();
+    let at = |out: &mut String, relation, version: i64| {
+        push_link(out, relation, &[collection, "/", id, "/versions/", &version.to_string()]);
     };
     match view.snapshot {
         Snapshot::Now | Snapshot::DryRun => push_link(out, "self", &[collection, "/", id]),
         Snapshot::At(time) => {
             push_link(out, "self", &[collection, "/", id, "?as_of=", time]);
-            at(out, "memento", &number);
+            at(out, "memento", version);
         }
-        Snapshot::Version(_) => at(out, "self", &number),
+        Snapshot::Version(_) => at(out, "self", version),
     }
     push_link(out, "collection", &[collection]);
     push_link(out, "version-history", &[collection, "/", id, "/versions"]);
-    let mut previous = Some(version.number() - 1).filter(|number| *number > 0);
+    let mut previous = Some(version - 1).filter(|number| *number > 0);
     match view.snapshot {
         Snapshot::Version(past) if !past.exists => {
-            at(out, "latest-version", &(past.latest.number() - 1).to_string());
+            at(out, "latest-version", past.latest.number() - 1);
         }
         Snapshot::Now | Snapshot::DryRun | Snapshot::Version(_) => {
             push_link(out, "latest-version", &[collection, "/", id]);
@@ -226,11 +224,11 @@ fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'
     if let Snapshot::Version(past) = view.snapshot {
         previous = past.previous_version().map(Version::number);
     }
-    if let Some(previous) = previous.map(|number| number.to_string()) {
-        at(out, "predecessor-version", &previous);
-        if let Snapshot::Version(_) = view.snapshot {
-            at(out, "diff", &format!("{number}/diff?from={previous}"));
-        }
+    let Some(previous) = previous else { return };
+    at(out, "predecessor-version", previous);
+    if let Snapshot::Version(_) = view.snapshot {
+        let diff = format!("/versions/{version}/diff?from={previous}");
+        push_link(out, "diff", &[collection, "/", id, &diff]);
     }
 }
 
@@ -265,7 +263,7 @@ fn push_related(
         if relation.kind == RelationKind::Children {
             push(own_id);
         } else if let Some(id) = shown.related(relation.kind) {
-            push(&id.to_string());
+            push(id.uuid().hyphenated().encode_lower(&mut [0; 36]));
         }
     }
     // An item has continuations under its own group's path: items of nested groups have none.

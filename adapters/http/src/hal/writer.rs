@@ -14,16 +14,21 @@ use crate::time::TIME;
 ///
 /// A page has hundreds of links: parts are copied several times as fast as they are formatted.
 pub fn push_link(out: &mut String, relation: &str, url: &[&str]) {
-    for part in ["\"", relation, "\":{\"href\":\""].iter().chain(url).chain(&["\"},"]) {
+    push_all(out, &["\"", relation, "\":{\"href\":\""]);
+    push_all(out, url);
+    out.push_str("\"},");
+}
+
+/// Appends texts.
+pub fn push_all(out: &mut String, parts: &[&str]) {
+    for part in parts {
         out.push_str(part);
     }
 }
 
 /// Appends a link to a URL that holds what a client sent, and a comma.
 pub fn push_escaped_link(out: &mut String, relation: &str, url: &str) {
-    for part in ["\"", relation, "\":{\"href\":"] {
-        out.push_str(part);
-    }
+    push_all(out, &["\"", relation, "\":{\"href\":"]);
     push_string(out, url);
     out.push_str("},");
 }

@@ -9,7 +9,7 @@ use poem::http::HeaderMap;
 use poem::http::header::{ACCEPT, ACCEPT_ENCODING};
 
 use super::media_type::MediaType;
-use super::quality_list::elements;
+use super::quality_list::{Element, elements};
 
 /// How well a media range fits a type; the better fit decides the quality.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,15 +72,17 @@ impl Coding {
 
     /// Its weight: that of its name, else that of `*`; 0 if the client does not take it.
     fn quality(self, headers: &HeaderMap) -> u16 {
-        let named = |name: &str| {
-            elements(headers, &ACCEPT_ENCODING)?
-                .find(|coding| coding.name.eq_ignore_ascii_case(name))
-        };
-        let possible: &[_] = match self {
+        let names: &[_] = match self {
             Self::Brotli => &["br", "*"],
             Self::Gzip => &["gzip", "x-gzip", "*"],
         };
-        possible.iter().find_map(|name| named(name)).map_or(0, |coding| coding.quality)
+        let place = |coding: &Element<'_>| {
+            names.iter().position(|name| coding.name.eq_ignore_ascii_case(name))
+        };
+        let codings = elements(headers, &ACCEPT_ENCODING).into_iter().flatten();
+        let placed = codings.filter_map(|coding| Some((place(&coding)?, coding.quality)));
+        // Of equals, `min_by_key` keeps the first.
+        placed.min_by_key(|(place, _)| *place).map_or(0, |(_, quality)| quality)
     }
 }
 

@@ -43,16 +43,17 @@ pub fn with_links(mut response: Response, targets: &Targets) -> Response {
 /// Links that would make the header too long are left out with those that matter less. So a header
 /// without `next` is always that of a last page: where there is no room for it there is no header.
 fn value(targets: &Targets) -> Option<HeaderValue> {
-    let mut value = String::new();
+    let mut value = String::with_capacity(512);
     for relation in RELATIONS {
         let Some((_, url)) = targets.iter().find(|(own, _)| *own == relation) else { continue };
-        let separator = if value.is_empty() { "" } else { ", " };
-        let url = utf8_percent_encode(url, ENCODED);
-        let link = format!("{separator}<{url}>; rel=\"{relation}\"");
-        if value.len() + link.len() > LONGEST {
+        let begin = value.len();
+        value.push_str(if begin == 0 { "<" } else { ", <" });
+        value.extend(utf8_percent_encode(url, ENCODED));
+        value.extend([">; rel=\"", relation, "\""]);
+        if value.len() > LONGEST {
+            value.truncate(begin);
             break;
         }
-        value.push_str(&link);
     }
     HeaderValue::from_str(&value).ok().filter(|value| !value.is_empty())
 }

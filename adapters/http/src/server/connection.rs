@@ -138,7 +138,8 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             if has_body {
                 watch_body(&mut request, Arc::clone(&progress));
             }
-            async move {
+            // hyper moves the future several times.
+            Box::pin(async move {
                 if is_coded {
                     return Err(Unanswered::UnknownCoding);
                 }
@@ -157,7 +158,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                 *progress.pace() = has_least_rate.then(Pace::default);
                 progress.request_is_answered();
                 Ok::<hyper::Response<_>, Unanswered>(response.into())
-            }
+            })
         });
         let mut connection = pin!(protocol(self.is_kept_alive).serve_connection(io, service));
         tokio::select! {

@@ -20,6 +20,9 @@ use crate::query::CollectionQuery;
 use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::time::http_date;
 
+/// Headers that most responses have, those of the layers above included.
+const USUAL_HEADERS: usize = 12;
+
 impl GroupEndpoint {
     /// Reads a page, and reserves memory to show it if it is large.
     pub(super) async fn read_page<F: Future<Output = application::Result<Listing>>>(
@@ -80,7 +83,7 @@ impl GroupEndpoint {
     ) -> Result<Response, Problem> {
         let body = self.item_body(parent, view, memory).await?;
         let response = Response::builder().status(status).body(body);
-        Ok(with_tag(modified(response, view.item), tag))
+        Ok(modified(with_tag(response, tag), view.item))
     }
 
     /// Shows what a write left, or would have left, unless the client prefers not to see it.
@@ -97,7 +100,7 @@ impl GroupEndpoint {
         let tag = EntityTag::of_item(shown.item.version, &shown.links).of_write(options);
         let preference = Return::applied(request.headers(), warnings);
         let mut response = if preference == Some(Return::Minimal) {
-            with_tag(modified(without_body(status), shown), &tag)
+            modified(with_tag(without_body(status), &tag), shown)
         } else {
             let warnings = Some(warnings).filter(|warnings| !warnings.is_empty());
             let view = ItemView { warnings, ..ItemView::new(shown, Snapshot::of_write(options)) };
@@ -114,7 +117,9 @@ impl GroupEndpoint {
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
-    response.headers_mut().insert(ETAG, tag.header());
+    let headers = response.headers_mut();
+    headers.reserve(USUAL_HEADERS);
+    headers.insert(ETAG, tag.header());
     response
 }
 
