@@ -27,8 +27,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         database = f"sqlite://{folder}/count.db?mode=rwc"
-        seed = ["seed", "--proposals", "1000", "--library", "100", "--median-size", "2KiB", "--database-url", database]
-        subprocess.run([binary, *seed], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with serving(binary, database, folder) as (process, port):
             counts = count_all(process, port, folder)
     failed = False
@@ -64,10 +62,19 @@ def serving(binary, database, folder):
 
 def count_all(process, port, folder):
     connection = connect(port)
-    proposals = request(connection, "GET", "/v1/proposals")["_embedded"]["proposals"]
-    path = proposals[0]["_links"]["self"]["href"]
-    members = {name: value for name, value in proposals[0].items() if not name.startswith("_")}
-    bodies = [json.dumps({**members, "project_title": title}) for title in ("Solar dryers", "Tidal mills.")]
+    program = request(connection, "POST", "/v1/proposedprograms", {"program_title": "Renewable energy"})
+    members = {
+        "proposal_type": "R&D Project",
+        "program_id": program["id"],
+        "project_title": "Solar dryers",
+        "researcher_id": "R-00301",
+        "start_date": "2026-01-01",
+        "methodology": "Randomized complete block design, three treatments. " * 40,
+    }
+    for _ in range(100):
+        created = request(connection, "POST", "/v1/proposals", members)
+    path = created["_links"]["self"]["href"]
+    bodies = [{**members, "project_title": title} for title in ("Tidal mills.", "Solar dryers")]
     works = {
         "item": (500, lambda _: request(connection, "GET", path)),
         "page": (200, lambda _: request(connection, "GET", "/v1/proposals?page_size=25")),
@@ -101,10 +108,10 @@ def connect(port):
 
 def request(connection, method, path, body=None):
     headers = {"Content-Type": "application/json"} if body else {}
-    connection.request(method, path, body, headers)
+    connection.request(method, path, json.dumps(body) if body else None, headers)
     response = connection.getresponse()
     text = response.read()
-    assert response.status == 200, (response.status, text)
+    assert response.status in (200, 201), (response.status, text)
     return json.loads(text)
 
 

@@ -1,6 +1,7 @@
 //! One path: which methods it serves, and what every response of it has in common.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -171,9 +172,10 @@ impl Endpoint for MethodRouter {
         if let (Some(routed), Some(route)) = (routed_of(&request), &self.route) {
             routed.route.get_or_init(|| Arc::clone(route));
         }
-        let answer = self.answer(request, negotiated, audited.as_mut());
-        let answer = AssertUnwindSafe(answer);
-        let answer = answer.catch_unwind().await;
+        let answer = {
+            let answer = pin!(self.answer(request, negotiated, audited.as_mut()));
+            AssertUnwindSafe(answer).catch_unwind().await
+        };
         let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
         let answer = match audited {
             Some(audited) => recorded(audited, answer).await,

@@ -204,7 +204,8 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
         let headers = (!self.cors.is_off()).then(|| request.headers().clone());
         let is_preflight = request.method() == Method::OPTIONS;
         let takes_gzip = accepts_gzip(request.headers());
-        let answer = async {
+        // Pinned before it is wrapped, because each wrapper would copy it.
+        let answer = pin!(async {
             let mut response = self.answer(request).await;
             if takes_gzip {
                 response = compression::compress(response).await;
@@ -219,7 +220,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
                 Some(observed) => observed.answered(response),
                 None => response,
             })
-        };
+        });
         let is_traced = !trace_span.is_none();
         scope(is_traced, pin!(answer.instrument(span).instrument(trace_span))).await
     }

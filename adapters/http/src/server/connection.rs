@@ -138,8 +138,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
             if has_body {
                 watch_body(&mut request, Arc::clone(&progress));
             }
-            // hyper moves the future several times.
-            Box::pin(async move {
+            async move {
                 if is_coded {
                     return Err(Unanswered::UnknownCoding);
                 }
@@ -158,7 +157,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                 *progress.pace() = has_least_rate.then(Pace::default);
                 progress.request_is_answered();
                 Ok::<hyper::Response<_>, Unanswered>(response.into())
-            })
+            }
         });
         let mut connection = pin!(protocol(self.is_kept_alive).serve_connection(io, service));
         tokio::select! {

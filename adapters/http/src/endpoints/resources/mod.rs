@@ -129,12 +129,11 @@ impl GroupEndpoint {
             has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
         let input = self.input(operation, body.zip(memory.as_ref())).await?;
         // Nothing is written before this point, and what follows is bounded in time.
-        let work = self.perform(operation, request, fingerprint, input, memory);
+        // Pinned here, because it would be copied else.
+        let work = pin!(self.perform(operation, request, fingerprint, input, memory));
         let collection = self.group.collection.name();
         let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));
-        // Pinned here, because it would be copied else.
-        let work = pin!(work.instrument(span));
-        let mut response = in_time(time_limit, work).await?;
+        let mut response = in_time(time_limit, work.instrument(span)).await?;
         response.headers_mut().insert(CONTENT_TYPE, media.header());
         Ok(response)
     }
