@@ -20,6 +20,7 @@ use crate::exposition::{open_metrics, plain};
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::metrics::SharedRegistry;
+use crate::middleware::method_router::Handler;
 use crate::server::{ListenError, Port, ServerLimits, serve};
 
 const TEXT: MediaType = MediaType::vendor("text/plain");
@@ -109,9 +110,9 @@ impl Admin {
         }
     }
 
-    async fn readiness(&self, request: Request) -> Response {
+    async fn readiness(&self, request: &mut Request) -> Response {
         let Some(ready) = self.0.ready.get() else { return self.startup() };
-        match ready.call(request).await {
+        match ready.handle(request).await {
             Ok(_) => text(StatusCode::OK, "ready"),
             Err(_) if *ready.is_leaving.borrow() => {
                 text(StatusCode::SERVICE_UNAVAILABLE, "the service is about to stop")
@@ -168,7 +169,7 @@ fn allowed(path: &str) -> Option<&'static str> {
 impl Endpoint for Admin {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> Result<Response> {
+    async fn call(&self, mut request: Request) -> Result<Response> {
         let path = request.uri().path().to_owned();
         let Some(allowed) = allowed(&path) else {
             let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
@@ -187,7 +188,7 @@ impl Endpoint for Admin {
         }
         Ok(match &*path {
             "/metrics" => self.metrics(&request).await,
-            "/readyz" => self.readiness(request).await,
+            "/readyz" => self.readiness(&mut request).await,
             "/startupz" => self.startup(),
             "/log" => self.set_log_filter(request).await,
             _ => text(StatusCode::OK, "ok"),

@@ -14,7 +14,7 @@ use domain::Operation as Permission;
 use ipnet::IpNet;
 use jiff::SignedDuration;
 use poem::http::Method;
-use poem::{Endpoint, EndpointExt, Response, Route};
+use poem::{Endpoint, Response, Route};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base_url::BaseUrl;
@@ -35,7 +35,7 @@ use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::MethodRouter;
+use crate::middleware::method_router::{Handler, MethodRouter};
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::RequestContext;
 use crate::middleware::sites::Sites;

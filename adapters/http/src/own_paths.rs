@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use application::RuleTrialService;
-use poem::EndpointExt;
-use poem::endpoint::BoxEndpoint;
 use poem::http::Method;
 
 use crate::endpoints::access::{Evaluation, OwnAccess};
@@ -26,7 +24,7 @@ use crate::links::{
     READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
 };
 use crate::middleware::gate::Asks;
-use crate::middleware::method_router::MethodRouter;
+use crate::middleware::method_router::{Handler, MethodRouter};
 
 /// The types of the service's own representations.
 const HAL: [MediaType; 2] = [MediaType::HAL, MediaType::JSON];
@@ -46,7 +44,7 @@ pub struct OwnPaths<'a> {
 impl OwnPaths<'_> {
     pub fn all(self, stream: ChangeStream, ready: Ready, rule_schema: String) -> Vec<Route> {
         let context = || Arc::clone(self.context);
-        let entry_point = EntryPoint::new(&self.context.base_url, self.explorer.overview().boxed());
+        let entry_point = EntryPoint::new(&self.context.base_url, self.explorer.overview());
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
@@ -87,17 +85,17 @@ impl OwnPaths<'_> {
         explained.unwrap_or_default().into_iter().chain(own).chain(self.explorer.routes()).collect()
     }
 
-    fn get(&self, types: &[MediaType], asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        MethodRouter::new(&self.context.gate, types.to_vec(), [(Method::GET, asks, endpoint)])
+    fn get(&self, types: &[MediaType], asks: Asks, handler: Box<dyn Handler>) -> MethodRouter {
+        MethodRouter::new(&self.context.gate, types.to_vec(), [(Method::GET, asks, handler)])
     }
 
-    fn post(&self, asks: Asks, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        let methods = [(Method::POST, asks, endpoint)];
+    fn post(&self, asks: Asks, handler: Box<dyn Handler>) -> MethodRouter {
+        let methods = [(Method::POST, asks, handler)];
         MethodRouter::new(&self.context.gate, HAL.to_vec(), methods)
     }
 
     /// A path with one representation, so that there is nothing to negotiate, for everybody.
-    fn public(&self, kind: MediaType, endpoint: BoxEndpoint<'static>) -> MethodRouter {
-        MethodRouter::unnegotiated(&self.context.gate, kind, Asks::Nothing, endpoint)
+    fn public(&self, kind: MediaType, handler: Box<dyn Handler>) -> MethodRouter {
+        MethodRouter::unnegotiated(&self.context.gate, kind, Asks::Nothing, handler)
     }
 }

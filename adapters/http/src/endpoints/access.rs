@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use application::{Access, Caller, ItemAddress};
+use async_trait::async_trait;
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 use serde_json::{Map, json};
 
 use crate::endpoints::resources::HttpContext;
@@ -14,6 +15,7 @@ use crate::endpoints::{content, in_time};
 use crate::explorer::ExploredGroup;
 use crate::groups::{GROUPS, Group};
 use crate::links::{self, ACCESS};
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
@@ -24,12 +26,11 @@ pub struct OwnAccess {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for OwnAccess {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(&request)?;
-        let caller = caller_of(&request);
+#[async_trait]
+impl Handler for OwnAccess {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        refuse_parameters(request)?;
+        let caller = caller_of(request);
         let groups = GROUPS.iter().filter(|group| !group.is_nested());
         let groups: Map<_, _> = groups.map(|group| self.of_group(caller, group)).collect();
         let base_url = &self.context.base_url;
@@ -41,7 +42,7 @@ impl Endpoint for OwnAccess {
                 "policies": { "href": format!("{base_url}{}", links::POLICIES) },
             },
         });
-        Ok(content::untagged(&request, body.to_string()))
+        Ok(content::untagged(request, body.to_string()))
     }
 }
 
@@ -97,16 +98,9 @@ struct Question {
     is_own: bool,
 }
 
-impl Endpoint for Evaluation {
-    type Output = Response;
-
-    async fn call(&self, mut request: Request) -> Result<Response> {
-        Ok(self.answer(&mut request).await?)
-    }
-}
-
-impl Evaluation {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+#[async_trait]
+impl Handler for Evaluation {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         let (body, _memory) = self.context.json_body(request).await?;
         let caller = caller_of(request);
         let question = Question::read(&body, caller)?;
@@ -125,7 +119,9 @@ impl Evaluation {
         });
         Ok(content::untagged(request, body.to_string()))
     }
+}
 
+impl Evaluation {
     /// Of an item that the caller may not see, nothing is said but that it is not there.
     async fn decide(
         &self,

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Caller, CallerNames, LoggedChange, Sequence};
+use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Collection;
 use futures_util::stream;
 use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::Event;
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::{Body, Request, Response};
 use poem_openapi::types::ToJSON;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -32,6 +33,7 @@ use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
 use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
@@ -116,19 +118,18 @@ struct Streaming {
     event: u8,
 }
 
-impl Endpoint for ChangeStream {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        let collection = ChangesQuery::group(query_of(&request))?;
+#[async_trait]
+impl Handler for ChangeStream {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let collection = ChangesQuery::group(query_of(request))?;
         let after = last_event(request.headers())?;
         let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
-            return Err(Problem::unavailable("As many streams are open as may be.").into());
+            return Err(Problem::unavailable("As many streams are open as may be."));
         };
-        let caller = caller_of(&request).clone();
-        let token = caller.principal().and_then(|_| PresentedToken::of(&request));
+        let caller = caller_of(request).clone();
+        let token = caller.principal().and_then(|_| PresentedToken::of(request));
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
         // Another server may have taken over before the log was read: the position means nothing on it.

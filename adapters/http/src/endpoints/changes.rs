@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use application::{ApplicationError, Caller, CallerNames, LogPage, RepositoryError};
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
@@ -23,21 +25,20 @@ pub struct ChangesEndpoint {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for ChangesEndpoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        let query = ChangesQuery::read(query_of(&request))?;
+#[async_trait]
+impl Handler for ChangesEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let query = ChangesQuery::read(query_of(request))?;
         let log = &self.context.log;
         // Taken before the log is read: what is read may be newer than it says, never older.
         let history = HistoryHash::of(&log.history());
         require_own(query.after, history)?;
-        let page = self.page(caller_of(&request), &query).await;
+        let page = self.page(caller_of(request), &query).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
         require_own(query.after, HistoryHash::of(&log.history()))?;
         let (page, names) = page.map_err(Problem::from)?;
         let page = ChangePage::of(&query, (&page, &names), history, &self.context.base_url);
-        let response = content::answer(&request, page.to_json_string())?;
+        let response = content::answer(request, page.to_json_string())?;
         Ok(with_links(response, &page.targets()))
     }
 }
@@ -66,6 +67,8 @@ mod tests {
     use application::{Ports, Sequence};
     use poem::http::StatusCode;
     use poem::http::header::HOST;
+
+    use poem::Endpoint as _;
 
     use super::*;
     use crate::app::tests::mocked;

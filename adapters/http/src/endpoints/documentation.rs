@@ -2,6 +2,7 @@
 //! when those have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
 //! pages that change only with the program.
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalo
 use bytes::Bytes;
 use poem::http::HeaderValue;
 use poem::http::header::CONTENT_SECURITY_POLICY;
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
@@ -17,7 +18,9 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
+use crate::middleware::method_router::Handler;
 use crate::openapi::{self, Documented};
+use crate::problem::Problem;
 
 /// The parts of the document that change while the service runs.
 #[derive(Clone)]
@@ -97,11 +100,10 @@ impl Documentation {
     }
 }
 
-impl Endpoint for Documentation {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        self.current().call(request).await
+#[async_trait]
+impl Handler for Documentation {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        self.current().handle(request).await
     }
 }
 
@@ -126,12 +128,11 @@ impl StaticContent {
     }
 }
 
-impl Endpoint for StaticContent {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
+#[async_trait]
+impl Handler for StaticContent {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         let Self { media, body, tag, policy } = self;
-        let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
+        let mut response = content::answer_tagged(request, media.header(), tag, body.clone())?;
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
         Ok(response)
     }

@@ -1,7 +1,7 @@
 //! `/`: the page from which a program follows links. A browser gets the explorer's first page.
 
-use poem::endpoint::BoxEndpoint;
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
@@ -9,17 +9,18 @@ use crate::endpoints::content;
 use crate::groups::GROUPS;
 use crate::headers::media_type::MediaType;
 use crate::links;
-use crate::middleware::method_router::Negotiated;
+use crate::middleware::method_router::{Handler, Negotiated};
+use crate::problem::Problem;
 
 /// Links every collection.
 pub struct EntryPoint {
     body: String,
-    page: BoxEndpoint<'static>,
+    page: Box<dyn Handler>,
 }
 
 impl EntryPoint {
     /// The entry point of the service at `base_url`, and the page that it is for people.
-    pub fn new(base_url: &BaseUrl, page: BoxEndpoint<'static>) -> Self {
+    pub fn new(base_url: &BaseUrl, page: Box<dyn Handler>) -> Self {
         Self { body: representation(base_url).to_string(), page }
     }
 }
@@ -41,13 +42,12 @@ fn representation(base_url: &BaseUrl) -> Value {
     json!({ "title": "Research Proposal Service", "version": "v1", "_links": linked })
 }
 
-impl Endpoint for EntryPoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        if Negotiated::of(&request) == MediaType::HTML {
-            return self.page.call(request).await;
+#[async_trait]
+impl Handler for EntryPoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        if Negotiated::of(request) == MediaType::HTML {
+            return self.page.handle(request).await;
         }
-        Ok(content::answer(&request, self.body.clone())?)
+        content::answer(request, self.body.clone())
     }
 }

@@ -12,12 +12,13 @@ use application::ports::Clock;
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
 use application::{Caller, ItemContent, ResourceService, Sequence};
+use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{Collection, Fields};
 use futures_util::{StreamExt as _, stream};
 use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use poem::http::{HeaderValue, Method, StatusCode};
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::{Body, Request, Response};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -27,6 +28,7 @@ use crate::endpoints::pacing::{ExportPlace, ExportPlaces, Exporter, PacedWriter,
 use crate::endpoints::resources::HttpContext;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
+use crate::middleware::method_router::Handler;
 use crate::problem::{Problem, kinds};
 use crate::query::ExportQuery;
 use crate::request::caller::caller_of;
@@ -63,16 +65,9 @@ pub struct Exports {
     pub resources: Arc<ExportResources>,
 }
 
-impl Endpoint for Exports {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        Ok(self.answer(&request).await?)
-    }
-}
-
-impl Exports {
-    async fn answer(&self, request: &Request) -> Result<Response, Problem> {
+#[async_trait]
+impl Handler for Exports {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
         let place = self.resources.places.take(self.exporter(request))?;
         let changes = self.select(caller_of(request), &query).await?;
@@ -100,7 +95,9 @@ impl Exports {
         }
         Ok(response)
     }
+}
 
+impl Exports {
     fn exporter(&self, request: &Request) -> Exporter {
         match caller_of(request).id() {
             Some(id) => Exporter::Caller(id.into()),

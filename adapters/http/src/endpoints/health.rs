@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::Readiness;
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::endpoints::content;
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
 /// How long the store may take to answer something trivial.
@@ -19,11 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Answers 200 as long as the process runs.
 pub struct Liveness;
 
-impl Endpoint for Liveness {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        Ok(content::untagged(&request, json!({ "status": "ok" }).to_string()))
+#[async_trait]
+impl Handler for Liveness {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        Ok(content::untagged(request, json!({ "status": "ok" }).to_string()))
     }
 }
 
@@ -38,16 +39,15 @@ pub struct Ready {
     pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
 }
 
-impl Endpoint for Ready {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
+#[async_trait]
+impl Handler for Ready {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         if *self.is_leaving.borrow() {
-            return Err(Problem::unavailable("The service is about to stop.").into());
+            return Err(Problem::unavailable("The service is about to stop."));
         }
         match timeout(PATIENCE, self.store.check()).await {
-            Ok(Ok(())) => Ok(content::untagged(&request, self.state().to_string())),
-            _ => Err(Problem::unavailable("The store cannot be reached.").into()),
+            Ok(Ok(())) => Ok(content::untagged(request, self.state().to_string())),
+            _ => Err(Problem::unavailable("The store cannot be reached.")),
         }
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         let store = Arc::new(Store { hangs });
         let (_, reload_failed) = watch::channel(BTreeSet::new());
         let ready = Ready { store, is_leaving, is_open_to_all: false, reload_failed };
-        ready.call(Request::default()).await.is_ok()
+        ready.handle(&mut Request::default()).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,13 +4,16 @@
 use std::sync::Arc;
 
 use application::{PublishedIdentity, PublishedIssuer};
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::links::RECEIVER;
+use crate::middleware::method_router::Handler;
+use crate::problem::Problem;
 use crate::query::refuse_parameters;
 
 /// Serves a document about the issuers and scopes.
@@ -19,15 +22,14 @@ pub struct IdentityDocument {
     pub write: fn(&BaseUrl, &PublishedIdentity) -> Value,
 }
 
-impl Endpoint for IdentityDocument {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(&request)?;
+#[async_trait]
+impl Handler for IdentityDocument {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        refuse_parameters(request)?;
         let HttpContext { changing, base_url, .. } = &*self.context;
         let published = changing.identity.as_ref().map(|identity| identity.published());
         let body = (self.write)(base_url, &published.unwrap_or_default());
-        Ok(content::answer(&request, body.to_string())?)
+        content::answer(request, body.to_string())
     }
 }
 

@@ -9,10 +9,11 @@ use application::{
     IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceService, RowOutcome,
     WriteOptions,
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Collection;
 use poem::http::header::CONTENT_TYPE;
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -24,7 +25,7 @@ use crate::hal;
 use crate::headers::idempotency_key;
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::links::IMPORTS;
-use crate::middleware::method_router::Negotiated;
+use crate::middleware::method_router::{Handler, Negotiated};
 use crate::problem::{Problem, RowError, kinds};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
@@ -57,12 +58,11 @@ pub struct Imports {
     pub resources: Arc<ImportResources>,
 }
 
-impl Endpoint for Imports {
-    type Output = Response;
-
-    async fn call(&self, mut request: Request) -> Result<Response> {
-        let answer = self.answer(&mut request).await;
-        Ok(self.resources.context.acknowledge(answer).await?)
+#[async_trait]
+impl Handler for Imports {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let answer = self.answer(request).await;
+        self.resources.context.acknowledge(answer).await
     }
 }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use application::PublishedPolicy;
+use async_trait::async_trait;
 use domain::Operation;
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::links::{self, POLICIES, POLICY_PARAMETER};
+use crate::middleware::method_router::Handler;
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 
@@ -18,11 +20,10 @@ pub struct PoliciesEndpoint {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for PoliciesEndpoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(&request)?;
+#[async_trait]
+impl Handler for PoliciesEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        refuse_parameters(request)?;
         let policies = self.context.changing.access.published();
         let body = match request.raw_path_param(POLICY_PARAMETER) {
             None => self.list(&policies),
@@ -35,7 +36,7 @@ impl Endpoint for PoliciesEndpoint {
                 self.represent(found)
             }
         };
-        Ok(content::answer(&request, body.to_string())?)
+        content::answer(request, body.to_string())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use poem::http::Method;
-use poem::{Endpoint, EndpointExt, Request, Response, Result};
+use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
@@ -12,7 +13,7 @@ use crate::explorer::Explorer;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::{MethodRouter, Negotiated};
+use crate::middleware::method_router::{Handler, MethodRouter, Negotiated};
 use crate::problem::{Problem, kinds};
 
 /// The path of all problems.
@@ -24,12 +25,11 @@ struct ExplanationEndpoint {
     hal: String,
 }
 
-impl Endpoint for ExplanationEndpoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        let is_html = Negotiated::of(&request) == MediaType::HTML;
-        Ok(content::answer(&request, if is_html { self.html.clone() } else { self.hal.clone() })?)
+#[async_trait]
+impl Handler for ExplanationEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let is_html = Negotiated::of(request) == MediaType::HTML;
+        content::answer(request, if is_html { self.html.clone() } else { self.hal.clone() })
     }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use application::RuleTrialService;
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{content, in_time};
 use crate::hal;
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
@@ -19,16 +21,9 @@ pub struct RuleTrialEndpoint {
     pub context: Arc<HttpContext>,
 }
 
-impl Endpoint for RuleTrialEndpoint {
-    type Output = Response;
-
-    async fn call(&self, mut request: Request) -> Result<Response> {
-        Ok(self.answer(&mut request).await?)
-    }
-}
-
-impl RuleTrialEndpoint {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+#[async_trait]
+impl Handler for RuleTrialEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         // The memory is kept for what is made of the body.
         let (body, _memory) = self.context.json_body(request).await?;
         let (trial, today) = rule_trial::read(body).await?;

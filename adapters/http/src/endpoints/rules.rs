@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use application::Caller;
-use poem::{Endpoint, Request, Response, Result};
+use async_trait::async_trait;
+use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
 use crate::endpoints::content;
@@ -12,7 +13,7 @@ use crate::explorer::Explorer;
 use crate::hal::{RuleList, RuleResource};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
-use crate::middleware::method_router::Negotiated;
+use crate::middleware::method_router::{Handler, Negotiated};
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
@@ -24,20 +25,19 @@ pub struct RulesEndpoint {
     pub explorer: Arc<Explorer>,
 }
 
-impl Endpoint for RulesEndpoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        refuse_parameters(&request)?;
-        let media = Negotiated::of(&request);
+#[async_trait]
+impl Handler for RulesEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        refuse_parameters(request)?;
+        let media = Negotiated::of(request);
         let text = match request.raw_path_param(RULE_PARAMETER) {
             None => {
-                let rules = self.context.changing.catalog.list(caller_of(&request));
+                let rules = self.context.changing.catalog.list(caller_of(request));
                 RuleList::of(&rules, &self.context.base_url).to_json_string()
             }
-            Some(id) => self.page(caller_of(&request), id, media)?,
+            Some(id) => self.page(caller_of(request), id, media)?,
         };
-        Ok(content::answer(&request, text)?)
+        content::answer(request, text)
     }
 }
 

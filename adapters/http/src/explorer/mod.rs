@@ -27,9 +27,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceService};
+use async_trait::async_trait;
 use domain::ItemId;
 use poem::http::StatusCode;
-use poem::{Endpoint, EndpointExt, Request, Response, Result};
+use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
@@ -39,7 +40,7 @@ use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
-use crate::middleware::method_router::MethodRouter;
+use crate::middleware::method_router::{Handler, MethodRouter};
 use crate::problem::Problem;
 use crate::query::query_of;
 use links::ExplorerLinks;
@@ -119,8 +120,8 @@ impl Explorer {
     }
 
     /// The first page, for those who ask `/` for HTML.
-    pub fn overview(self: &Arc<Self>) -> impl Endpoint<Output = Response> + use<> {
-        PageEndpoint { explorer: Arc::clone(self), page: ExplorerPage::Overview }
+    pub fn overview(self: &Arc<Self>) -> Box<dyn Handler> {
+        PageEndpoint { explorer: Arc::clone(self), page: ExplorerPage::Overview }.boxed()
     }
 
     /// All other pages, and the files they load, by their paths.
@@ -209,19 +210,18 @@ struct PageEndpoint {
     page: ExplorerPage,
 }
 
-impl Endpoint for PageEndpoint {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
+#[async_trait]
+impl Handler for PageEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         let explorer = &self.explorer;
-        if let Some(location) = forms::redirection(query_of(&request)) {
+        if let Some(location) = forms::redirection(query_of(request)) {
             return Ok(explorer.redirect(request.uri().path(), &location));
         }
         let context = &explorer.context;
         let made = async {
-            let (status, page) = explorer.show(self.page, &request).await?;
+            let (status, page) = explorer.show(self.page, request).await?;
             let body = context.memory.body(page.len(), None, || page).await?;
-            page::answer(&request, status, body)
+            page::answer(request, status, body)
         };
         let answer = in_time(context.time_limit, made).await;
         Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))

@@ -4,11 +4,11 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures_util::FutureExt;
-use poem::endpoint::BoxEndpoint;
 use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
 use poem::http::{HeaderValue, Method, StatusCode};
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Endpoint, Request, Response};
 
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
@@ -41,8 +41,21 @@ pub struct MethodRouter {
     route: Option<Arc<str>>,
 }
 
+/// Answers the requests of a method of a path, once they are admitted and their media type is known.
+#[async_trait]
+pub trait Handler: Send + Sync {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
+
+    fn boxed(self) -> Box<dyn Handler>
+    where
+        Self: Sized + 'static,
+    {
+        Box::new(self)
+    }
+}
+
 /// A method that a path serves, what it asks of callers, and what answers it.
-pub type ServedMethod = (Method, Asks, BoxEndpoint<'static>);
+pub type ServedMethod = (Method, Asks, Box<dyn Handler>);
 
 /// All methods, in the order in which Allow names them.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -78,9 +91,9 @@ impl MethodRouter {
         gate: &Arc<Gate>,
         kind: MediaType,
         asks: Asks,
-        endpoint: BoxEndpoint<'static>,
+        handler: Box<dyn Handler>,
     ) -> Self {
-        let methods = [(Method::GET, asks, endpoint)];
+        let methods = [(Method::GET, asks, handler)];
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 
@@ -98,26 +111,26 @@ impl MethodRouter {
 
     async fn answer(
         &self,
-        mut request: Request,
+        request: &mut Request,
         negotiated: Option<MediaType>,
         mut audited: Option<&mut AuditedRequest>,
     ) -> Result<Response, Problem> {
         let served = self.served(request.method());
-        self.gate.check_site(served.map(|(_, asks, _)| *asks), &request)?;
+        self.gate.check_site(served.map(|(_, asks, _)| *asks), request)?;
         if request.method() == Method::OPTIONS {
             return Ok(StatusCode::NO_CONTENT.into());
         }
-        let Some((_, asks, endpoint)) = served else {
+        let Some((_, asks, handler)) = served else {
             let allow = self.allow.to_str().unwrap_or_default();
             let detail = format!("This path serves {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
-        let admitted = self.gate.admit(*asks, &mut request).await;
-        if let Some(routed) = routed_of(&request) {
-            routed.caller.get_or_init(|| caller_of(&request).clone());
+        let admitted = self.gate.admit(*asks, request).await;
+        if let Some(routed) = routed_of(request) {
+            routed.caller.get_or_init(|| caller_of(request).clone());
         }
         if let Some(audited) = &mut audited {
-            audited.recognize(&request);
+            audited.recognize(request);
         }
         admitted?;
         let Some(media) = negotiated else {
@@ -130,7 +143,7 @@ impl MethodRouter {
         if let Some(audited) = audited {
             audited.reserve().await?;
         }
-        endpoint.call(request).await.map_err(into_problem)
+        handler.handle(request).await
     }
 }
 
@@ -147,25 +160,15 @@ async fn recorded(
     answer
 }
 
-fn into_problem(error: poem::Error) -> Problem {
-    error.downcast::<Problem>().unwrap_or_else(|error| failure(&error.to_string()))
-}
-
-fn failure(cause: &str) -> Problem {
-    tracing::error!(cause, "an endpoint failed");
-    Problem::internal()
-}
-
 impl Endpoint for MethodRouter {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> Result<Response> {
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let negotiated = if self.is_negotiated {
             negotiate(request.headers(), &self.media_types)
         } else {
             self.media_types.first().copied()
         };
-        let uri = request.uri().clone();
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
@@ -173,16 +176,17 @@ impl Endpoint for MethodRouter {
             routed.route.get_or_init(|| Arc::clone(route));
         }
         let answer = {
-            let answer = pin!(self.answer(request, negotiated, audited.as_mut()));
+            let answer = pin!(self.answer(&mut request, negotiated, audited.as_mut()));
             AssertUnwindSafe(answer).catch_unwind().await
         };
-        let answer = answer.unwrap_or_else(|_| Err(failure("an endpoint panicked")));
+        // The hook of panics logs the cause.
+        let answer = answer.unwrap_or_else(|_| Err(Problem::internal()));
         let answer = match audited {
             Some(audited) => recorded(audited, answer).await,
             None => answer,
         };
         let mut response = answer.unwrap_or_else(|problem| {
-            problem.into_response(fallback, &self.gate.base_url, uri.path())
+            problem.into_response(fallback, &self.gate.base_url, request.uri().path())
         });
         let headers = response.headers_mut();
         headers.insert(ALLOW, self.allow.clone());

@@ -8,7 +8,6 @@ pub mod kinds;
 use domain::{Version, Violation, Violations};
 use jiff::Timestamp;
 pub use kinds::ProblemKind;
-use poem::error::ResponseError;
 use poem::http::header::{self, HeaderName};
 use poem::http::{HeaderValue, StatusCode};
 use poem::{Body, Response};
@@ -289,10 +288,4 @@ fn validation_messages(violations: &Violations) -> Value {
         codes[violation.code.to_string()] = violation.detail.as_str().into();
     }
     Value::Object(fields)
-}
-
-impl ResponseError for Problem {
-    fn status(&self) -> StatusCode {
-        self.kind.status
-    }
 }

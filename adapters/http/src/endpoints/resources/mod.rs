@@ -19,11 +19,12 @@ use application::trace_span;
 use application::{
     ChangeService, ItemAddress, ReplacementBody, ResourceService, Standbys, WriteOptions,
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{ItemId, Members};
 use poem::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, VARY};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
-use poem::{Endpoint, EndpointExt, Request, Response};
+use poem::{Request, Response};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -37,7 +38,7 @@ use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::{Negotiated, ServedMethod};
+use crate::middleware::method_router::{Handler, Negotiated, ServedMethod};
 use crate::problem::Problem;
 use crate::request::body::{self, BodyReader, is_encoded, may_have_body, unsupported};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
@@ -256,12 +257,11 @@ struct OperationEndpoint {
     operation: GroupOperation,
 }
 
-impl Endpoint for OperationEndpoint {
-    type Output = Response;
-
-    async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        let answer = self.answer(&mut request).await;
-        Ok(self.group.context.vary_by_token(self.operation, answer)?)
+#[async_trait]
+impl Handler for OperationEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let answer = self.answer(request).await;
+        self.group.context.vary_by_token(self.operation, answer)
     }
 }
 
@@ -281,9 +281,11 @@ impl OperationEndpoint {
         let log = &self.group.context.log;
         let mut history = log.history();
         let conditions = conditions_of(request);
-        tag_history::strip(request.headers_mut(), &history);
-        if conditions.is_some() && !self.operation.is_read() {
-            request.set_data(ConditionHistory(Arc::clone(&history)));
+        if conditions.is_some() {
+            tag_history::strip(request.headers_mut(), &history);
+            if !self.operation.is_read() {
+                request.set_data(ConditionHistory(Arc::clone(&history)));
+            }
         }
         let mut answer = self.group.answer(self.operation, request, time_left()).await;
         // Another server may have taken over meanwhile, on which a tag of before names nothing. A write
