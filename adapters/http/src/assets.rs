@@ -5,12 +5,13 @@
 
 use poem::http::HeaderValue;
 use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING};
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 
 use crate::endpoints::content;
 use crate::headers::accept::{Coding, preferred_coding};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
+use crate::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
@@ -46,10 +47,9 @@ pub fn path(name: &str) -> String {
     format!("/assets/{EDITION}/{name}")
 }
 
-impl Endpoint for &'static Asset {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
+impl Asset {
+    /// Answers with the file.
+    pub async fn answer(&'static self, request: Request) -> Result<Response, Problem> {
         let coding = preferred_coding(request.headers());
         let tag = EntityTag::of_edition(EDITION, coding);
         let body = self.in_coding(coding);

@@ -17,7 +17,7 @@ use domain::{Collection, Fields};
 use futures_util::{StreamExt as _, stream};
 use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use poem::http::{HeaderValue, Method, StatusCode};
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::{Body, Request, Response};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -63,16 +63,9 @@ pub struct Exports {
     pub resources: Arc<ExportResources>,
 }
 
-impl Endpoint for Exports {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        Ok(self.answer(&request).await?)
-    }
-}
-
 impl Exports {
-    async fn answer(&self, request: &Request) -> Result<Response, Problem> {
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
         let place = self.resources.places.take(self.exporter(request))?;
         let changes = self.select(caller_of(request), &query).await?;

@@ -20,9 +20,22 @@ pub mod rules;
 
 use std::time::Duration;
 
+use poem::endpoint::{BoxEndpoint, make};
+use poem::{EndpointExt, Request, Response};
 use tokio::time::timeout;
 
 use crate::problem::Problem;
+
+/// An endpoint from a function and the state that it takes besides the request.
+pub fn endpoint<S: Clone + Send + Sync + 'static, F>(
+    state: S,
+    answer: fn(S, Request) -> F,
+) -> BoxEndpoint<'static>
+where
+    F: Future<Output = Result<Response, Problem>> + Send + 'static,
+{
+    make(move |request| answer(state.clone(), request)).boxed()
+}
 
 /// Does the work of a request within a time limit.
 pub async fn in_time<T, E: Into<Problem>>(

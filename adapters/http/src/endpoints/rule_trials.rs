@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::RuleTrialService;
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{content, in_time};
@@ -14,28 +14,16 @@ use crate::request::caller::caller_of;
 use crate::request::rule_trial;
 
 /// Tries rules.
-pub struct RuleTrialEndpoint {
-    pub service: RuleTrialService,
-    pub context: Arc<HttpContext>,
-}
-
-impl Endpoint for RuleTrialEndpoint {
-    type Output = Response;
-
-    async fn call(&self, mut request: Request) -> Result<Response> {
-        Ok(self.answer(&mut request).await?)
-    }
-}
-
-impl RuleTrialEndpoint {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
-        // The memory is kept for what is made of the body.
-        let (body, _memory) = self.context.json_body(request).await?;
-        let (trial, today) = rule_trial::read(body).await?;
-        refuse_parameters(request)?;
-        let run = self.service.run(caller_of(request), &trial, today);
-        let report = in_time(self.context.time_limit, run).await?;
-        let body = hal::rule_trial(&report, rule_trial::subject_member(&trial.subject));
-        Ok(content::untagged(request, body))
-    }
+pub async fn try_rule(
+    (context, service): (Arc<HttpContext>, RuleTrialService),
+    mut request: Request,
+) -> Result<Response, Problem> {
+    // The memory is kept for what is made of the body.
+    let (body, _memory) = context.json_body(&mut request).await?;
+    let (trial, today) = rule_trial::read(body).await?;
+    refuse_parameters(&request)?;
+    let run = service.run(caller_of(&request), &trial, today);
+    let report = in_time(context.time_limit, run).await?;
+    let body = hal::rule_trial(&report, rule_trial::subject_member(&trial.subject));
+    Ok(content::untagged(&request, body))
 }
