@@ -21,6 +21,7 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::documentation::{Changing, Documentation};
+use crate::endpoints::endpoint;
 use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports};
 use crate::endpoints::health::Ready;
 use crate::endpoints::imports::{ImportResources, Imports};
@@ -35,7 +36,7 @@ use crate::middleware::access_log::AccessLog;
 use crate::middleware::audit_log::AuditLog;
 use crate::middleware::cors::Cors;
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::{Handler, MethodRouter};
+use crate::middleware::method_router::MethodRouter;
 use crate::middleware::rate_limit::RateLimits;
 use crate::middleware::request_context::RequestContext;
 use crate::middleware::sites::Sites;
@@ -113,7 +114,7 @@ pub fn service(
     }
     let mut known_paths = Vec::new();
     for (path, router) in paths(ports, options, &base_url) {
-        let measured = router.measured(template(&path));
+        let measured = router.measured(template(&path).into());
         known_paths.push(path.clone());
         routes = routes.at(path, measured);
     }
@@ -278,12 +279,17 @@ impl Transfers {
         let imports = Imports { group, service: Arc::clone(&service), resources };
         let types = vec![MediaType::JSON, MediaType::HAL];
         let asks = Asks::Operations(group, &[Permission::Create]);
-        let imports = MethodRouter::new(gate, types, [(Method::POST, asks, imports.boxed())]);
+        let imports = MethodRouter::new(
+            gate,
+            types,
+            [(Method::POST, asks, endpoint(Arc::new(imports), Imports::answer))],
+        );
         let exports = FORMATS.iter().filter(|format| format.is_exported).map(|format| {
             let (service, resources) = (Arc::clone(&service), Arc::clone(&self.exports));
-            let endpoint = Exports { group, service, format, resources }.boxed();
+            let exports = Arc::new(Exports { group, service, format, resources });
             let asks = Asks::Operations(group, &[Permission::Read]);
             let kind = MediaType::of_file(format);
+            let endpoint = endpoint(exports, Exports::answer);
             let router = MethodRouter::unnegotiated(gate, kind, asks, endpoint);
             (format!("{EXPORTS}/{name}.{}", format.extension), router)
         });

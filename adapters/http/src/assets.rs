@@ -3,7 +3,6 @@
 //! `build.rs` compresses them. Their paths name an edition, a hash of all files, so that a browser
 //! that has one never asks for it again, and a new release has other paths.
 
-use async_trait::async_trait;
 use poem::http::HeaderValue;
 use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING};
 use poem::{Request, Response};
@@ -12,7 +11,6 @@ use crate::endpoints::content;
 use crate::headers::accept::{Coding, preferred_coding};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
-use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -49,13 +47,13 @@ pub fn path(name: &str) -> String {
     format!("/assets/{EDITION}/{name}")
 }
 
-#[async_trait]
-impl Handler for &'static Asset {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+impl Asset {
+    /// Answers with the file.
+    pub async fn answer(&'static self, request: Request) -> Result<Response, Problem> {
         let coding = preferred_coding(request.headers());
         let tag = EntityTag::of_edition(EDITION, coding);
         let body = self.in_coding(coding);
-        let mut response = content::answer_tagged(request, self.media.header(), &tag, body)?;
+        let mut response = content::answer_tagged(&request, self.media.header(), &tag, body)?;
         // While instances are replaced, a page of one may ask another of another edition: it gets
         // what there is, and does not keep it.
         let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);

@@ -37,19 +37,11 @@ const SHOWN: [u16; 19] =
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Methods that any path is asked for with; all others are `_OTHER`, as in OpenTelemetry's conventions.
-static METHODS: [Method; 7] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-    Method::OPTIONS,
-];
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// Returns the name of a method, as labels and attributes have it.
 pub fn method_name(method: &Method) -> &'static str {
-    METHODS.iter().find(|known| *known == method).map_or("_OTHER", Method::as_str)
+    METHODS.into_iter().find(|known| method == known).unwrap_or("_OTHER")
 }
 
 /// The client reads a stream too slowly.
@@ -261,12 +253,12 @@ fn number(bytes: u64) -> f64 {
 }
 
 /// Writes a path as OpenAPI does: `/v1/status/:id` is `/v1/status/{id}`.
-pub fn template(path: &str) -> Arc<str> {
+pub fn template(path: &str) -> String {
     let part = |part: &str| match part.strip_prefix([':', '*']) {
         Some(name) => format!("{{{name}}}"),
         None => part.to_owned(),
     };
-    path.split('/').map(part).collect::<Vec<_>>().join("/").into()
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

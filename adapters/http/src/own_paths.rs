@@ -5,18 +5,18 @@ use std::sync::Arc;
 use application::RuleTrialService;
 use poem::http::Method;
 
-use crate::endpoints::access::{Evaluation, OwnAccess};
+use crate::endpoints::access::{evaluate, own_access};
 use crate::endpoints::change_stream::ChangeStream;
-use crate::endpoints::changes::ChangesEndpoint;
+use crate::endpoints::changes::changes;
 use crate::endpoints::documentation::{Documentation, ICON, NOTHING, StaticContent};
-use crate::endpoints::entry_point::EntryPoint;
-use crate::endpoints::health::{Liveness, Ready};
-use crate::endpoints::identity::{self, IdentityDocument};
-use crate::endpoints::policies::PoliciesEndpoint;
-use crate::endpoints::problem_pages;
+use crate::endpoints::entry_point::{self, representation};
+use crate::endpoints::health::{Ready, liveness};
+use crate::endpoints::identity::{protected_resource, sign_in};
+use crate::endpoints::policies::policies;
 use crate::endpoints::resources::HttpContext;
-use crate::endpoints::rule_trials::RuleTrialEndpoint;
-use crate::endpoints::rules::RulesEndpoint;
+use crate::endpoints::rule_trials::try_rule;
+use crate::endpoints::rules::rules;
+use crate::endpoints::{endpoint, problem_pages};
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
@@ -44,39 +44,43 @@ pub struct OwnPaths<'a> {
 impl OwnPaths<'_> {
     pub fn all(self, stream: ChangeStream, ready: Ready, rule_schema: String) -> Vec<Route> {
         let context = || Arc::clone(self.context);
-        let entry_point = EntryPoint::new(&self.context.base_url, self.explorer.overview());
+        let explorer = || Arc::clone(&self.explorer);
+        let entry_point = (representation(&self.context.base_url).into(), explorer());
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
-        let changes = ChangesEndpoint { context: context() }.boxed();
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
-        let rules =
-            || RulesEndpoint { context: context(), explorer: Arc::clone(&self.explorer) }.boxed();
-        let trials = RuleTrialEndpoint { service: self.trials.clone(), context: context() };
-        let policies = || PoliciesEndpoint { context: context() }.boxed();
-        let own_access = OwnAccess { context: context() };
-        let evaluation = Evaluation { context: context(), groups: Arc::clone(&self.groups) };
-        let published = |write| IdentityDocument { context: context(), write }.boxed();
-        let protected = published(identity::protected_resource);
+        let rules = || endpoint((context(), explorer()), rules);
+        let trials = endpoint((context(), self.trials.clone()), try_rule);
+        let policies = || endpoint(context(), policies);
+        let evaluation = endpoint((context(), Arc::clone(&self.groups)), evaluate);
+        let protected = endpoint(context(), protected_resource);
         let own = [
-            ("/", self.get(&PAGE_TYPES, Asks::Anybody, entry_point.boxed())),
-            (CHANGES, self.get(&HAL, Asks::SomeRead, changes)),
+            (
+                "/",
+                self.get(
+                    &PAGE_TYPES,
+                    Asks::Anybody,
+                    endpoint(entry_point, entry_point::entry_point),
+                ),
+            ),
+            (CHANGES, self.get(&HAL, Asks::SomeRead, endpoint(context(), changes))),
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
-            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, Liveness.boxed())),
+            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, endpoint((), liveness))),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
             ("/openapi.json", self.public(MediaType::JSON, documentation.boxed())),
             (RULE_SCHEMA, self.public(schema.media, schema.boxed())),
             ("/favicon.ico", self.public(icon.media, icon.boxed())),
             (RULES, self.get(&HAL, Asks::Nothing, rules())),
             (RULE, self.get(&PAGE_TYPES, Asks::Anybody, rules())),
-            (RULE_TRIAL, self.post(Asks::SignedIn, trials.boxed())),
+            (RULE_TRIAL, self.post(Asks::SignedIn, trials)),
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
-            (ACCESS, self.get(&HAL, Asks::Anybody, own_access.boxed())),
-            (EVALUATION, self.post(Asks::SignedIn, evaluation.boxed())),
+            (ACCESS, self.get(&HAL, Asks::Anybody, endpoint(context(), own_access))),
+            (EVALUATION, self.post(Asks::SignedIn, evaluation)),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
-            (SIGN_IN, self.public(MediaType::JSON, published(identity::sign_in))),
+            (SIGN_IN, self.public(MediaType::JSON, endpoint(context(), sign_in))),
         ];
         let pages =
             pages.into_iter().map(|(path, page)| (path, self.public(page.media, page.boxed())));

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use application::{Access, Caller, ItemAddress};
-use async_trait::async_trait;
+use application::{Access, AccessControl, Caller, ItemAddress};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::{Request, Response};
@@ -15,50 +14,39 @@ use crate::endpoints::{content, in_time};
 use crate::explorer::ExploredGroup;
 use crate::groups::{GROUPS, Group};
 use crate::links::{self, ACCESS};
-use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
 /// Says what the caller may do with the items of every group.
-pub struct OwnAccess {
-    pub context: Arc<HttpContext>,
+pub async fn own_access(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+    refuse_parameters(&request)?;
+    let (caller, base_url) = (caller_of(&request), &context.base_url);
+    let groups = GROUPS.iter().filter(|group| !group.is_nested());
+    let access = &context.changing.access;
+    let groups: Map<_, _> = groups.map(|group| access_to(group, caller, access)).collect();
+    let body = json!({
+        "caller": described(caller),
+        "groups": groups,
+        "_links": {
+            "self": { "href": format!("{base_url}{ACCESS}") },
+            "policies": { "href": format!("{base_url}{}", links::POLICIES) },
+        },
+    });
+    Ok(content::untagged(&request, body.to_string()))
 }
 
-#[async_trait]
-impl Handler for OwnAccess {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        refuse_parameters(request)?;
-        let caller = caller_of(request);
-        let groups = GROUPS.iter().filter(|group| !group.is_nested());
-        let groups: Map<_, _> = groups.map(|group| self.of_group(caller, group)).collect();
-        let base_url = &self.context.base_url;
-        let body = json!({
-            "caller": described(caller),
-            "groups": groups,
-            "_links": {
-                "self": { "href": format!("{base_url}{ACCESS}") },
-                "policies": { "href": format!("{base_url}{}", links::POLICIES) },
-            },
-        });
-        Ok(content::untagged(request, body.to_string()))
-    }
-}
-
-impl OwnAccess {
-    fn of_group(&self, caller: &Caller, group: Group) -> (String, serde_json::Value) {
-        let collection = group.collection;
-        let access = &self.context.changing.access;
-        let operations = Operation::ALL.map(|operation| {
-            let decisive = access.decisive(caller, collection, operation);
-            let policies = access.deciding(caller, decisive, operation);
-            let extent = extent(access.access(caller, decisive), operation);
-            let extent = json!({ "extent": extent, "policies": policies });
-            (operation.name().to_owned(), extent)
-        });
-        (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
-    }
+fn access_to(group: Group, caller: &Caller, access: &AccessControl) -> (String, serde_json::Value) {
+    let collection = group.collection;
+    let operations = Operation::ALL.map(|operation| {
+        let decisive = access.decisive(caller, collection, operation);
+        let policies = access.deciding(caller, decisive, operation);
+        let extent = extent(access.access(caller, decisive), operation);
+        let extent = json!({ "extent": extent, "policies": policies });
+        (operation.name().to_owned(), extent)
+    });
+    (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
 }
 
 /// On how many items an operation is permitted.
@@ -83,12 +71,6 @@ fn described(caller: &Caller) -> serde_json::Value {
     })
 }
 
-/// Says whether the caller may do one thing.
-pub struct Evaluation {
-    pub groups: Arc<[ExploredGroup]>,
-    pub context: Arc<HttpContext>,
-}
-
 /// A question: may the caller perform this operation on an item of this collection?
 struct Question {
     collection: Collection,
@@ -98,55 +80,55 @@ struct Question {
     is_own: bool,
 }
 
-#[async_trait]
-impl Handler for Evaluation {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let (body, _memory) = self.context.json_body(request).await?;
-        let caller = caller_of(request);
-        let question = Question::read(&body, caller)?;
-        refuse_parameters(request)?;
-        let access = &self.context.changing.access;
-        let decisive = access.decisive(caller, question.collection, question.operation);
-        let (decision, reason) = self.decide(caller, &question).await?;
-        let policies = if question.is_own {
-            access.deciding(caller, decisive, question.operation)
-        } else {
-            Vec::new()
-        };
-        let body = json!({
-            "decision": decision,
-            "context": { "reason": reason, "policies": policies },
-        });
-        Ok(content::untagged(request, body.to_string()))
-    }
+/// Says whether the caller may do one thing.
+pub async fn evaluate(
+    (context, groups): (Arc<HttpContext>, Arc<[ExploredGroup]>),
+    mut request: Request,
+) -> Result<Response, Problem> {
+    let (body, _memory) = context.json_body(&mut request).await?;
+    let caller = caller_of(&request);
+    let question = Question::read(&body, caller)?;
+    refuse_parameters(&request)?;
+    let access = &context.changing.access;
+    let decisive = access.decisive(caller, question.collection, question.operation);
+    let (decision, reason) = decide(&context, &groups, caller, &question).await?;
+    let policies = if question.is_own {
+        access.deciding(caller, decisive, question.operation)
+    } else {
+        Vec::new()
+    };
+    let body = json!({
+        "decision": decision,
+        "context": { "reason": reason, "policies": policies },
+    });
+    Ok(content::untagged(&request, body.to_string()))
 }
 
-impl Evaluation {
-    /// Of an item that the caller may not see, nothing is said but that it is not there.
-    async fn decide(
-        &self,
-        caller: &Caller,
-        question: &Question,
-    ) -> Result<(bool, &'static str), Problem> {
-        let Question { collection, operation, item, is_own } = *question;
-        if !is_own {
-            return Ok((false, "another-subject"));
-        }
-        let Some(id) = item.filter(|_| operation != Operation::Create) else {
-            let access = &self.context.changing.access;
-            if let Err(refusal) = access.require(caller, collection, &[operation]) {
-                return denied(refusal.into());
-            }
-            let decisive = access.decisive(caller, collection, operation);
-            return Ok((true, extent(access.access(caller, decisive), operation)));
-        };
-        let known = self.groups.iter().find(|known| known.group.collection == collection);
-        let service = &known.ok_or_else(Problem::item_not_found)?.service;
-        let address = ItemAddress { parent: None, id };
-        let decided = service.require_permission(caller, address, operation);
-        let decided = in_time(self.context.time_limit, decided).await;
-        decided.map(|()| (true, "item")).or_else(denied)
+/// Of an item that the caller may not see, nothing is said but that it is not there.
+async fn decide(
+    context: &HttpContext,
+    groups: &[ExploredGroup],
+    caller: &Caller,
+    question: &Question,
+) -> Result<(bool, &'static str), Problem> {
+    let Question { collection, operation, item, is_own } = *question;
+    if !is_own {
+        return Ok((false, "another-subject"));
     }
+    let Some(id) = item.filter(|_| operation != Operation::Create) else {
+        let access = &context.changing.access;
+        if let Err(refusal) = access.require(caller, collection, &[operation]) {
+            return denied(refusal.into());
+        }
+        let decisive = access.decisive(caller, collection, operation);
+        return Ok((true, extent(access.access(caller, decisive), operation)));
+    };
+    let known = groups.iter().find(|known| known.group.collection == collection);
+    let service = &known.ok_or_else(Problem::item_not_found)?.service;
+    let address = ItemAddress { parent: None, id };
+    let decided = service.require_permission(caller, address, operation);
+    let decided = in_time(context.time_limit, decided).await;
+    decided.map(|()| (true, "item")).or_else(denied)
 }
 
 /// The decision that the code of a refusal tells.

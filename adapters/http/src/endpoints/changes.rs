@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use application::{ApplicationError, Caller, CallerNames, LogPage, RepositoryError};
-use async_trait::async_trait;
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
@@ -14,61 +13,50 @@ use crate::endpoints::resources::HttpContext;
 use crate::endpoints::{change_feed::require_own, content};
 use crate::hal::ChangePage;
 use crate::headers::link::with_links;
-use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
 /// Serves the change log.
-pub struct ChangesEndpoint {
-    pub context: Arc<HttpContext>,
+pub async fn changes(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+    let query = ChangesQuery::read(query_of(&request))?;
+    let log = &context.log;
+    // Taken before the log is read: what is read may be newer than it says, never older.
+    let history = HistoryHash::of(&log.history());
+    require_own(query.after, history)?;
+    let page = page(&context, caller_of(&request), &query).await;
+    // Another server may have taken over before the log was read: the position means nothing on it.
+    require_own(query.after, HistoryHash::of(&log.history()))?;
+    let (page, names) = page?;
+    let page = ChangePage::of(&query, (&page, &names), history, &context.base_url);
+    let response = content::answer(&request, page.to_json_string())?;
+    Ok(with_links(response, &page.targets()))
 }
 
-#[async_trait]
-impl Handler for ChangesEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let query = ChangesQuery::read(query_of(request))?;
-        let log = &self.context.log;
-        // Taken before the log is read: what is read may be newer than it says, never older.
-        let history = HistoryHash::of(&log.history());
-        require_own(query.after, history)?;
-        let page = self.page(caller_of(request), &query).await;
-        // Another server may have taken over before the log was read: the position means nothing on it.
-        require_own(query.after, HistoryHash::of(&log.history()))?;
-        let (page, names) = page.map_err(Problem::from)?;
-        let page = ChangePage::of(&query, (&page, &names), history, &self.context.base_url);
-        let response = content::answer(request, page.to_json_string())?;
-        Ok(with_links(response, &page.targets()))
-    }
-}
-
-impl ChangesEndpoint {
-    async fn page(
-        &self,
-        caller: &Caller,
-        query: &ChangesQuery,
-    ) -> Result<(LogPage, CallerNames), ApplicationError> {
-        let after = query.after.map(|after| after.sequence).unwrap_or_default();
-        let log = &self.context.log;
-        let page = async {
-            let page = log.page(caller, after, query.collection, query.page_size).await?;
-            let names = log.caller_names(caller, &page.changes).await?;
-            Ok((page, names))
-        };
-        let page = tokio::time::timeout(self.context.time_limit, page).await;
-        page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
-    }
+async fn page(
+    context: &HttpContext,
+    caller: &Caller,
+    query: &ChangesQuery,
+) -> Result<(LogPage, CallerNames), ApplicationError> {
+    let after = query.after.map(|after| after.sequence).unwrap_or_default();
+    let log = &context.log;
+    let page = async {
+        let page = log.page(caller, after, query.collection, query.page_size).await?;
+        let names = log.caller_names(caller, &page.changes).await?;
+        Ok((page, names))
+    };
+    let page = tokio::time::timeout(context.time_limit, page).await;
+    page.unwrap_or(Err(ApplicationError::Store(RepositoryError::Unavailable)))
 }
 
 #[cfg(test)]
 mod tests {
     use application::ports::{MockChangeLog, MockItemRepository};
     use application::{Ports, Sequence};
+    use poem::Endpoint;
     use poem::http::StatusCode;
     use poem::http::header::HOST;
-
-    use poem::Endpoint as _;
 
     use super::*;
     use crate::app::tests::mocked;

@@ -1,31 +1,32 @@
 //! `/`: the page from which a program follows links. A browser gets the explorer's first page.
 
-use async_trait::async_trait;
+use std::sync::Arc;
+
 use poem::{Request, Response};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::base_url::BaseUrl;
 use crate::endpoints::content;
+use crate::explorer::Explorer;
 use crate::groups::GROUPS;
 use crate::headers::media_type::MediaType;
 use crate::links;
-use crate::middleware::method_router::{Handler, Negotiated};
+use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 
-/// Links every collection.
-pub struct EntryPoint {
-    body: String,
-    page: Box<dyn Handler>,
-}
-
-impl EntryPoint {
-    /// The entry point of the service at `base_url`, and the page that it is for people.
-    pub fn new(base_url: &BaseUrl, page: Box<dyn Handler>) -> Self {
-        Self { body: representation(base_url).to_string(), page }
+/// Links every collection; for people it is the explorer's page.
+pub async fn entry_point(
+    (body, explorer): (Arc<str>, Arc<Explorer>),
+    request: Request,
+) -> Result<Response, Problem> {
+    if Negotiated::of(&request) == MediaType::HTML {
+        return explorer.overview(request).await;
     }
+    content::answer(&request, body.to_string())
 }
 
-fn representation(base_url: &BaseUrl) -> Value {
+/// The entry point of the service at `base_url`.
+pub fn representation(base_url: &BaseUrl) -> String {
     let at = |path: &str| format!("{base_url}{path}");
     let mut linked = json!({ "self": { "href": at("/") } });
     for group in GROUPS.iter().filter(|group| !group.is_nested()) {
@@ -39,15 +40,5 @@ fn representation(base_url: &BaseUrl) -> Value {
     linked["service-doc"] = json!({ "href": at("/docs"), "type": "text/html" });
     let relation = |name| json!({ "href": at(&format!("/rels/{name}")), "name": name });
     linked["describedby"] = links::relations().into_keys().map(relation).collect();
-    json!({ "title": "Research Proposal Service", "version": "v1", "_links": linked })
-}
-
-#[async_trait]
-impl Handler for EntryPoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        if Negotiated::of(request) == MediaType::HTML {
-            return self.page.handle(request).await;
-        }
-        content::answer(request, self.body.clone())
-    }
+    json!({ "title": "Research Proposal Service", "version": "v1", "_links": linked }).to_string()
 }

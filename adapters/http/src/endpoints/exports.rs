@@ -12,7 +12,6 @@ use application::ports::Clock;
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
 use application::{Caller, ItemContent, ResourceService, Sequence};
-use async_trait::async_trait;
 use bytes::Bytes;
 use domain::{Collection, Fields};
 use futures_util::{StreamExt as _, stream};
@@ -28,7 +27,6 @@ use crate::endpoints::pacing::{ExportPlace, ExportPlaces, Exporter, PacedWriter,
 use crate::endpoints::resources::HttpContext;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
-use crate::middleware::method_router::Handler;
 use crate::problem::{Problem, kinds};
 use crate::query::ExportQuery;
 use crate::request::caller::caller_of;
@@ -65,9 +63,9 @@ pub struct Exports {
     pub resources: Arc<ExportResources>,
 }
 
-#[async_trait]
-impl Handler for Exports {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+impl Exports {
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
         let place = self.resources.places.take(self.exporter(request))?;
         let changes = self.select(caller_of(request), &query).await?;
@@ -95,9 +93,7 @@ impl Handler for Exports {
         }
         Ok(response)
     }
-}
 
-impl Exports {
     fn exporter(&self, request: &Request) -> Exporter {
         match caller_of(request).id() {
             Some(id) => Exporter::Caller(id.into()),

@@ -19,13 +19,8 @@ use crate::problem::Problem;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers 200 as long as the process runs.
-pub struct Liveness;
-
-#[async_trait]
-impl Handler for Liveness {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        Ok(content::untagged(request, json!({ "status": "ok" }).to_string()))
-    }
+pub async fn liveness((): (), request: Request) -> Result<Response, Problem> {
+    Ok(content::untagged(&request, json!({ "status": "ok" }).to_string()))
 }
 
 /// Answers 200 while the store answers and the service is to get requests, else 503.

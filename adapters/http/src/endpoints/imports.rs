@@ -9,7 +9,6 @@ use application::{
     IdempotencyKey, Import, ImportMode, ImportRow, Imported, ResourceService, RowOutcome,
     WriteOptions,
 };
-use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Collection;
 use poem::http::header::CONTENT_TYPE;
@@ -25,8 +24,8 @@ use crate::hal;
 use crate::headers::idempotency_key;
 use crate::headers::media_type::{MediaType, has_content_type};
 use crate::links::IMPORTS;
-use crate::middleware::method_router::{Handler, Negotiated};
-use crate::problem::{Problem, RowError, kinds};
+use crate::middleware::method_router::Negotiated;
+use crate::problem::{Problem, RowError};
 use crate::query::ImportQuery;
 use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
@@ -34,7 +33,7 @@ use crate::request::details::request_id_of;
 use crate::request::import_memory;
 use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::tables::place::{SheetCells, cell_of};
-use crate::tables::{FileError, csv, ndjson, xlsx};
+use crate::tables::{csv, malformed_file, ndjson, xlsx};
 
 /// How many times as long as another request an import may take.
 const TIME_FACTOR: u32 = 10;
@@ -58,16 +57,13 @@ pub struct Imports {
     pub resources: Arc<ImportResources>,
 }
 
-#[async_trait]
-impl Handler for Imports {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let answer = self.answer(request).await;
+impl Imports {
+    pub async fn answer(self: Arc<Self>, mut request: Request) -> Result<Response, Problem> {
+        let answer = self.import_file(&mut request).await;
         self.resources.context.acknowledge(answer).await
     }
-}
 
-impl Imports {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Problem> {
+    async fn import_file(&self, request: &mut Request) -> Result<Response, Problem> {
         let format = format_of(request)?;
         let query = ImportQuery::read(request.uri().query().unwrap_or_default())?;
         let key = idempotency_key::read(request.headers())?;
@@ -163,7 +159,7 @@ impl Imports {
         let (collection, most_bytes) = (self.group.collection, self.resources.bodies.limit);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));
         // A panic in the workbook library is reported as an error in the file.
-        let stumbled = |_| FileError::Malformed("The workbook cannot be read.".to_owned());
+        let stumbled = |_| malformed_file("The workbook cannot be read.");
         let (read, file, _permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
         let size = import_memory::of_workbook(&read, mode);
@@ -213,21 +209,12 @@ fn read(
     collection: Collection,
     body: &Bytes,
     most_bytes: usize,
-) -> Result<Vec<ImportRow>, FileError> {
+) -> Result<Vec<ImportRow>, Problem> {
     match kind {
         FormatKind::Csv => csv::read(collection, body, most_bytes),
         FormatKind::Xlsx => xlsx::read(collection, body, most_bytes),
         FormatKind::Ndjson => ndjson::read_lines(collection, body),
         FormatKind::Json => ndjson::read_array(collection, body),
-    }
-}
-
-impl From<FileError> for Problem {
-    fn from(error: FileError) -> Self {
-        match error {
-            FileError::Malformed(detail) => Self::new(&kinds::MALFORMED_FILE, detail),
-            FileError::TooMuch(detail) => Self::new(&kinds::BODY_TOO_LARGE, detail),
-        }
     }
 }
 

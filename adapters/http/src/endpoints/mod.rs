@@ -20,9 +20,34 @@ pub mod rules;
 
 use std::time::Duration;
 
+use async_trait::async_trait;
+use poem::{Request, Response};
 use tokio::time::timeout;
 
+use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
+
+/// A handler from a function and the state that it takes besides the request.
+pub fn endpoint<S: Clone + Send + Sync + 'static, F>(
+    state: S,
+    answer: fn(S, Request) -> F,
+) -> Box<dyn Handler>
+where
+    F: Future<Output = Result<Response, Problem>> + Send + 'static,
+{
+    Box::new((state, answer))
+}
+
+#[async_trait]
+impl<S: Clone + Send + Sync, F> Handler for (S, fn(S, Request) -> F)
+where
+    F: Future<Output = Result<Response, Problem>> + Send,
+{
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        let (state, answer) = self;
+        answer(state.clone(), std::mem::take(request)).await
+    }
+}
 
 /// Does the work of a request within a time limit.
 pub async fn in_time<T, E: Into<Problem>>(

@@ -3,74 +3,62 @@
 use std::sync::Arc;
 
 use application::PublishedPolicy;
-use async_trait::async_trait;
 use domain::Operation;
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
+use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::endpoints::resources::HttpContext;
 use crate::links::{self, POLICIES, POLICY_PARAMETER};
-use crate::middleware::method_router::Handler;
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 
 /// Serves the list, and each policy.
-pub struct PoliciesEndpoint {
-    pub context: Arc<HttpContext>,
+pub async fn policies(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
+    refuse_parameters(&request)?;
+    let (policies, base_url) = (context.changing.access.published(), &context.base_url);
+    let body = match request.raw_path_param(POLICY_PARAMETER) {
+        None => list(base_url, &policies),
+        Some(id) => {
+            let found = policies.iter().find(|policy| *policy.id == *id);
+            let found = found.ok_or_else(|| {
+                let detail = "There is no policy of this name; see `/policies`.";
+                Problem::new(&kinds::POLICY_NOT_FOUND, detail)
+            })?;
+            represent(base_url, found)
+        }
+    };
+    content::answer(&request, body.to_string())
 }
 
-#[async_trait]
-impl Handler for PoliciesEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        refuse_parameters(request)?;
-        let policies = self.context.changing.access.published();
-        let body = match request.raw_path_param(POLICY_PARAMETER) {
-            None => self.list(&policies),
-            Some(id) => {
-                let found = policies.iter().find(|policy| *policy.id == *id);
-                let found = found.ok_or_else(|| {
-                    let detail = "There is no policy of this name; see `/policies`.";
-                    Problem::new(&kinds::POLICY_NOT_FOUND, detail)
-                })?;
-                self.represent(found)
-            }
-        };
-        content::answer(request, body.to_string())
-    }
+fn list(base_url: &BaseUrl, policies: &[PublishedPolicy]) -> Value {
+    let listed: Vec<_> = policies.iter().map(|policy| represent(base_url, policy)).collect();
+    json!({
+        "_links": {
+            "self": { "href": format!("{base_url}{POLICIES}") },
+            "up": { "href": format!("{base_url}/") },
+        },
+        "total_items": listed.len(),
+        "_embedded": { "policies": listed },
+    })
 }
 
-impl PoliciesEndpoint {
-    fn list(&self, policies: &[PublishedPolicy]) -> Value {
-        let base_url = &self.context.base_url;
-        let listed: Vec<_> = policies.iter().map(|policy| self.represent(policy)).collect();
-        json!({
-            "_links": {
-                "self": { "href": format!("{base_url}{POLICIES}") },
-                "up": { "href": format!("{base_url}/") },
-            },
-            "total_items": listed.len(),
-            "_embedded": { "policies": listed },
-        })
-    }
-
-    fn represent(&self, policy: &PublishedPolicy) -> Value {
-        let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
-        let base_url = &self.context.base_url;
-        let operations: Vec<_> = policy.operations.iter().map(Operation::name).collect();
-        json!({
-            "id": policy.id,
-            "groups": groups,
-            "effect": if policy.denies { "deny" } else { "allow" },
-            "operations": operations,
-            "to": policy.to,
-            "own_items_only": policy.is_about_own,
-            "description": policy.description,
-            "source": policy.source,
-            "_links": {
-                "self": { "href": links::policy(base_url, &policy.id) },
-                "collection": { "href": format!("{base_url}{POLICIES}") },
-            },
-        })
-    }
+fn represent(base_url: &BaseUrl, policy: &PublishedPolicy) -> Value {
+    let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
+    let operations: Vec<_> = policy.operations.iter().map(Operation::name).collect();
+    json!({
+        "id": policy.id,
+        "groups": groups,
+        "effect": if policy.denies { "deny" } else { "allow" },
+        "operations": operations,
+        "to": policy.to,
+        "own_items_only": policy.is_about_own,
+        "description": policy.description,
+        "source": policy.source,
+        "_links": {
+            "self": { "href": links::policy(base_url, &policy.id) },
+            "collection": { "href": format!("{base_url}{POLICIES}") },
+        },
+    })
 }

@@ -2,35 +2,27 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use poem::http::Method;
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
-use crate::endpoints::content;
+use crate::endpoints::{content, endpoint};
 use crate::explorer::Explorer;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
 use crate::middleware::gate::{Asks, Gate};
-use crate::middleware::method_router::{Handler, MethodRouter, Negotiated};
+use crate::middleware::method_router::{MethodRouter, Negotiated};
 use crate::problem::{Problem, kinds};
 
 /// The path of all problems.
 const PROBLEMS: &str = "/problems";
 
-/// A page, in both of its representations.
-struct ExplanationEndpoint {
-    html: String,
-    hal: String,
-}
-
-#[async_trait]
-impl Handler for ExplanationEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let is_html = Negotiated::of(request) == MediaType::HTML;
-        content::answer(request, if is_html { self.html.clone() } else { self.hal.clone() })
-    }
+/// Answers with a page in one of its two representations.
+async fn page(page: Arc<(String, String)>, request: Request) -> Result<Response, Problem> {
+    let (html, hal) = &*page;
+    let is_html = Negotiated::of(&request) == MediaType::HTML;
+    content::answer(&request, if is_html { html.clone() } else { hal.clone() })
 }
 
 /// The pages of all problems and relations, with their paths.
@@ -54,7 +46,7 @@ pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodR
         pages.push((path, explorer.relation(name, &text)?, hal));
     }
     let route = |(path, html, hal): (String, String, Value)| {
-        let page = ExplanationEndpoint { html, hal: hal.to_string() }.boxed();
+        let page = endpoint(Arc::new((html, hal.to_string())), page);
         let methods = [(Method::GET, Asks::Nothing, page)];
         (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };

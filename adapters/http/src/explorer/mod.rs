@@ -27,20 +27,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use application::{ItemAddress, Readiness, ResourceService};
-use async_trait::async_trait;
 use domain::ItemId;
 use poem::http::StatusCode;
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
-use crate::endpoints::in_time;
 use crate::endpoints::resources::HttpContext;
+use crate::endpoints::{endpoint, in_time};
 use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
 use crate::middleware::gate::Asks;
-use crate::middleware::method_router::{Handler, MethodRouter};
+use crate::middleware::method_router::MethodRouter;
 use crate::problem::Problem;
 use crate::query::query_of;
 use links::ExplorerLinks;
@@ -120,8 +119,8 @@ impl Explorer {
     }
 
     /// The first page, for those who ask `/` for HTML.
-    pub fn overview(self: &Arc<Self>) -> Box<dyn Handler> {
-        PageEndpoint { explorer: Arc::clone(self), page: ExplorerPage::Overview }.boxed()
+    pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        answer((self, ExplorerPage::Overview), request).await
     }
 
     /// All other pages, and the files they load, by their paths.
@@ -156,16 +155,12 @@ impl Explorer {
         }
         let gate = &self.context.gate;
         let page = |(path, page)| {
-            let endpoint = PageEndpoint { explorer: Arc::clone(self), page };
-            (
-                path,
-                MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, endpoint.boxed()),
-            )
+            let page = endpoint((Arc::clone(self), page), answer);
+            (path, MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, page))
         };
         let asset = |asset: &'static Asset| {
-            let router =
-                MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, asset.boxed());
-            (asset.route(), router)
+            let file = endpoint(asset, Asset::answer);
+            (asset.route(), MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, file))
         };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()
     }
@@ -205,25 +200,20 @@ fn target(request: &Request) -> Result<ItemAddress, Problem> {
     Ok(ItemAddress { parent: None, id: id.ok_or_else(Problem::item_not_found)? })
 }
 
-struct PageEndpoint {
-    explorer: Arc<Explorer>,
-    page: ExplorerPage,
-}
-
-#[async_trait]
-impl Handler for PageEndpoint {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let explorer = &self.explorer;
-        if let Some(location) = forms::redirection(query_of(request)) {
-            return Ok(explorer.redirect(request.uri().path(), &location));
-        }
-        let context = &explorer.context;
-        let made = async {
-            let (status, page) = explorer.show(self.page, request).await?;
-            let body = context.memory.body(page.len(), None, || page).await?;
-            page::answer(request, status, body)
-        };
-        let answer = in_time(context.time_limit, made).await;
-        Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
+/// Answers with a page, or with the page of a problem.
+async fn answer(
+    (explorer, page): (Arc<Explorer>, ExplorerPage),
+    request: Request,
+) -> Result<Response, Problem> {
+    if let Some(location) = forms::redirection(query_of(&request)) {
+        return Ok(explorer.redirect(request.uri().path(), &location));
     }
+    let context = &explorer.context;
+    let made = async {
+        let (status, page) = explorer.show(page, &request).await?;
+        let body = context.memory.body(page.len(), None, || page).await?;
+        page::answer(&request, status, body)
+    };
+    let answer = in_time(context.time_limit, made).await;
+    Ok(answer.unwrap_or_else(|problem| explorer.refuse(&problem)))
 }

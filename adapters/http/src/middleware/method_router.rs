@@ -169,6 +169,8 @@ impl Endpoint for MethodRouter {
         } else {
             self.media_types.first().copied()
         };
+        // A handler may take the request.
+        let uri = request.uri().clone();
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
         let mut audited = self.gate.audit(asks, &request);
@@ -186,7 +188,7 @@ impl Endpoint for MethodRouter {
             None => answer,
         };
         let mut response = answer.unwrap_or_else(|problem| {
-            problem.into_response(fallback, &self.gate.base_url, request.uri().path())
+            problem.into_response(fallback, &self.gate.base_url, uri.path())
         });
         let headers = response.headers_mut();
         headers.insert(ALLOW, self.allow.clone());

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use application::PublishedRule;
 use serde_json::{Map, Value, json};
 
-use super::model::{NOTHING, documented_path};
+use super::model::NOTHING;
 use super::responses::{COMMON, EARLY, meaning};
 use super::{examples, operations, schemas, service};
 use crate::base_url::BaseUrl;
 use crate::groups::{GROUPS, Group, GroupOperation};
 use crate::headers::media_type::MediaType;
 use crate::links as urls;
+use crate::metrics::template;
 
 /// The path of the groups that most readers look for.
 const FIRST: &str = "/v1/proposals";
@@ -72,7 +73,7 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
 
 /// The description of an operation.
 pub fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {
-    let path = documented_path(&group.path_of(operation.form()));
+    let path = template(&group.path_of(operation.form()));
     &mut paths[path][operation.method().as_str().to_lowercase()]
 }
 

@@ -21,15 +21,6 @@ pub fn about(group: Group, template: &str) -> &'static str {
     keep(filled.replace("{stem}", group.stem))
 }
 
-/// A path with parameters as `OpenAPI` writes them: `{name}` for `:name`.
-pub fn documented_path(path: &str) -> String {
-    let segments = path.split('/').map(|segment| match segment.strip_prefix(':') {
-        Some(name) => format!("{{{name}}}"),
-        None => segment.to_owned(),
-    });
-    segments.collect::<Vec<_>>().join("/")
-}
-
 pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }

@@ -5,10 +5,11 @@ use poem_openapi::registry::{
     MetaApi, MetaOperation, MetaPath, MetaRequest, MetaResponse, MetaResponses,
 };
 
-use super::model::{about, documented, documented_path, keep, reference};
+use super::model::{about, documented, keep, reference};
 use super::responses::{content, headers_of, responses};
 use super::{parameters, schemas};
 use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
+use crate::metrics::template;
 
 /// An operation, its name in generated clients, its summary, the statuses beside those that every
 /// operation has (specification 4.2 to 4.5 and the contract), and its description. `{item}`, `{items}`
@@ -60,7 +61,7 @@ fn row(operation: GroupOperation) -> Row {
 /// The paths of a group with all their operations.
 pub fn paths(group: Group) -> MetaApi {
     let paths = PathForm::ALL.map(|form| MetaPath {
-        path: documented_path(&group.path_of(form)),
+        path: template(&group.path_of(form)),
         operations: group
             .operations()
             .filter(|operation| operation.form() == form)

@@ -10,11 +10,12 @@ use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema};
 
 use super::examples;
 use super::model::{
-    about, documented, documented_path, formatted, inline, integer_from, keep, matching, one_of,
-    reference, with_example,
+    about, documented, formatted, inline, integer_from, keep, matching, one_of, reference,
+    with_example,
 };
 use crate::groups::{Group, GroupOperation, VERSION_PARAMETER};
 use crate::links::ItemLink;
+use crate::metrics::template;
 use crate::query::{
     self, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MODES, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS,
     MOST_VALUE, SWITCH, TIMES, TOTALS, change_cursor,
@@ -27,7 +28,7 @@ const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
 
 const _: () = assert!(MOST_KEYS == 8 && MOST_FIELDS == 100, "`sort` and `fields` below");
 
-fn of_collections(group: Group) -> Vec<MetaOperationParam> {
+fn of_query(group: Group) -> Vec<MetaOperationParam> {
     table(
         MetaParamIn::Query,
         documented! {
@@ -63,14 +64,6 @@ fn of_collections(group: Group) -> Vec<MetaOperationParam> {
             /// `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with
             /// `as_of`.
             ("count_by", count_by(group));
-        },
-    )
-}
-
-fn of_states() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Query,
-        documented! {
             /// The state at this time (RFC 3339), which is not in the future. Of a collection it goes
             /// with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.
             ("as_of", formatted("date-time"));
@@ -186,13 +179,12 @@ fn of_own_headers() -> Vec<MetaOperationParam> {
 
 /// The parameters of a group's operation: in the path, the query, the headers.
 pub fn of(group: Group, operation: GroupOperation) -> Vec<MetaOperationParam> {
-    let path = documented_path(&group.path_of(operation.form()));
+    let path = template(&group.path_of(operation.form()));
     let mut taken: Vec<_> = in_path(&path).map(|name| in_path_of(group, name)).collect();
     let known = query::known(operation);
     let embeds = !ItemLink::of(group).is_empty();
-    let of_query = of_collections(group).into_iter().chain(of_states());
-    taken.extend(of_query.filter(|parameter| known.contains(&&*parameter.name)));
-    taken.retain(|parameter| embeds || parameter.name != "embed");
+    let is_taken = |name: &str| known.contains(&name) && (embeds || name != "embed");
+    taken.extend(of_query(group).into_iter().filter(|parameter| is_taken(&parameter.name)));
     for parameter in taken.iter_mut().filter(|parameter| parameter.name == "filter") {
         parameter.schema = reference(about(group, "{stem}Filters"));
     }

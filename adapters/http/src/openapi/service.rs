@@ -8,15 +8,14 @@ use poem_openapi::registry::{
 };
 use serde_json::{Value, json};
 
-use super::model::{
-    array, documented, documented_path, formatted, inline, keep, reference, with_example,
-};
+use super::model::{array, documented, formatted, inline, keep, reference, with_example};
 use super::operations::operation;
 use super::responses::{content, headers, responses};
 use super::{parameters, rule_trial};
 use crate::headers::idempotency_key::IDEMPOTENCY_KEY;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
+use crate::metrics::template;
 use crate::query::{
     CHANGES_PARAMETERS, EXPORT_PARAMETERS, IMPORT_PARAMETERS, STREAM_PARAMETERS, change_cursor,
 };
@@ -35,228 +34,139 @@ const JSON: &[MediaType] = &[MediaType::JSON];
 const JSON_OR_HAL: &[MediaType] = &[MediaType::JSON, MediaType::HAL];
 const STREAM: &[MediaType] = &[MediaType::EVENT_STREAM];
 
-/// An operation on a path of the service's own: a POST where it takes a body, else a GET.
-struct OwnOperation<'a> {
-    id: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    types: &'a [MediaType],
-    statuses: &'static [u16],
-    /// The name of the schema of the body that it takes.
-    taken: Option<&'static str>,
-    /// The name of the schema of the response; without one, any object is shown.
-    shown: Option<&'static str>,
-    query: &'a [&'static str],
-    headers: &'static [&'static str],
-}
+/// An operation: its name in generated clients, its path, its summary, the media types and the
+/// statuses of its responses, the name of the schema of what it shows (any object without one), and
+/// its description.
+type Row<'a> = (
+    &'static str,
+    &'a str,
+    &'static str,
+    &'a [MediaType],
+    &'static [u16],
+    &'static str,
+    &'static str,
+);
 
-/// An operation without a body, a schema and parameters.
-const OWN: OwnOperation<'static> = OwnOperation {
-    id: "",
-    path: "",
-    summary: "",
-    types: HAL,
-    statuses: &[],
-    taken: None,
-    shown: None,
-    query: &[],
-    headers: &[],
-};
-
-const ROWS: &[(OwnOperation<'static>, &str)] = &documented! {
-    (OwnOperation {
-        id: "getEntryPoint",
-        path: "/",
-        summary: "The entry point: links every collection",
-        statuses: &[200, 406],
-        ..OWN
-    });
-    (OwnOperation {
-        id: "getHealth",
-        path: links::HEALTH,
-        summary: "Whether the process lives",
-        types: JSON,
-        statuses: &[200, 406],
-        shown: Some("Health"),
-        ..OWN
-    });
-    (OwnOperation {
-        id: "getReadiness",
-        path: links::READINESS,
-        summary: "Whether the service can do its work: checks the store",
-        types: JSON,
-        statuses: &[200, 406, 503],
-        shown: Some("Health"),
-        ..OWN
-    });
+const ROWS: &[Row<'static>] = &documented! {
+    ("getEntryPoint", "/", "The entry point: links every collection",
+        HAL, &[200, 406], "");
+    ("getHealth", links::HEALTH, "Whether the process lives",
+        JSON, &[200, 406], "Health");
+    ("getReadiness", links::READINESS, "Whether the service can do its work: checks the store",
+        JSON, &[200, 406, 503], "Health");
     /// Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps
     /// following it. Nothing is missed and nothing comes twice, however many write at once. With
     /// `group`, a page may be empty although there is more. `kind` is `created`, `replaced`,
     /// `patched` or `deleted`; a deletion takes the next version.
-    (OwnOperation {
-        id: "listChanges",
-        path: links::CHANGES,
-        summary: "Every write of every group, in the order of the commits",
-        statuses: &[200, 304, 400, 406, 410, 414, 503],
-        shown: Some("ChangePage"),
-        query: CHANGES_PARAMETERS,
-        ..OWN
-    });
+    ("listChanges", links::CHANGES, "Every write of every group, in the order of the commits",
+        HAL, &[200, 304, 400, 406, 410, 414, 503], "ChangePage");
     /// **This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or
     /// an `EventSource`. It is the change log as server-sent events, from now on; with
     /// `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data
     /// of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data`
     /// is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does
     /// not read is cut off and may connect again where it was.
-    (OwnOperation {
-        id: "streamChanges",
-        path: links::CHANGE_STREAM,
-        summary: "Every write as it happens, in an answer that does not end",
-        types: STREAM,
-        statuses: &[200, 400, 406, 410, 414, 503],
-        shown: Some(EVENTS),
-        query: STREAM_PARAMETERS,
-        headers: &["Last-Event-ID"],
-        ..OWN
-    });
+    ("streamChanges", links::CHANGE_STREAM,
+        "Every write as it happens, in an answer that does not end",
+        STREAM, &[200, 400, 406, 410, 414, 503], EVENTS);
     /// Every business rule that is in force, group by group: those written in Rust, then those of the
     /// operators' rule files. Rules may change while the service runs; the entity tag changes with
     /// them.
-    (OwnOperation {
-        id: "listRules",
-        path: links::RULES,
-        summary: "List the business rules",
-        statuses: &[200, 304, 400, 406, 414],
-        shown: Some("RuleList"),
-        ..OWN
-    });
-    (OwnOperation {
-        id: "getRule",
-        path: links::RULE,
-        summary: "Read a business rule",
-        types: &PAGE_TYPES,
-        statuses: &[200, 304, 400, 404, 406, 414],
-        shown: Some("Rule"),
-        ..OWN
-    });
+    ("listRules", links::RULES, "List the business rules",
+        HAL, &[200, 304, 400, 406, 414], "RuleList");
+    ("getRule", links::RULE, "Read a business rule",
+        &PAGE_TYPES, &[200, 304, 400, 404, 406, 414], "Rule");
     /// The verdict of a rule, or of an expression alone, about an item, and the value of each of its
     /// parts. An error in it is no error of the request: the verdict is `undecided`, and `errors`
     /// says where it is. It is evaluated within the limits of a write, nothing is looked up in the
     /// store, and nothing is stored.
-    (OwnOperation {
-        id: "tryRule",
-        path: links::RULE_TRIAL,
-        summary: "Try a business rule on an item",
-        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
-        taken: Some(rule_trial::REQUEST),
-        shown: Some(rule_trial::RESPONSE),
-        ..OWN
-    });
+    ("tryRule", links::RULE_TRIAL, "Try a business rule on an item",
+        HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], rule_trial::RESPONSE);
     /// Every policy that is in force, in the order of the operators' files. Policies decide what
     /// callers may do: what none allows is denied, and what one denies is denied whatever others
     /// allow. They may change while the service runs.
-    (OwnOperation {
-        id: "listPolicies",
-        path: links::POLICIES,
-        summary: "List the policies",
-        statuses: &[200, 304, 400, 406, 414],
-        ..OWN
-    });
-    (OwnOperation {
-        id: "getPolicy",
-        path: links::POLICY,
-        summary: "Read a policy",
-        statuses: &[200, 304, 400, 404, 406, 414],
-        ..OWN
-    });
+    ("listPolicies", links::POLICIES, "List the policies",
+        HAL, &[200, 304, 400, 406, 414], "");
+    ("getPolicy", links::POLICY, "Read a policy",
+        HAL, &[200, 304, 400, 404, 406, 414], "");
     /// For every group and operation the extent, `all`, `some` or `none`, and the policies that
     /// decide: those that deny it, or else those that allow it. `some` are the items that the caller
     /// created, or all others. The items that are deleted with one count for `delete`, too.
-    (OwnOperation {
-        id: "getAccess",
-        path: links::ACCESS,
-        summary: "Who the caller is, and what the caller may do",
-        statuses: &[200, 400, 406, 414],
-        ..OWN
-    });
+    ("getAccess", links::ACCESS, "Who the caller is, and what the caller may do",
+        HAL, &[200, 400, 406, 414], "");
     /// The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group,
     /// `resource.id` an item of it, which `create` does not need, and `action.name` an operation:
     /// `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the
     /// caller; about somebody else the decision is `false`. About an item that the caller does not
     /// see, the answer is the one for an item that is not there.
-    (OwnOperation {
-        id: "evaluateAccess",
-        path: links::EVALUATION,
-        summary: "Whether the caller may do one thing",
-        statuses: &[200, 400, 406, 408, 413, 414, 415, 422, 503],
-        taken: Some("AccessEvaluation"),
-        ..OWN
-    });
+    ("evaluateAccess", links::EVALUATION, "Whether the caller may do one thing",
+        HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], "");
     /// The metadata of the service as a protected resource (RFC 9728).
-    (OwnOperation {
-        id: "getProtectedResource",
-        path: links::PROTECTED_RESOURCE,
-        summary: "Where clients get access tokens",
-        types: JSON,
-        statuses: &[200, 304, 400, 406, 414],
-        ..OWN
-    });
+    ("getProtectedResource", links::PROTECTED_RESOURCE, "Where clients get access tokens",
+        JSON, &[200, 304, 400, 406, 414], "");
     // It is served whatever is accepted.
     /// An editor that knows it completes and checks rule files as they are written: name its URL in
     /// the file's first line, `# yaml-language-server: $schema=…`.
-    (OwnOperation {
-        id: "getRuleSchema",
-        path: links::RULE_SCHEMA,
-        summary: "The JSON Schema of rule files",
-        types: JSON,
-        statuses: &[200, 304, 400, 414],
-        ..OWN
-    });
+    ("getRuleSchema", links::RULE_SCHEMA, "The JSON Schema of rule files",
+        JSON, &[200, 304, 400, 414], "");
     /// Makes an item of each row of a file. With `upsert=true`, rows with an `id` change the item: a
     /// column that is absent leaves its member alone, and an empty cell removes it; `_version` must
     /// be the item's. Every row is judged by fields and rules. With an `Idempotency-Key`, an import
     /// that is sent again continues where it broke off.
-    (OwnOperation {
-        id: "importItems",
-        path: IMPORT,
-        summary: "Import items from a file",
-        types: JSON_OR_HAL,
-        statuses: &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507],
-        taken: Some(FILE),
-        shown: Some("ImportReport"),
-        query: IMPORT_PARAMETERS,
-        headers: &[IDEMPOTENCY_KEY],
-    });
+    ("importItems", IMPORT, "Import items from a file",
+        JSON_OR_HAL, &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507], "ImportReport");
 };
 
+/// The schemas of the bodies that operations take, by their paths.
+const TAKEN: [(&str, &str); 3] = [
+    (links::RULE_TRIAL, rule_trial::REQUEST),
+    (links::EVALUATION, "AccessEvaluation"),
+    (IMPORT, FILE),
+];
+
+/// The names of the query parameters and of the headers that an operation takes.
+fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str]) {
+    match path {
+        links::CHANGES => (CHANGES_PARAMETERS, &[]),
+        links::CHANGE_STREAM => (STREAM_PARAMETERS, &["Last-Event-ID"]),
+        IMPORT => (IMPORT_PARAMETERS, &[IDEMPOTENCY_KEY]),
+        path if path.starts_with(links::EXPORTS) => (EXPORT_PARAMETERS, &[]),
+        _ => (&[], &[]),
+    }
+}
+
+const EXPORT_STATUSES: &[u16] = &[200, 400, 404, 414, 422, 503];
 const EXPORT: &str = "All items that `filter` and `q` select, in the order of `sort`, as they are at one moment: what is written meanwhile is not in the file. `id`, `_version` and the members are columns; a file that is changed can be sent back to `/imports/{group}?upsert=true`. A string that could be taken for a number or a formula begins with an apostrophe.";
 
 /// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
-    let shown = |row: &OwnOperation<'_>| {
-        row.shown.map_or_else(|| inline(MetaSchema::new("object")), reference)
-    };
-    let own = ROWS.iter().map(|(row, description)| path(row, description, &shown(row)));
+    let own = ROWS.iter().map(|row| match row.5 {
+        "" => path(row, &inline(MetaSchema::new("object"))),
+        shown => path(row, &reference(shown)),
+    });
     own.chain(FORMATS.iter().filter(|format| format.is_exported).map(export)).collect()
 }
 
-fn path(row: &OwnOperation<'_>, description: &'static str, shown: &MetaSchemaRef) -> MetaPath {
-    let is_of_files = row.path.contains("{group}");
-    let headers = |status| {
+fn path(row: &Row<'_>, shown: &MetaSchemaRef) -> MetaPath {
+    let (id, path, summary, types, statuses, _, description) = *row;
+    let is_of_files = path.contains("{group}");
+    let sent = |status| {
         headers(|name| match name {
-            "Link" => row.path == links::CHANGES && status == 200,
+            "Link" => path == links::CHANGES && status == 200,
             "Retry-After" => is_of_files && status == 503,
             _ => name == "Allow",
         })
     };
-    let responses = responses(row.statuses, row.types, shown, headers);
-    let path = documented_path(row.path);
-    let method = if row.taken.is_some() { Method::POST } else { Method::GET };
+    let responses = responses(statuses, types, shown, sent);
+    let taken = TAKEN.iter().find(|(known, _)| *known == path);
+    let method = if taken.is_some() { Method::POST } else { Method::GET };
+    let (query, headers) = parameters_of(path);
+    let path = template(path);
     let own = MetaOperation {
         description: Some(description).filter(|text| !text.is_empty()),
-        params: parameters::of_own(&path, row.query, row.headers),
-        request: row.taken.map(request),
-        ..operation(method, TAG, row.id, row.summary, responses)
+        params: parameters::of_own(&path, query, headers),
+        request: taken.map(|(_, schema)| request(schema)),
+        ..operation(method, TAG, id, summary, responses)
     };
     MetaPath { path, operations: vec![own] }
 }
@@ -278,24 +188,20 @@ fn request(schema: &str) -> MetaRequest {
 }
 
 fn export(format: &'static Format) -> MetaPath {
-    let is_taken = |name: &&str| *name != "bom" || format.kind == FormatKind::Csv;
-    let query: Vec<_> = EXPORT_PARAMETERS.iter().copied().filter(is_taken).collect();
-    let row = OwnOperation {
-        id: keep(format!("export{}", format.extension.to_uppercase())),
-        path: keep(format!("{}/{{group}}.{}", links::EXPORTS, format.extension)),
-        summary: keep(format!("Export items: {}", format.description)),
-        types: &[MediaType::of_file(format)],
-        statuses: &[200, 400, 404, 414, 422, 503],
-        taken: None,
-        shown: None,
-        query: &query,
-        headers: &[],
-    };
-    let mut path = path(&row, EXPORT, &inline(formatted("binary")));
-    let responses = path.operations.iter_mut().flat_map(|own| &mut own.responses.responses);
-    for response in responses.filter(|response| response.status == Some(404)) {
-        // There is nothing at the path, so it has no format of its own.
-        response.content = content(HAL, &reference("Problem"));
+    let id = keep(format!("export{}", format.extension.to_uppercase()));
+    let of_format = format!("{}/{{group}}.{}", links::EXPORTS, format.extension);
+    let summary = keep(format!("Export items: {}", format.description));
+    let types = [MediaType::of_file(format)];
+    let row = (id, &*of_format, summary, &types[..], EXPORT_STATUSES, "", EXPORT);
+    let mut path = path(&row, &inline(formatted("binary")));
+    for own in &mut path.operations {
+        own.params.retain(|taken| taken.name != "bom" || format.kind == FormatKind::Csv);
+        for response in &mut own.responses.responses {
+            if response.status == Some(404) {
+                // There is nothing at the path, so it has no format of its own.
+                response.content = content(HAL, &reference("Problem"));
+            }
+        }
     }
     path
 }

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use domain::Collection;
 
 use super::sheet::{SheetReader, most_columns, require_columns};
-use super::{FileError, Header, members_of};
+use super::{Header, malformed_file, members_of};
+use crate::problem::Problem;
 
 /// The byte order mark, by which some programs know UTF-8.
 pub const BOM: &str = "\u{feff}";
@@ -56,10 +57,10 @@ pub fn read(
     collection: Collection,
     body: &Bytes,
     most_bytes: usize,
-) -> Result<Vec<ImportRow>, FileError> {
+) -> Result<Vec<ImportRow>, Problem> {
     let content = std::str::from_utf8(body).map_err(|error| {
         let at = error.valid_up_to();
-        FileError::Malformed(format!(
+        malformed_file(format!(
             "The file is not UTF-8: byte {at} is wrong. Save it as \"CSV UTF-8\"."
         ))
     })?;
@@ -67,11 +68,10 @@ pub fn read(
     scan(content, most_columns(collection))?;
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
-    let malformed =
-        |error: ::csv::Error| FileError::Malformed(format!("The file is not CSV: {error}."));
+    let malformed = |error: ::csv::Error| malformed_file(format!("The file is not CSV: {error}."));
     let mut names = StringRecord::new();
     if !reader.read_record(&mut names).map_err(malformed)? {
-        return Err(FileError::Malformed("The file is empty.".to_owned()));
+        return Err(malformed_file("The file is empty."));
     }
     let names: Vec<_> = names.iter().map(str::to_owned).collect();
     let mut sheet = SheetReader::new(collection, &names, most_bytes)?;
@@ -131,7 +131,7 @@ enum State {
 /// Refuses what the reader would take for something else than its author: a cell that goes on behind
 /// its closing quotation mark, or one without any. And rows of too many cells, before there is
 /// anything of them in memory.
-fn scan(content: &str, most: usize) -> Result<(), FileError> {
+fn scan(content: &str, most: usize) -> Result<(), Problem> {
     let (mut state, mut line, mut cells) = (State::Start, 1_u64, 1);
     for byte in content.bytes() {
         line += u64::from(byte == b'\n');
@@ -154,8 +154,8 @@ fn scan(content: &str, most: usize) -> Result<(), FileError> {
     if state == State::Quoted { Err(unbalanced(line)) } else { Ok(()) }
 }
 
-fn unbalanced(line: u64) -> FileError {
-    FileError::Malformed(format!(
+fn unbalanced(line: u64) -> Problem {
+    malformed_file(format!(
         "Before line {line} or in it, a quotation mark is missing: a cell that begins with one ends with one, and those within it are doubled."
     ))
 }

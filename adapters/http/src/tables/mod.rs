@@ -14,6 +14,8 @@ use application::table::{Cell, Column};
 use application::{ImportRow, ItemContent, RowContent};
 use domain::{Collection, Members, Pointer, Violation};
 
+use crate::problem::{Problem, kinds};
+
 /// Most columns of a file apart from those that every export begins with.
 pub const MOST_COLUMNS: usize = 1_000;
 
@@ -62,13 +64,14 @@ pub fn members_of(item: &ItemContent) -> io::Result<Members> {
     })
 }
 
-/// Why a file cannot be imported at all.
-#[derive(Debug)]
-pub enum FileError {
-    /// It is not of its format, or its first row cannot be used.
-    Malformed(String),
-    /// It holds too much.
-    TooMuch(String),
+/// A file that is not of its format, or whose first row cannot be used.
+pub fn malformed_file(detail: impl Into<String>) -> Problem {
+    Problem::new(&kinds::MALFORMED_FILE, detail)
+}
+
+/// A file that holds too much.
+fn too_much(detail: impl Into<String>) -> Problem {
+    Problem::new(&kinds::BODY_TOO_LARGE, detail)
 }
 
 /// A row from a JSON value, with its number and line. `None` is a value that is not an object.
@@ -87,10 +90,10 @@ pub fn object_row(
 }
 
 /// Refuses a file with more rows than are imported at once.
-pub fn require_rows(count: usize) -> Result<(), FileError> {
+pub fn require_rows(count: usize) -> Result<(), Problem> {
     if count <= MOST_ROWS {
         return Ok(());
     }
     let detail = format!("at most {MOST_ROWS} rows are imported at once; send them in parts");
-    Err(FileError::TooMuch(detail))
+    Err(too_much(detail))
 }

@@ -10,7 +10,8 @@ use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
 use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
-use super::{FileError, members_of, object_row, require_rows};
+use super::{malformed_file, members_of, object_row, require_rows};
+use crate::problem::Problem;
 
 /// Levels that an array puts around its elements.
 const ARRAY_DEPTH: usize = 1;
@@ -86,7 +87,7 @@ impl<'a> Line<'a> {
 ///
 /// # Errors
 /// When it has too many rows.
-pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, FileError> {
+pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
     let body = body.strip_prefix(BOM.as_bytes()).unwrap_or(body);
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(body.split(|byte| *byte == b'\n')) {
@@ -111,16 +112,16 @@ fn malformed(error: &JsonError) -> Violation {
 ///
 /// # Errors
 /// When the file is no JSON array, or has too many elements.
-pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, FileError> {
+pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
     let read = read_within(body, MAX_DEPTH + ARRAY_DEPTH)
-        .map_err(|error| FileError::Malformed(format!("The file is no JSON: {error}.")))?;
+        .map_err(|error| malformed_file(format!("The file is no JSON: {error}.")))?;
     let elements = match read.value().kind() {
         Kind::Array => read.value().elements(),
         _ => None,
     };
     let Some(elements) = elements else {
         let detail = "The file is no JSON array; send one, or an object on every line as `application/x-ndjson`.";
-        return Err(FileError::Malformed(detail.to_owned()));
+        return Err(malformed_file(detail));
     };
     let mut rows = Vec::new();
     for (number, element) in (1..).zip(elements) {

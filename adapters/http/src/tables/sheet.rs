@@ -6,7 +6,8 @@ use application::table::{Cell, Column, Columns, NameError};
 use application::{ImportRow, RowContent};
 use domain::{Collection, Pointer, Violation};
 
-use super::{FileError, MOST_COLUMNS, require_rows};
+use super::{MOST_COLUMNS, malformed_file, require_rows, too_much};
+use crate::problem::Problem;
 
 /// Most cells of a file, those without content in front of others counted: each takes many times
 /// the byte that it has in a file.
@@ -18,11 +19,11 @@ pub fn most_columns(collection: Collection) -> usize {
 }
 
 /// Refuses a row with more cells than there may be columns.
-pub fn require_columns(most: usize, count: usize) -> Result<(), FileError> {
+pub fn require_columns(most: usize, count: usize) -> Result<(), Problem> {
     if count <= most {
         return Ok(());
     }
-    Err(FileError::TooMuch(format!("A file may have at most {most} columns, not {count}.")))
+    Err(too_much(format!("A file may have at most {most} columns, not {count}.")))
 }
 
 /// Reads rows one after the other.
@@ -47,12 +48,12 @@ impl SheetReader {
         collection: Collection,
         names: &[String],
         most_bytes: usize,
-    ) -> Result<Self, FileError> {
+    ) -> Result<Self, Problem> {
         let used = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
         let names = &names[..used];
         if names.is_empty() {
             let detail = "The first row is to name the columns, and names none.";
-            return Err(FileError::Malformed(detail.to_owned()));
+            return Err(malformed_file(detail));
         }
         require_columns(most_columns(collection), names.len())?;
         if let Some(place) = names.iter().position(String::is_empty) {
@@ -60,13 +61,11 @@ impl SheetReader {
                 "Column {} has no name in the first row; name it, or remove it.",
                 place + 1
             );
-            return Err(FileError::Malformed(detail));
+            return Err(malformed_file(detail));
         }
         let columns = Columns::named(collection, names.iter().map(String::as_str));
         let columns = columns.map_err(|NameError::Twice(name)| {
-            FileError::Malformed(format!(
-                "The column `{name}` is in the first row twice; remove one."
-            ))
+            malformed_file(format!("The column `{name}` is in the first row twice; remove one."))
         })?;
         Ok(Self {
             columns: Arc::new(columns),
@@ -86,7 +85,7 @@ impl SheetReader {
         &mut self,
         (number, line): (u64, u64),
         mut cells: Vec<Cell<'static>>,
-    ) -> Result<(), FileError> {
+    ) -> Result<(), Problem> {
         let used = cells.iter().rposition(|cell| *cell != Cell::Empty).map_or(0, |last| last + 1);
         if used == 0 {
             return Ok(());
@@ -95,7 +94,7 @@ impl SheetReader {
         self.cells += used;
         if self.cells > MOST_CELLS {
             let detail = format!("A file may have at most {MOST_CELLS} cells; send it in parts.");
-            return Err(FileError::TooMuch(detail));
+            return Err(too_much(detail));
         }
         self.take_bytes(&cells[..used])?;
         let named = self.columns.all().len();
@@ -113,13 +112,13 @@ impl SheetReader {
         Ok(())
     }
 
-    fn take_bytes(&mut self, cells: &[Cell<'_>]) -> Result<(), FileError> {
+    fn take_bytes(&mut self, cells: &[Cell<'_>]) -> Result<(), Problem> {
         let sizes = cells.iter().enumerate().filter_map(|(place, cell)| {
             let written = cell.as_written()?;
             Some(written.len() + self.lengths.get(place).copied().unwrap_or_default())
         });
         self.left = self.left.checked_sub(sizes.sum()).ok_or_else(|| {
-            FileError::TooMuch(format!(
+            too_much(format!(
                 "The rows and the names of their columns take more than {} bytes as items; shorten the names, or send the file in parts.",
                 self.most_bytes
             ))

@@ -8,8 +8,9 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use zip::ZipArchive;
 
-use super::FileError;
 use super::sheet::MOST_CELLS;
+use super::{malformed_file, too_much};
+use crate::problem::Problem;
 
 /// Most rows of a sheet, and most columns (Excel's own limits).
 pub const SHEET_ROWS: u32 = 1_048_576;
@@ -44,9 +45,9 @@ const KEPT: [(&str, usize, usize); 9] = [
 /// # Errors
 /// When it is no archive, unpacks to more than so many bytes, or a part says of itself what cannot
 /// be.
-pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), FileError> {
+pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
     let malformed = |error: &dyn std::fmt::Display| {
-        FileError::Malformed(format!("The file is no workbook: {error}."))
+        malformed_file(format!("The file is no workbook: {error}."))
     };
     // The reader looks for another container in front of the archive, and can be led in a circle.
     if !body.starts_with(b"PK") {
@@ -71,7 +72,7 @@ pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), FileError> {
 
 /// Refuses an archive whose directory takes many times its size of memory. Every entry that its
 /// reader could find begins with the signature of one.
-fn require_small_directory(body: &[u8]) -> Result<(), FileError> {
+fn require_small_directory(body: &[u8]) -> Result<(), Problem> {
     let (mut entries, mut bytes) = (0, 0);
     for header in body.windows(DIRECTORY_HEADER).filter(|header| header.starts_with(b"PK\x01\x02"))
     {
@@ -82,22 +83,20 @@ fn require_small_directory(body: &[u8]) -> Result<(), FileError> {
             .iter()
             .sum::<usize>();
         if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
-            return Err(FileError::TooMuch("The workbook has too many parts.".to_owned()));
+            return Err(too_much("The workbook has too many parts."));
         }
     }
     Ok(())
 }
 
 /// The error of a workbook that holds too much.
-pub fn too_large(most_bytes: usize) -> FileError {
-    FileError::TooMuch(format!(
-        "The workbook unpacks to more than {most_bytes} bytes; send it in parts."
-    ))
+pub fn too_large(most_bytes: usize) -> Problem {
+    too_much(format!("The workbook unpacks to more than {most_bytes} bytes; send it in parts."))
 }
 
 /// Checks the attributes of a part by which its reader computes, and counts what the reader keeps.
 /// The part is parsed as its reader parses it.
-fn check_part(part: &[u8]) -> Result<(), FileError> {
+fn check_part(part: &[u8]) -> Result<(), Problem> {
     let mut parser = Reader::from_reader(part);
     let config = parser.config_mut();
     (config.check_end_names, config.expand_empty_elements) = (false, true);
@@ -129,20 +128,20 @@ fn check_part(part: &[u8]) -> Result<(), FileError> {
     }
 }
 
-fn too_many(name: &str, most: usize) -> FileError {
-    FileError::TooMuch(format!("The workbook has more than {most} of `{name}`; send it in parts."))
+fn too_many(name: &str, most: usize) -> Problem {
+    too_much(format!("The workbook has more than {most} of `{name}`; send it in parts."))
 }
 
 /// Checks the attributes of an element that the reader computes with, or keeps: those have a limit of
 /// their length.
-fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(), FileError> {
+fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(), Problem> {
     let own = element.local_name();
     if longest.is_none() && !["sst", "row", "c", "f", "dimension"].contains(&own.as_ref()) {
         return Ok(());
     }
     let refused = |name: &str, value: &str| {
         let value: String = value.chars().take(40).collect();
-        FileError::Malformed(format!("The workbook cannot be read: `{name}` is `{value}`."))
+        malformed_file(format!("The workbook cannot be read: `{name}` is `{value}`."))
     };
     for attribute in element.attributes() {
         let attribute = attribute.map_err(|_| refused("an attribute", own.as_ref()))?;
@@ -208,7 +207,7 @@ mod tests {
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 
-    use super::{FileError, check, check_part, is_range, place, require_small_directory};
+    use super::{check, check_part, is_range, place, require_small_directory};
 
     #[test]
     fn places_lie_within_a_sheet() {
@@ -234,10 +233,9 @@ mod tests {
         // The second entry of the directory is to be where the first one is.
         let second = body.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
         body[second + 42..second + 46].fill(0);
-        let Err(FileError::Malformed(detail)) = check(&body.into(), 1 << 10) else {
-            panic!("it was read")
-        };
-        assert!(detail.contains("overlap"), "{detail}");
+        let refused = check(&body.into(), 1 << 10).unwrap_err();
+        assert_eq!(refused.kind().code, "malformed-file");
+        assert!(refused.detail().contains("overlap"), "{refused}");
     }
 
     #[test]

@@ -17,7 +17,8 @@ use thiserror::Error;
 
 use super::sheet::{SheetReader, most_columns, require_columns};
 use super::workbook_check::{self, SHEET_ROWS, too_large};
-use super::{FileError, Header, members_of};
+use super::{Header, malformed_file, members_of};
+use crate::problem::Problem;
 
 /// The days that a workbook can tell: those from 1900 to 9999.
 const DAYS: Range<f64> = 0.0..2_958_466.0;
@@ -145,7 +146,7 @@ pub fn read(
     collection: Collection,
     body: &Bytes,
     most_bytes: usize,
-) -> Result<Vec<ImportRow>, FileError> {
+) -> Result<Vec<ImportRow>, Problem> {
     workbook_check::check(body, most_bytes)?;
     let mut workbook: Xlsx<_> =
         open_workbook_from_rs(Cursor::new(body)).map_err(|error: ReadError| malformed(&error))?;
@@ -153,7 +154,7 @@ pub fn read(
         sheet.visible == SheetVisible::Visible && sheet.typ == SheetType::WorkSheet
     };
     let Some(shown) = workbook.sheets_metadata().iter().find(is_shown).cloned() else {
-        return Err(FileError::Malformed("The workbook has no sheet that is shown.".to_owned()));
+        return Err(malformed_file("The workbook has no sheet that is shown."));
     };
     let mut cells =
         workbook.worksheet_cells_reader(&shown.name).map_err(|error| malformed(&error))?;
@@ -169,11 +170,7 @@ pub fn read(
         let (Some(cell), Some((next, column))) = (cell, place) else { break };
         let column = column as usize;
         if next < row {
-            return Err(FileError::Malformed(format!(
-                "Row {} comes after row {}.",
-                next + 1,
-                row + 1
-            )));
+            return Err(malformed_file(format!("Row {} comes after row {}.", next + 1, row + 1)));
         }
         row = next;
         let value = value_of(&cell)?;
@@ -189,8 +186,7 @@ pub fn read(
             current[column] = value;
         }
     }
-    let (_, sheet) =
-        sheet.ok_or_else(|| FileError::Malformed("The first sheet is empty.".to_owned()))?;
+    let (_, sheet) = sheet.ok_or_else(|| malformed_file("The first sheet is empty."))?;
     Ok(sheet.finish())
 }
 
@@ -201,7 +197,7 @@ fn add(
     row: u32,
     cells: Vec<Cell<'static>>,
     most_bytes: usize,
-) -> Result<(), FileError> {
+) -> Result<(), Problem> {
     if let Some((first, sheet)) = sheet {
         // Excel counts rows from 1.
         let line = u64::from(row) + 1;
@@ -213,16 +209,16 @@ fn add(
     Ok(())
 }
 
-fn malformed(error: &ReadError) -> FileError {
-    FileError::Malformed(format!("The workbook cannot be read: {error}."))
+fn malformed(error: &ReadError) -> Problem {
+    malformed_file(format!("The workbook cannot be read: {error}."))
 }
 
-fn malformed_cell((row, column): (u32, u32), error: &str) -> FileError {
-    FileError::Malformed(format!("The cell in row {} and column {} {error}.", row + 1, column + 1))
+fn malformed_cell((row, column): (u32, u32), error: &str) -> Problem {
+    malformed_file(format!("The cell in row {} and column {} {error}.", row + 1, column + 1))
 }
 
 /// The value of a cell, which a formula may not owe.
-fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, FileError> {
+fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, Problem> {
     // Programs that write formulas leave their results to Excel. Taken as it is, the cell would
     // remove a member.
     if cell.formula.is_some() && matches!(cell.value, DataRef::Empty) {
