@@ -128,3 +128,11 @@ pub(crate) static ITEM: Table = Table::closed("an item").with(&[
 
 /// The table of the callers of one row of `expect`, whose keys are the names of the matrix.
 pub(crate) static NAMED: Table = Table::open("`expect`");
+
+/// Returns the JSON Schema of a policy file.
+pub fn schema() -> String {
+    language::schema("Policies in files", &FILE)
+}
+
+#[cfg(test)]
+mod tests;

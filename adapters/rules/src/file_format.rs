@@ -127,3 +127,11 @@ fn hint(line: &str) -> &'static str {
         ""
     }
 }
+
+/// Returns the JSON Schema of a rule file.
+pub fn schema() -> String {
+    language::schema("Business rules in files", &FILE)
+}
+
+#[cfg(test)]
+mod tests;
