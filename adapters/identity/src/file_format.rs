@@ -2,7 +2,7 @@
 
 use domain::Operation;
 use language::keys::Form::{self, Date, Expression, List, Mapping, Named, OneOf, Time};
-use language::keys::{Key, Table, Word, key};
+use language::keys::{Table, Word, key};
 
 use crate::token::Algorithm;
 
@@ -23,9 +23,7 @@ const ALGORITHM: Form = Form::Word(Word {
     known: || Algorithm::ALL.map(Algorithm::name).to_vec(),
 });
 
-pub(crate) static FILE: Table = Table { name: "an identity file", keys: FILE_KEYS, is_open: false };
-
-static FILE_KEYS: &[Key] = &[
+pub(crate) static FILE: Table = Table::closed("an identity file").with(&[
     key("issuers", List(&Mapping(&ISSUER)), "The issuers whose access tokens are accepted."),
     key("keys", List(&Mapping(&KEY)), "Keys of the service, for programs without an issuer."),
     key(
@@ -33,11 +31,9 @@ static FILE_KEYS: &[Key] = &[
         List(&Mapping(&REVOKED)),
         "Tokens and keys that are refused before they expire.",
     ),
-];
+]);
 
-pub(crate) static ISSUER: Table = Table { name: "an issuer", keys: ISSUER_KEYS, is_open: false };
-
-static ISSUER_KEYS: &[Key] = &[
+pub(crate) static ISSUER: Table = Table::closed("an issuer").with(&[
     key("name", NAME, "The first part of its callers' ids, as in `agency:1f0c`. Never change it.")
         .required("agency"),
     key("issuer", STRING, "The URL that identifies it, exactly as `iss` has it in its tokens.")
@@ -67,42 +63,32 @@ static ISSUER_KEYS: &[Key] = &[
         Named(None, &List(&OPERATION)),
         "The operations that each scope grants; without it, scopes are not looked at.",
     ),
-];
+]);
 
-pub(crate) static CLAIMS: Table = Table { name: "`claims`", keys: CLAIMS_KEYS, is_open: false };
-
-static CLAIMS_KEYS: &[Key] = &[
+pub(crate) static CLAIMS: Table = Table::closed("`claims`").with(&[
     key("id", Expression, "A string, which nobody else ever has; without it, claims.sub."),
     key("name", Expression, "The name for people: a string or null."),
     key("roles", Expression, "A list of strings, such as claims.groups."),
     key("attributes", Named(None, &Expression), "What else policies and rules know of a caller."),
-];
+]);
 
-pub(crate) static REQUIRE: Table =
-    Table { name: "an element of `require`", keys: REQUIRE_KEYS, is_open: false };
-
-static REQUIRE_KEYS: &[Key] = &[
+pub(crate) static REQUIRE: Table = Table::closed("an element of `require`").with(&[
     key("check", Expression, "A CEL expression that must be true.")
         .required("claims.email_verified == true"),
     key("message", STRING, "What the client is told where it is false.")
         .required("confirm your address first"),
-];
+]);
 
-pub(crate) static KEY: Table = Table { name: "a key", keys: KEY_KEYS, is_open: false };
-
-static KEY_KEYS: &[Key] = &[
+pub(crate) static KEY: Table = Table::closed("a key").with(&[
     key("name", NAME, "The key's name; the caller is `key:NAME`.").required("nightly-export"),
     key("sha256", Form::String(64), "The SHA-256 of the whole key, in 64 hexadecimal digits.")
         .required("the line that `keys new` prints"),
     key("roles", List(&STRING), "The roles of the caller."),
     key("expires", DAY_OR_TIME, "The last day (UTC) on which it is accepted, or the time."),
     key("note", STRING, "For people: who has it, and what for."),
-];
+]);
 
-pub(crate) static REVOKED: Table =
-    Table { name: "an element of `revoked`", keys: REVOKED_KEYS, is_open: false };
-
-static REVOKED_KEYS: &[Key] = &[
+pub(crate) static REVOKED: Table = Table::closed("an element of `revoked`").with(&[
     key("subject", STRING, "A caller's id, such as agency:1f0c or key:nightly-export.")
         .alternative(),
     key("issuer", STRING, "The name of an issuer, all of whose tokens are meant.").alternative(),
@@ -112,7 +98,7 @@ static REVOKED_KEYS: &[Key] = &[
         "Tokens that were issued before this time are refused; a key is refused from it on.",
     )
     .required("2026-11-20T08:00:00Z"),
-];
+]);
 
 /// Returns the JSON Schema of an identity file.
 pub fn schema() -> String {

@@ -32,22 +32,9 @@ pub(crate) struct IdentityFile {
     pub keys: HashMap<Box<str>, KnownKey>,
     /// True if `keys` was written, and is empty.
     pub has_empty_keys: bool,
-    revoked: Vec<Revocation>,
-}
-
-/// Tokens that are refused before they expire.
-#[derive(Debug)]
-struct Revocation {
-    whom: Whom,
-    before: Timestamp,
-}
-
-#[derive(Debug)]
-enum Whom {
-    /// The id of a caller.
-    Subject(Box<str>),
-    /// The name of an issuer.
-    Issuer(Box<str>),
+    /// Tokens that are refused if they were issued before a time, by the id of their caller, which has
+    /// a colon in it, or by the name of their issuer, which has none.
+    revoked: Vec<(Box<str>, Timestamp)>,
 }
 
 impl IdentityFile {
@@ -83,13 +70,8 @@ impl IdentityFile {
 
     /// Returns `true` if a token of a caller, which was issued at a time, is revoked.
     pub fn is_revoked(&self, issuer: &Issuer, id: &str, at: Timestamp) -> bool {
-        self.revoked.iter().any(|revocation| {
-            let is_meant = match &revocation.whom {
-                Whom::Subject(subject) => **subject == *id,
-                Whom::Issuer(name) => *name == issuer.name,
-            };
-            is_meant && at < revocation.before
-        })
+        let is_meant = |whom: &str| whom == id || *whom == *issuer.name;
+        self.revoked.iter().any(|(whom, before)| is_meant(whom) && at < *before)
     }
 
     /// Returns what clients are told.
@@ -219,23 +201,32 @@ impl IdentityReader<'_> {
         let before = keys.string("before").and_then(|before| before.parse().ok());
         let revoked = match (keys.scalar("subject"), keys.scalar("issuer")) {
             (Some(subject), _) => self.revoke_subject(subject, before),
-            (_, Some(issuer)) => self.names.check_issuer(&issuer.text, issuer.place).map(|()| {
-                let whom = Whom::Issuer(issuer.text.as_str().into());
-                let revoked = before.map(|before| Revocation { whom, before });
-                self.content.revoked.extend(revoked);
-            }),
+            (_, Some(issuer)) => self.revoke_tokens(&issuer.text, issuer, before),
             // That there is neither is an error already.
             (None, None) => Ok(()),
         };
         errors.take(revoked);
     }
 
+    /// Revokes the tokens of an issuer, all or those of the caller that is written.
+    fn revoke_tokens(
+        &mut self,
+        issuer: &str,
+        written: &Scalar,
+        before: Option<Timestamp>,
+    ) -> Result<(), Located> {
+        self.names.check_issuer(issuer, written.place)?;
+        self.content.revoked.extend(before.map(|before| (written.text.as_str().into(), before)));
+        Ok(())
+    }
+
     /// Revokes the tokens of a caller, or a key of the service.
     fn revoke_subject(
         &mut self,
-        Scalar { text, place, .. }: &Scalar,
+        subject: &Scalar,
         before: Option<Timestamp>,
     ) -> Result<(), Located> {
+        let Scalar { text, place, .. } = subject;
         match text.split_once(':') {
             Some(("key", name)) => {
                 self.names.check_key(name, *place)?;
@@ -243,21 +234,16 @@ impl IdentityReader<'_> {
                 if let (Some(key), Some(before)) = (self.content.keys.get_mut(name), before) {
                     key.revoke(before);
                 }
+                Ok(())
             }
-            Some((issuer, id)) if !id.is_empty() => {
-                self.names.check_issuer(issuer, *place)?;
-                let whom = Whom::Subject(text.as_str().into());
-                let revoked = before.map(|before| Revocation { whom, before });
-                self.content.revoked.extend(revoked);
-            }
+            Some((issuer, id)) if !id.is_empty() => self.revoke_tokens(issuer, subject, before),
             _ => {
                 let form = format!(
                     "`{text}` is not the id of a caller; a subject is written ISSUER:ID, or key:NAME"
                 );
-                return Err((*place, form));
+                Err((*place, form))
             }
         }
-        Ok(())
     }
 }
 

@@ -10,7 +10,6 @@ use crate::issuer::Issuer;
 use crate::issuer_keys::IssuerKeys;
 
 /// The content of an identity file, and the keys of its issuers.
-#[derive(Debug)]
 pub struct InForce {
     pub(crate) file: IdentityFile,
     /// The keys of the issuers, in their order.

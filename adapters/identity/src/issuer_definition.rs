@@ -24,28 +24,13 @@ use crate::token::{Algorithm, TokenConditions};
 /// The first parts of ids that are not those of any issuer.
 const RESERVED_NAMES: [&str; 3] = ["key", "service", "rules"];
 
-/// A duration of an issuer: its key, its default, the shortest and the longest.
-struct DurationKey(&'static str, SignedDuration, SignedDuration, SignedDuration);
+/// A duration of an issuer: its key, and in seconds its default, the shortest and the longest.
+type DurationKey = (&'static str, [i64; 3]);
 
-const DAY: SignedDuration = SignedDuration::from_hours(24);
-const LEEWAY: DurationKey = DurationKey(
-    "leeway",
-    SignedDuration::from_secs(30),
-    SignedDuration::ZERO,
-    SignedDuration::from_mins(5),
-);
-const LIFETIME: DurationKey = DurationKey(
-    "longest_lifetime",
-    DAY,
-    SignedDuration::from_mins(1),
-    SignedDuration::from_hours(24 * 366),
-);
-const HOLD: DurationKey = DurationKey(
-    "keys_hold",
-    DAY,
-    SignedDuration::from_mins(10),
-    SignedDuration::from_hours(24 * 30),
-);
+const DAY: i64 = 24 * 60 * 60;
+const LEEWAY: DurationKey = ("leeway", [30, 0, 5 * 60]);
+const LIFETIME: DurationKey = ("longest_lifetime", [DAY, 60, 366 * DAY]);
+const HOLD: DurationKey = ("keys_hold", [DAY, 10 * 60, 30 * DAY]);
 
 /// Reads an element of `issuers`. Files that it names are looked for from the folder of the file on.
 pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>) -> Option<Issuer> {
@@ -79,7 +64,7 @@ pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>)
         issuer: keys.string("issuer").unwrap_or_default().into(),
         jwks_uri: keys.string("jwks_uri").map(Into::into),
         authorities: authorities(&keys, errors),
-        hold: duration(&keys, &HOLD, errors),
+        hold: duration(&keys, HOLD, errors),
     });
     let issuer = Issuer {
         name: keys.string("name").unwrap_or_default().into(),
@@ -91,8 +76,8 @@ pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>)
         conditions: TokenConditions {
             audiences,
             clients: keys.get("clients").map(|_| strings("clients")),
-            leeway: duration(&keys, &LEEWAY, errors),
-            longest_lifetime: duration(&keys, &LIFETIME, errors),
+            leeway: duration(&keys, LEEWAY, errors),
+            longest_lifetime: duration(&keys, LIFETIME, errors),
         },
         swagger_client: keys.string("swagger_client").map(Into::into),
         mapping: mapping(&keys, errors),
@@ -125,20 +110,20 @@ fn check_url(keys: &Keys<'_>, key: &str, errors: &mut ErrorCollector<'_>) {
     }
 }
 
-fn duration(keys: &Keys<'_>, of: &DurationKey, errors: &mut ErrorCollector<'_>) -> SignedDuration {
-    let DurationKey(key, default, shortest, longest) = *of;
+fn duration(
+    keys: &Keys<'_>,
+    (key, seconds): DurationKey,
+    errors: &mut ErrorCollector<'_>,
+) -> SignedDuration {
+    let [default, shortest, longest] = seconds.map(SignedDuration::from_secs);
     let Some(scalar) = keys.scalar(key) else { return default };
-    match scalar.text.parse() {
-        Ok(duration) if (shortest..=longest).contains(&duration) => duration,
-        Ok(_) => {
-            errors.add(scalar.place, format!("`{key}` is from {shortest:#} to {longest:#}"));
-            default
-        }
-        Err(_) => {
-            errors.add(scalar.place, format!("`{key}` is a duration such as 30s, 5m or 24h"));
-            default
-        }
-    }
+    let reason = match scalar.text.parse() {
+        Ok(duration) if (shortest..=longest).contains(&duration) => return duration,
+        Ok(_) => format!("`{key}` is from {shortest:#} to {longest:#}"),
+        Err(_) => format!("`{key}` is a duration such as 30s, 5m or 24h"),
+    };
+    errors.add(scalar.place, reason);
+    default
 }
 
 fn authorities(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<CertificateDer<'static>> {
@@ -146,17 +131,16 @@ fn authorities(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<Certific
     let folder = Path::new(&**errors.file()).parent().unwrap_or(Path::new(""));
     let read = CertificateDer::pem_file_iter(folder.join(&path.text));
     let read = read.and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match read {
-        Ok(authorities) if !authorities.is_empty() => authorities,
+    let reason = match read {
+        Ok(authorities) if !authorities.is_empty() => return authorities,
         Ok(_) => {
-            errors.add(path.place, "`ca` names a file without certificates; it has PEM blocks that begin with -----BEGIN CERTIFICATE-----");
-            Vec::new()
+            let blocks = "PEM blocks that begin with -----BEGIN CERTIFICATE-----";
+            format!("`ca` names a file without certificates; it has {blocks}")
         }
-        Err(error) => {
-            errors.add(path.place, format!("`ca` names a file that cannot be read: {error}"));
-            Vec::new()
-        }
-    }
+        Err(error) => format!("`ca` names a file that cannot be read: {error}"),
+    };
+    errors.add(path.place, reason);
+    Vec::new()
 }
 
 fn mapping(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> ClaimMapping {

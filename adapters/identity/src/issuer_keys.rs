@@ -1,7 +1,6 @@
 //! The keys of an issuer: fetched beside requests, kept through outages, replaced when they change.
 
 use parking_lot::RwLock;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -77,12 +76,6 @@ pub(crate) struct Fetches {
     pub failed: u64,
     /// True if the issuer answered the last time.
     pub is_reachable: bool,
-}
-
-impl fmt::Debug for IssuerKeys {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("IssuerKeys").field("source", &self.source).finish_non_exhaustive()
-    }
 }
 
 impl KeySource {

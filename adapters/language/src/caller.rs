@@ -5,25 +5,22 @@ use std::sync::Arc;
 use domain::{Members, Principal};
 
 use crate::error::{ErrorCollector, Located};
-use crate::keys::{self, Form, Key, Keys, Table, key};
+use crate::keys::{self, Form, Keys, Table, key};
 use crate::yaml::{Content, Node};
 
 /// Most bytes of a caller's attributes.
 const MOST_BYTES: usize = 64 << 10;
 
 /// A caller. Attributes may stand in it under their names.
-pub static CALLER: Table = Table { name: "`caller`", keys: CALLER_KEYS, is_open: true };
-
-const STRING: Form = Form::String(2_000);
-
-static CALLER_KEYS: &[Key] = &[
+pub static CALLER: Table = Table::open("`caller`").with(&[
     key("id", Form::OneOf(&[Form::Null, STRING]), "The identifier, such as agency:1.")
         .required("'agency:1'"),
     key("roles", Form::List(&STRING), "The roles."),
     key("acting", STRING, "The identifier of who acts for the caller."),
     key("client", STRING, "The program that is used."),
-];
+]);
 
+const STRING: Form = Form::String(2_000);
 /// Reads a caller: an identifier, or a mapping with one. `Some(None)` is nobody: null, or a mapping
 /// whose `id` is null. `None` where there are errors.
 pub fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Option<Arc<Principal>>> {

@@ -5,14 +5,11 @@ use std::fmt;
 use jiff::civil::Date;
 
 use crate::error::ErrorCollector;
-use crate::keys::{Form, Key, Keys, Table, key};
+use crate::keys::{Form, Keys, Table, key};
 
 /// The table of the key `effective`.
-pub static EFFECTIVE: Table = Table { name: "`effective`", keys: EFFECTIVE_KEYS, is_open: false };
-
-static EFFECTIVE_KEYS: &[Key] =
-    &[key("from", Form::Date, "The first day."), key("until", Form::Date, "The last day.")];
-
+pub static EFFECTIVE: Table = Table::closed("`effective`")
+    .with(&[key("from", Form::Date, "The first day."), key("until", Form::Date, "The last day.")]);
 /// The days from one to another, both included; either end may be open. It displays as "from … until
 /// …".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,6 +22,23 @@ pub struct Table {
     pub is_open: bool,
 }
 
+impl Table {
+    /// A table without keys, of a mapping that has no others.
+    pub const fn closed(name: &'static str) -> Self {
+        Self { name, keys: &[], is_open: false }
+    }
+
+    /// A table without keys, of a mapping that may have others.
+    pub const fn open(name: &'static str) -> Self {
+        Self { name, keys: &[], is_open: true }
+    }
+
+    /// The same with these keys.
+    pub const fn with(self, keys: &'static [Key]) -> Self {
+        Self { keys, ..self }
+    }
+}
+
 /// A key of a table. [`key`] makes one.
 pub struct Key {
     pub(crate) name: &'static str,

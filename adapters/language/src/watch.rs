@@ -111,7 +111,10 @@ async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, sta
             seen = changed;
             read
         });
-        state.note::<T>(&done);
+        // Of files that are not in use there is nothing to count.
+        if files.has_files() {
+            state.note::<T>(&done);
+        }
         log(&*files.current(), done);
         if let Some(asked_for) = asked_for {
             last = asked_for;
@@ -159,8 +162,12 @@ mod tests {
     use std::thread::sleep;
     use std::time::Duration;
 
+    use prometheus_client::encoding::text::encode;
+    use prometheus_client::registry::Registry;
+
     use super::{FileContent, Readings, ReloadableFiles, Watches};
 
+    #[derive(Default)]
     struct Nothing;
 
     impl FileContent for Nothing {
@@ -199,5 +206,25 @@ mod tests {
         let is_done = |(_, done): &Readings| *done == [2, 2];
         let _ = seen.wait_for(is_done).await.unwrap();
         assert!(reads.iter().all(|reads| reads.load(Ordering::Relaxed) == 2));
+    }
+    #[tokio::test]
+    async fn reloads_are_counted_of_files_in_use_only() {
+        for (files, is_counted) in
+            [(slow(&Arc::default()), true), (ReloadableFiles::default(), false)]
+        {
+            let (mut watches, mut seen) = Watches::new();
+            watches.watch(Arc::new(files));
+            watches.state.readings.send_modify(|(asked, _)| *asked = 1);
+            let _ = seen.wait_for(|(_, done)| *done == [1]).await.unwrap();
+            let (mut registry, mut text) = (Registry::default(), String::new());
+            watches.register(&mut registry);
+            encode(&mut text, &registry).unwrap();
+            assert_eq!(
+                text.contains("files=\"slow\",outcome=\"success\"} 1"),
+                is_counted,
+                "{text}"
+            );
+            assert_eq!(text.contains("slow"), is_counted, "{text}");
+        }
     }
 }

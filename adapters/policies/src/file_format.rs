@@ -4,7 +4,7 @@ use domain::{Collection, Operation};
 use language::caller::CALLER;
 use language::effective::EFFECTIVE;
 use language::keys::Form::{self, Date, Id, List, Mapping, Named, Null, OneOf};
-use language::keys::{Key, Table, Word, key};
+use language::keys::{Table, Word, key};
 
 /// Most characters of a description or of a source.
 const LONGEST_STRING: usize = 2_000;
@@ -51,9 +51,7 @@ pub(crate) const LATER_OF_FILE: &[&str] = &["roles", "open"];
 pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write", "change", "lookup"];
 pub(crate) const LATER_OF_CASE: &[&str] = &["self", "lookup"];
 
-pub(crate) static FILE: Table = Table { name: "a policy file", keys: FILE_KEYS, is_open: false };
-
-static FILE_KEYS: &[Key] = &[
+pub(crate) static FILE: Table = Table::closed("a policy file").with(&[
     key("policies", List(&Mapping(&POLICY)), "The policies."),
     key(
         "cases",
@@ -65,11 +63,9 @@ static FILE_KEYS: &[Key] = &[
         Mapping(&MATRIX),
         "A table of callers and items with all operations that are permitted.",
     ),
-];
+]);
 
-pub(crate) static POLICY: Table = Table { name: "a policy", keys: POLICY_KEYS, is_open: false };
-
-static POLICY_KEYS: &[Key] = &[
+pub(crate) static POLICY: Table = Table::closed("a policy").with(&[
     key("id", Id, "The policy's name, which no other policy has.").required("staff_reads"),
     key("description", STRING, "What the policy is for."),
     key("source", STRING, "Where it comes from: a guideline, a memo."),
@@ -90,12 +86,10 @@ static POLICY_KEYS: &[Key] = &[
         EXPRESSION,
         "The items that it is about: `meta.created_by == caller.id`, those that the caller created. Without it, all.",
     ),
-];
+]);
 
 /// An element of `cases`.
-pub(crate) static CASE: Table = Table { name: "a case", keys: CASE_KEYS, is_open: false };
-
-static CASE_KEYS: &[Key] = &[
+pub(crate) static CASE: Table = Table::closed("a case").with(&[
     key("name", STRING, "What the case shows.").required("a stranger changes nothing"),
     key("caller", SAMPLE_CALLER, "The caller; `anonymous` for nobody.")
         .required("{id: 'agency:1', roles: [reviewer]}"),
@@ -104,19 +98,15 @@ static CASE_KEYS: &[Key] = &[
     key("meta", Mapping(&META), "What is known of the item."),
     key("today", Date, "The day; without it 2026-01-01."),
     key("expect", DECISION, "The decision.").required("deny"),
-];
+]);
 
-pub(crate) static META: Table = Table { name: "`meta`", keys: META_KEYS, is_open: false };
-
-static META_KEYS: &[Key] = &[key(
+pub(crate) static META: Table = Table::closed("`meta`").with(&[key(
     "created_by",
     OneOf(&[Null, STRING]),
     "The identifier of who created the item; null where nobody knows.",
-)];
+)]);
 
-pub(crate) static MATRIX: Table = Table { name: "`matrix`", keys: MATRIX_KEYS, is_open: false };
-
-static MATRIX_KEYS: &[Key] = &[
+pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
     key("callers", Named(None, &SAMPLE_CALLER), "The callers by name; `anonymous` is nobody.")
         .required("{nobody: anonymous}"),
     key("items", Named(None, &Mapping(&ITEM)), "The items by name.")
@@ -128,15 +118,21 @@ static MATRIX_KEYS: &[Key] = &[
         "By caller and item, all operations that are permitted.",
     )
     .required("{nobody: {draft: []}}"),
-];
+]);
 
 /// An item of a matrix.
-pub(crate) static ITEM: Table = Table { name: "an item", keys: ITEM_KEYS, is_open: false };
-
-static ITEM_KEYS: &[Key] = &[
+pub(crate) static ITEM: Table = Table::closed("an item").with(&[
     key("group", GROUP, "Its group.").required("proposals"),
     key("meta", Mapping(&META), "What is known of it."),
-];
+]);
 
 /// The table of the callers of one row of `expect`, whose keys are the names of the matrix.
-pub(crate) static NAMED: Table = Table { name: "`expect`", keys: &[], is_open: true };
+pub(crate) static NAMED: Table = Table::open("`expect`");
+
+/// Returns the JSON Schema of a policy file.
+pub fn schema() -> String {
+    language::schema("Policies in files", &FILE)
+}
+
+#[cfg(test)]
+mod tests;

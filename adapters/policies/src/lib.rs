@@ -43,11 +43,10 @@ mod policy_set;
 mod reading;
 mod reloadable;
 mod sample_caller;
-mod schema;
 mod summary;
 mod warnings;
 
+pub use file_format::schema;
 pub use policy_set::PolicySet;
 pub use reloadable::ReloadablePolicies;
 pub use sample_caller::read_caller;
-pub use schema::schema;

@@ -111,11 +111,6 @@ impl PolicySet {
         self.policies.iter().map(|policy| policy.summary(today)).collect()
     }
 
-    /// Warnings about likely mistakes as of a day, a line each.
-    pub fn warnings(&self, today: Date) -> Vec<String> {
-        self.likely_mistakes(today)
-    }
-
     /// The number of cases.
     pub const fn case_count(&self) -> usize {
         self.cases.len()

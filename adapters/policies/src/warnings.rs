@@ -15,9 +15,9 @@ const LIKE_ANYONE: [&str; 6] = ["*", "all", "anonymous", "any", "everybody", "ev
 const LIKE_SIGNED_IN: [&str; 4] = ["authenticated", "known", "signed-in", "user"];
 
 impl PolicySet {
-    /// Returns everything about the policies that is likely a mistake, in the order of the files and
-    /// of the places in them.
-    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<String> {
+    /// Returns everything about the policies that is likely a mistake as of a day, a line each, in
+    /// the order of the files and of the places in them.
+    pub fn warnings(&self, today: Date) -> Vec<String> {
         let exercised: HashSet<_> =
             self.run_cases().into_iter().flat_map(|report| report.decided_by).collect();
         let allowed = self.allowed_roles();

@@ -5,7 +5,7 @@ use language::effective::EFFECTIVE;
 use language::keys::Form::{
     self, Date, Expression, Id, Item, List, Mapping, Named, Null, OneOf, Pointer, Time,
 };
-use language::keys::{Key, Table, Word, key};
+use language::keys::{Table, Word, key};
 use language::yaml::Advice;
 
 /// Most characters of what people are told: a message, a description, a source.
@@ -37,9 +37,7 @@ pub(crate) const FAIL: &str = "fail";
 const VERDICT: Form = Form::Word(Word { of: "verdict", known: || vec![PASS, FAIL] });
 const FOUND: Form = OneOf(&[Null, Item, List(&Item)]);
 
-pub(crate) static FILE: Table = Table { name: "a rule file", keys: FILE_KEYS, is_open: false };
-
-static FILE_KEYS: &[Key] = &[
+pub(crate) static FILE: Table = Table::closed("a rule file").with(&[
     key("rules", List(&Mapping(&RULE)), "The rules."),
     key(
         "cases",
@@ -51,11 +49,9 @@ static FILE_KEYS: &[Key] = &[
         Named(Some(OPEN_GROUP), &List(&STRING)),
         "The names of your agency's own members by group, which `rules check` then knows.",
     ),
-];
+]);
 
-pub(crate) static RULE: Table = Table { name: "a rule", keys: RULE_KEYS, is_open: false };
-
-static RULE_KEYS: &[Key] = &[
+pub(crate) static RULE: Table = Table::closed("a rule").with(&[
     key("id", Id, "The rule's name in the interface, which no other rule has.")
         .required("budget_is_positive"),
     key("group", GROUP, "The group whose items it judges.").required("proposals"),
@@ -83,12 +79,10 @@ static RULE_KEYS: &[Key] = &[
         Named(None, &Expression),
         "Other items that it needs to know, each under the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'.",
     ),
-];
+]);
 
 /// An element of `cases`. What lookups find may stand in it under their names.
-pub(crate) static CASE: Table = Table { name: "a case", keys: CASE_KEYS, is_open: true };
-
-static CASE_KEYS: &[Key] = &[
+pub(crate) static CASE: Table = Table::open("a case").with(&[
     key("rule", STRING, "The id of the rule.").required("the_id_of_a_rule"),
     key("name", STRING, "What the case shows.").required("a budget of zero is refused"),
     key("self", Item, "The item as it would be.").required("{project_title: A title}"),
@@ -108,10 +102,10 @@ static CASE_KEYS: &[Key] = &[
         "What the rule's lookups find: an item or null by id, a list otherwise.",
     ),
     key("expect", VERDICT, "The verdict.").required("fail"),
-];
+]);
 
 /// The table of `lookup` in a case, whose keys are the names of the rule's lookups.
-pub(crate) static CASE_LOOKUP: Table = Table { name: "`lookup`", keys: &[], is_open: true };
+pub(crate) static CASE_LOOKUP: Table = Table::open("`lookup`");
 
 /// The likely mistake of the author of a line, with what to write instead.
 fn hint(line: &str) -> &'static str {
@@ -133,3 +127,11 @@ fn hint(line: &str) -> &'static str {
         ""
     }
 }
+
+/// Returns the JSON Schema of a rule file.
+pub fn schema() -> String {
+    language::schema("Business rules in files", &FILE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,8 @@ pub(crate) const LONGEST_MESSAGE: usize = 2_000;
 /// A rule that was read from a file.
 #[derive(Debug)]
 pub struct FileRule {
-    pub(crate) file: Arc<str>,
+    /// The file it is in.
+    pub file: Arc<str>,
     pub(crate) place: Location,
     pub(crate) id: Box<str>,
     /// The rule as it is written.
@@ -65,20 +66,7 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
-/// The message of a rule that did not pass, and why it could not be decided.
-struct Rejection {
-    detail: String,
-    undecided: Option<String>,
-    /// True if the reason may quote items that were looked up.
-    quotes_others: bool,
-}
-
 impl FileRule {
-    /// The file it is in.
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
     /// The members of a variable that it reads, each once, in the order of their names.
     pub(crate) fn members_of(&self, variable: Variable) -> Vec<&str> {
         let reads = self.notes.reads.iter().filter(|read| read.of == variable);
@@ -171,27 +159,21 @@ impl FileRule {
         &self,
         meter: &Meter,
         transition: &Transition<'_>,
-    ) -> Result<Vec<Lookup>, Rejection> {
+    ) -> Result<Vec<Lookup>, Violation> {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
         let scope = Scope { found: &[], ..self.scope(transition) };
-        self.look_up(&scope, meter).map_err(|error| self.undecided(error))
+        self.look_up(&scope, meter).map_err(|error| self.undecided(error, false))
     }
 
-    fn check_by(&self, meter: &Meter, transition: &Transition<'_>) -> Result<(), Rejection> {
+    fn check_by(&self, meter: &Meter, transition: &Transition<'_>) -> Result<(), Violation> {
         let scope = self.scope(transition);
         let is_met = || Ok(!self.guard(&scope, meter)? || self.check.boolean(&scope, meter)?);
         match is_met() {
             Ok(true) => Ok(()),
-            Ok(false) => {
-                let detail = self.message(&scope, meter);
-                Err(Rejection { detail, undecided: None, quotes_others: false })
-            }
-            Err(error) => {
-                let rejection = self.undecided(error);
-                Err(Rejection { quotes_others: self.knows_others(transition.found), ..rejection })
-            }
+            Ok(false) => Err(self.violation(&self.message(&scope, meter))),
+            Err(error) => Err(self.undecided(error, self.knows_others(transition.found))),
         }
     }
 
@@ -201,12 +183,20 @@ impl FileRule {
         !self.targets.is_empty() && found.len() == self.targets.len() && found.iter().all(is_whole)
     }
 
-    fn undecided(&self, error: EvaluationError) -> Rejection {
+    /// The violation of a rule that could not be decided. Its reason may quote items that were looked
+    /// up, which a caller may not be permitted to read.
+    fn undecided(&self, error: EvaluationError, quotes_others: bool) -> Violation {
         let reason = error.into_reason();
-        let id = &self.id;
-        let detail =
-            format!("the rule `{id}` could not be decided, so it counts as not passed: {reason}");
-        Rejection { detail, undecided: Some(reason), quotes_others: false }
+        let told = if quotes_others {
+            self.not_decided("; the log of the service says why")
+        } else {
+            self.not_decided(&format!(": {reason}"))
+        };
+        Violation { undecided: Some(reason.into()), ..self.violation(&told) }
+    }
+
+    fn not_decided(&self, why: &str) -> String {
+        format!("the rule `{}` could not be decided, so it counts as not passed{why}", self.id)
     }
 
     /// Judges a write of a case, of which everything is known, and returns the message of the
@@ -219,22 +209,16 @@ impl FileRule {
         // It must be possible to say what is looked for, though the case says what is found.
         self.lookups_by(&Meter::of(CostLimit::Lookups), transition)
             .and_then(|_| self.check_by(&Meter::of(CostLimit::Verdict), &transition.knowing(found)))
-            .map_err(|rejection| shortened(&rejection.detail, LONGEST_MESSAGE).into_owned())
+            .map_err(|violation| match violation.undecided {
+                // Who tries a rule has written all that the reason may quote.
+                Some(reason) => self.violation(&self.not_decided(&format!(": {reason}"))).detail,
+                None => violation.detail,
+            })
     }
 
-    fn violation(&self, rejection: Rejection) -> Violation {
-        let Rejection { mut detail, undecided, quotes_others } = rejection;
-        if quotes_others {
-            // Whoever is told may not be permitted to read those items.
-            detail = format!(
-                "the rule `{}` could not be decided, so it counts as not passed; the log of the service says why",
-                self.id
-            );
-        }
+    fn violation(&self, message: &str) -> Violation {
         let pointer = self.field.as_ref().map_or_else(Pointer::root, |field| field.pointer.clone());
-        let detail = shortened(&detail, LONGEST_MESSAGE);
-        let violation = Violation::new(pointer, self.id.to_string(), detail);
-        Violation { undecided: undecided.map(Into::into), ..violation }
+        Violation::new(pointer, self.id.to_string(), shortened(message, LONGEST_MESSAGE))
     }
 
     fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
@@ -292,9 +276,7 @@ impl Rule for FileRule {
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
-        evaluation::run(CostLimit::Lookups, |meter| self.lookups_by(meter, transition))
-            .await
-            .map_err(|rejection| self.violation(rejection))
+        evaluation::run(CostLimit::Lookups, |meter| self.lookups_by(meter, transition)).await
     }
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
@@ -305,11 +287,11 @@ impl Rule for FileRule {
         verdicts.time.observe(began.elapsed().as_secs_f64());
         let counter = match &verdict {
             Ok(()) => &verdicts.passed,
-            Err(Rejection { undecided: None, .. }) => &verdicts.failed,
+            Err(Violation { undecided: None, .. }) => &verdicts.failed,
             Err(_) => &verdicts.undecided,
         };
         counter.inc();
-        verdict.map_err(|rejection| self.violation(rejection))
+        verdict
     }
 
     async fn applies(&self, transition: &Transition<'_>) -> bool {

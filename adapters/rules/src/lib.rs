@@ -58,13 +58,12 @@ mod notes;
 mod reloadable;
 mod rule_set;
 mod sample_items;
-mod schema;
 mod summary;
 mod trial;
 mod warnings;
 
+pub use file_format::schema;
 pub use file_rule::FileRule;
 pub use reloadable::ReloadableRules;
 pub use rule_set::RuleSet;
-pub use schema::schema;
 pub use trial::Trials;

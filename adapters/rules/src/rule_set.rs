@@ -1,6 +1,5 @@
 //! The rules and cases of some files, all sound.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,12 +29,6 @@ pub struct RuleSet {
     cases: Vec<Case>,
     /// The members that the files declare, beyond those that the domain knows.
     pub(crate) declared: Vec<(Collection, Box<str>)>,
-}
-
-impl fmt::Debug for RuleSet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_list().entries(self.rules.iter().map(|rule| &rule.id)).finish()
-    }
 }
 
 impl RuleSet {
@@ -104,11 +97,6 @@ impl RuleSet {
     /// An explanation of each as of a day, in the same order.
     pub fn summaries(&self, today: Date) -> Vec<String> {
         self.rules.iter().map(|rule| rule.summary(today)).collect()
-    }
-
-    /// Warnings about likely mistakes as of a day, a line each.
-    pub fn warnings(&self, today: Date) -> Vec<String> {
-        self.likely_mistakes(today)
     }
 
     /// The number of cases.

@@ -9,9 +9,9 @@ use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
 
 impl RuleSet {
-    /// Returns everything about the rules that is likely a mistake, in the order of the files and of
-    /// the places in them.
-    pub(crate) fn likely_mistakes(&self, today: Date) -> Vec<String> {
+    /// Returns everything about the rules that is likely a mistake as of a day, a line each, in the
+    /// order of the files and of the places in them.
+    pub fn warnings(&self, today: Date) -> Vec<String> {
         let mut all = Vec::new();
         for rule in self.rules() {
             let mut warnings = unknown_members(rule, self);

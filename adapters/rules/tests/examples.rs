@@ -95,7 +95,7 @@ fn the_page_names_every_rule_in_its_table() {
     let page = std::fs::read_to_string(folder().join("README.md")).unwrap();
     let table: Vec<_> = page.lines().filter(|line| line.starts_with('|')).collect();
     for rule in examples().rules() {
-        let file = PathBuf::from(rule.file());
+        let file = PathBuf::from(&*rule.file);
         let file = file.file_name().unwrap().to_string_lossy();
         let is_named = table.iter().any(|line| {
             line.contains(&format!("`{}`", rule.about().code))

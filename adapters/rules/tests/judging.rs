@@ -212,7 +212,7 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     assert_eq!(lookups, expected);
     let none = members("{}");
     let error = block_on(rule.lookups(&Transition { after: &none, ..transition }));
-    let error = error.expect_err("a violation");
+    let error = error.err().expect("a violation");
     assert!(error.detail.contains("could not be decided"), "{}", error.detail);
 }
 
@@ -266,7 +266,7 @@ fn errors_of_expressions_are_told_at_their_lines() {
     ] {
         fs::write(&path, format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n"))
             .expect("a file");
-        let errors = RuleSet::load(&path, &[]).expect_err(check);
+        let errors = RuleSet::load(&path, &[]).err().expect(check);
         let (errors, prefix) = (errors.to_string(), format!("{}:", path.display()));
         let found: Vec<_> = errors
             .lines()

@@ -24,7 +24,7 @@ fn load(path: &Path) -> Result<RuleSet, FileErrors> {
 fn errors(text: &str) -> Vec<String> {
     let folder = folder(&[("rules.yaml", text)]);
     let path = folder.path().join("rules.yaml");
-    let errors = load(&path).expect_err(text);
+    let errors = load(&path).err().expect(text);
     let prefix = format!("{}:", path.display());
     errors
         .to_string()
@@ -259,7 +259,7 @@ fn all_errors_of_all_files_are_told_at_once() {
             r#"{"rules": [{"id": "r", "group": "files", "check": "true", "message": "no"}], "cases": [{"rule": "s"}]}"#,
         ),
     ]);
-    let errors = load(folder.path()).expect_err("errors").to_string();
+    let errors = load(folder.path()).err().expect("errors").to_string();
     let prefix = format!("{}/", folder.path().display());
     let found: Vec<_> =
         errors.lines().filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next()).collect();
@@ -305,7 +305,7 @@ fn what_cannot_be_read_is_told() {
         folder(&[("large.yaml", &"#".repeat((1 << 20) + 1)), ("empty.yaml", "# nothing\n")]);
     fs::write(folder.path().join("latin.yaml"), b"rules: \xe9").expect("a file");
     std::os::unix::fs::symlink("nowhere", folder.path().join("link.yaml")).expect("a link");
-    let errors = load(folder.path()).expect_err("errors").to_string();
+    let errors = load(folder.path()).err().expect("errors").to_string();
     for reason in [
         "large.yaml: cannot be read: it is larger than",
         "empty.yaml: the file is empty",
@@ -314,7 +314,7 @@ fn what_cannot_be_read_is_told() {
     ] {
         assert!(errors.contains(reason), "{reason}: {errors}");
     }
-    let errors = load(&folder.path().join("missing.yaml")).expect_err("errors").to_string();
+    let errors = load(&folder.path().join("missing.yaml")).err().expect("errors").to_string();
     assert!(errors.contains("missing.yaml: cannot be read: No such file"), "{errors}");
 }
 

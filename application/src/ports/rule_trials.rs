@@ -59,7 +59,7 @@ pub enum TrialLookup {
 }
 
 /// The outcome of a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialReport {
     /// The verdict.
     pub verdict: TrialVerdict,
@@ -78,13 +78,14 @@ pub struct TrialReport {
 }
 
 /// The verdict of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrialVerdict {
     /// The rule passes, or has nothing to check.
     Pass,
     /// It does not.
     Fail,
     /// There is an error, or an expression is neither true nor false.
+    #[default]
     Undecided,
 }
 

@@ -7,7 +7,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-use application::{RuleTrial, RuleTrials, TrialError, TrialReport, TrialVerdict};
+use application::{RuleTrial, RuleTrials, TrialError, TrialReport};
 use async_trait::async_trait;
 use domain::{Pointer, Violations, WriteContext};
 use given::Given;
@@ -46,13 +46,5 @@ impl RuleTrials for Trials {
 
 /// The report on what cannot be evaluated.
 fn undecided(errors: Vec<TrialError>) -> TrialReport {
-    TrialReport {
-        verdict: TrialVerdict::Undecided,
-        skipped: None,
-        value: None,
-        message: None,
-        trace: Vec::new(),
-        is_trace_cut: false,
-        errors,
-    }
+    TrialReport { errors, ..TrialReport::default() }
 }

@@ -43,7 +43,9 @@ pub(super) async fn expression(
     .await;
     let report = match outcome {
         Ok((json, verdict)) => {
-            TrialReport { verdict: of_boolean(verdict), value: Some(value(json)), ..nothing() }
+            let (verdict, value) =
+                (verdict.map_or_else(<_>::default, of_boolean), Some(value(json)));
+            TrialReport { verdict, value, ..TrialReport::default() }
         }
         Err(error) => undecided(vec![error_at(Pointer::root(), error.into_reason())]),
     };
@@ -79,7 +81,7 @@ pub(super) async fn rule(
         return with_trace(failed(failure), [of_lookups]);
     }
     let found = given.found();
-    let (checked, of_check) = check(rule, &transition, found.as_deref().ok()).await;
+    let (checked, traced) = check(rule, &transition, found.as_deref().ok()).await;
     let report = match checked {
         Ok(Checked::Skipped) => skipped("`when` is false".to_owned()),
         Ok(Checked::NotLookedUp) => undecided(
@@ -89,7 +91,7 @@ pub(super) async fn rule(
                 error_at(if is_json { pointer.member(name) } else { pointer }, reason)
             }).collect(),
         ),
-        Ok(Checked::Passed) => TrialReport { verdict: TrialVerdict::Pass, value: Some(of_check_value(true)), ..nothing() },
+        Ok(Checked::Passed) => of_check(true),
         Ok(Checked::Failed(message)) => {
             let errors = message.as_ref().err().map(|error| {
                 let reason = format!("the message cannot be made: {}", error.clone().into_reason());
@@ -97,16 +99,14 @@ pub(super) async fn rule(
             });
             let message = message.unwrap_or_else(|_| rule.other_message());
             TrialReport {
-                verdict: TrialVerdict::Fail,
-                value: Some(of_check_value(false)),
                 message: Some(shortened(&message, LONGEST_MESSAGE).into_owned()),
                 errors: errors.into_iter().collect(),
-                ..nothing()
+                ..of_check(false)
             }
         }
         Err(failure) => failed(failure),
     };
-    with_trace(report, [of_lookups, of_check])
+    with_trace(report, [of_lookups, traced])
 }
 
 /// The parts that were evaluated, and true if there were more.
@@ -179,25 +179,17 @@ fn check_by<'a>(
     Ok(Checked::Failed(rule.own_message(&traced, meter)))
 }
 
-/// A report to be filled in.
-fn nothing() -> TrialReport {
-    undecided(Vec::new())
-}
-
 fn skipped(reason: String) -> TrialReport {
-    TrialReport { verdict: TrialVerdict::Pass, skipped: Some(reason), ..nothing() }
+    TrialReport { verdict: TrialVerdict::Pass, skipped: Some(reason), ..TrialReport::default() }
 }
 
-const fn of_boolean(verdict: Option<bool>) -> TrialVerdict {
-    match verdict {
-        Some(true) => TrialVerdict::Pass,
-        Some(false) => TrialVerdict::Fail,
-        None => TrialVerdict::Undecided,
-    }
+const fn of_boolean(verdict: bool) -> TrialVerdict {
+    if verdict { TrialVerdict::Pass } else { TrialVerdict::Fail }
 }
 
-fn of_check_value(is_met: bool) -> TrialValue {
-    TrialValue { json: is_met.to_string(), is_cut: false }
+fn of_check(is_met: bool) -> TrialReport {
+    let value = Some(TrialValue { json: is_met.to_string(), is_cut: false });
+    TrialReport { verdict: of_boolean(is_met), value, ..TrialReport::default() }
 }
 
 fn value(JsonText { text, is_cut }: JsonText) -> TrialValue {

@@ -42,7 +42,6 @@ const SERVICE_NAME: &str = "proposal-service";
 static TRACES: OnceLock<Traces> = OnceLock::new();
 
 /// The traces of a process.
-#[derive(Debug)]
 struct Traces {
     tracer: Arc<HeadTracer>,
     queue: Queue,

@@ -1,7 +1,6 @@
 //! The queue of finished spans. Whoever finishes one never waits: where there is no room, it is dropped and counted.
 
 use parking_lot::Mutex;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,12 +90,6 @@ enum Sending {
     NotYet(Box<Sender>),
     Now(JoinHandle<()>),
     NoMore,
-}
-
-impl fmt::Debug for Queue {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Queue").field("counts", &self.counts).finish_non_exhaustive()
-    }
 }
 
 impl Queue {

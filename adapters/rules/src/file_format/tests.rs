@@ -6,8 +6,7 @@ use language::error::{ErrorCollector, FileErrors};
 use language::yaml::{self, MOST_VALUES};
 use serde_json::Value;
 
-use super::schema;
-use crate::file_format::ADVICE;
+use super::{ADVICE, schema};
 
 fn docs(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
