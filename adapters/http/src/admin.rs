@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use application::Readiness;
 use poem::http::header::ALLOW;
-use poem::http::{HeaderValue, Method, StatusCode};
+use poem::http::{HeaderValue, StatusCode};
 use poem::{Body, Endpoint, Request, Response, Result};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -156,30 +156,20 @@ fn text(status: StatusCode, text: &str) -> Response {
     response.body(format!("{text}\n"))
 }
 
-/// The methods of a path.
-fn allowed(path: &str) -> Option<&'static str> {
-    match path {
-        "/metrics" | "/healthz" | "/readyz" | "/startupz" => Some("GET, HEAD"),
-        "/log" => Some("PUT"),
-        _ => None,
-    }
-}
-
 impl Endpoint for Admin {
     type Output = Response;
 
     async fn call(&self, request: Request) -> Result<Response> {
         let path = request.uri().path().to_owned();
-        let Some(allowed) = allowed(&path) else {
-            let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
-            return Ok(text(StatusCode::NOT_FOUND, paths));
+        let allowed = match &*path {
+            "/metrics" | "/healthz" | "/readyz" | "/startupz" => "GET, HEAD",
+            "/log" => "PUT",
+            _ => {
+                let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
+                return Ok(text(StatusCode::NOT_FOUND, paths));
+            }
         };
-        let is_allowed = match *request.method() {
-            Method::GET | Method::HEAD => allowed != "PUT",
-            Method::PUT => allowed == "PUT",
-            _ => false,
-        };
-        if !is_allowed {
+        if !allowed.split(", ").any(|method| request.method() == method) {
             let mut response =
                 text(StatusCode::METHOD_NOT_ALLOWED, &format!("this path serves {allowed}"));
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));

@@ -5,10 +5,8 @@
 
 use std::collections::HashSet;
 use std::io::{self, Seek as _};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use application::ports::Clock;
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
 use application::{Caller, ItemContent, ResourceService, Sequence};
@@ -23,8 +21,8 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::endpoints::pacing::{ExportPlace, ExportPlaces, Exporter, PacedWriter, paced};
-use crate::endpoints::resources::HttpContext;
+use crate::endpoints::pacing::{ExportPlace, Exporter, PacedWriter, paced};
+use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
@@ -34,42 +32,27 @@ use crate::server::LeastRate;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
 use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
 
-/// Exports that may read and encode items at a time, so that they leave the processors to others.
-/// One whose client does not read is not among them.
-pub const EXPORTS_AT_WORK: usize = 1;
-
 /// Items that are read together.
 const READ_AT_A_TIME: usize = 128;
 
 /// Bytes of a file that are sent together.
 const SENT_AT_A_TIME: usize = 64 * 1024;
 
-/// The parts that all exports share.
-pub struct ExportResources {
-    pub context: Arc<HttpContext>,
-    pub clock: Arc<dyn Clock>,
-    pub places: Arc<ExportPlaces>,
-    /// One permit for each that may be at work.
-    pub work: Arc<Semaphore>,
-    /// The folder for temporary files.
-    pub folder: PathBuf,
-}
-
 /// The export of a group in a format.
 pub struct Exports {
     pub group: Group,
     pub service: Arc<ResourceService>,
     pub format: &'static Format,
-    pub resources: Arc<ExportResources>,
+    pub transfers: Arc<Transfers>,
 }
 
 impl Exports {
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let place = self.resources.places.take(self.exporter(request))?;
+        let place = self.transfers.places.take(self.exporter(request))?;
         let changes = self.select(caller_of(request), &query).await?;
-        let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
+        let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.transfers.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
         let items =
@@ -80,7 +63,7 @@ impl Exports {
         } else {
             self.body(items, &query).await?
         };
-        let today = self.resources.clock.day_of(self.resources.clock.now());
+        let today = self.transfers.clock.day_of(self.transfers.clock.now());
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
         let disposition = format!("attachment; filename=\"{name}\"");
         let mut response = Response::builder().status(StatusCode::OK).body(body);
@@ -97,13 +80,13 @@ impl Exports {
     fn exporter(&self, request: &Request) -> Exporter {
         match caller_of(request).id() {
             Some(id) => Exporter::Caller(id.into()),
-            None => Exporter::Address(self.resources.context.gate.address_of(request)),
+            None => Exporter::Address(self.transfers.context.gate.address_of(request)),
         }
     }
 
     async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
         let select = self.service.select(caller, &query.request);
-        let changes = timeout(self.resources.context.time_limit, select).await;
+        let changes = timeout(self.transfers.context.time_limit, select).await;
         Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
     }
 
@@ -128,7 +111,7 @@ impl Exports {
 
     /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
     async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
-        let (name, folder) = (self.group.collection.name(), self.resources.folder.clone());
+        let (name, folder) = (self.group.collection.name(), self.transfers.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
         let mut is_end = false;
         while !is_end {
@@ -138,7 +121,7 @@ impl Exports {
             (writer, is_end) = items.next(add).await?;
         }
         let work = Arc::clone(&items.work);
-        let (client, folder) = (Arc::new(()), self.resources.folder.clone());
+        let (client, folder) = (Arc::new(()), self.transfers.folder.clone());
         let is_wanted = Arc::downgrade(&client);
         let file = aside(move || {
             let mut file = tempfile::tempfile_in(folder)?;

@@ -108,12 +108,12 @@ enum ExplorerPage {
 impl Explorer {
     /// The explorer of the groups that show whole collections.
     pub fn new(
-        context: Arc<HttpContext>,
+        context: &Arc<HttpContext>,
         groups: Arc<[ExploredGroup]>,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
     ) -> Arc<Self> {
-        let links = ExplorerLinks::new(&context.base_url);
+        let (context, links) = (Arc::clone(context), ExplorerLinks::new(&context.base_url));
         let audits = Semaphore::new(1);
         Arc::new(Self { context, groups, store, deployment, links, audits })
     }

@@ -52,7 +52,7 @@ impl Explorer {
     /// A page that cannot be rendered.
     pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>, Problem> {
         let reference = ReferencePage {
-            layout: self.layout("Operations", "operations"),
+            layout: self.layout("Operations", "operations", None),
             groups: groups_of(document),
             server: self.context.base_url.path(),
         };

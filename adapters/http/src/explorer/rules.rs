@@ -63,8 +63,7 @@ impl Explorer {
             (collection.name(), own.collect::<Vec<_>>())
         });
         let groups = groups.filter(|(_, rules)| !rules.is_empty()).collect();
-        let mut layout = self.layout("Business rules", "rules");
-        layout.command = Some(self.command(RULES, ""));
+        let layout = self.layout("Business rules", "rules", self.command(RULES, ""));
         let failed_files = self.deployment.failed_files();
         render(&RulesPage { layout, failed_files, groups })
     }
@@ -98,10 +97,9 @@ impl Explorer {
         rule: &PublishedRule,
         audit: Option<Audit>,
     ) -> Result<String, Problem> {
-        let mut layout = self.layout(format!("Rule {}", rule.id), "rules");
-        layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
+        let command = self.command(&format!("{RULES}/{}", rule.id), "");
         render(&RulePage {
-            layout,
+            layout: self.layout(format!("Rule {}", rule.id), "rules", command),
             group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
             written: self.context.changing.catalog.written(caller, &rule.id),

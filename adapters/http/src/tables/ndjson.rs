@@ -11,6 +11,7 @@ use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
 use super::{malformed_file, members_of, object_row, require_rows};
+use crate::hal::close_object;
 use crate::problem::Problem;
 
 /// Levels that an array puts around its elements.
@@ -27,60 +28,33 @@ pub fn rows(
     items: &[ItemContent],
 ) -> io::Result<Vec<u8>> {
     let mut out = String::new();
+    let is_shown =
+        |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| **field == *name));
     for item in items {
         let members = members_of(item)?;
-        let mut line = Line::new(&mut out);
+        out.push('{');
+        let mut push = |name: &str, json: &str| {
+            push_string(&mut out, name);
+            out.extend([":", json, ","]);
+        };
         for column in Column::leading(collection) {
             match column {
-                Column::Id => line.string("id", &item.id.to_string()),
-                Column::Version => line.raw(&column.name(collection), &item.version.to_string()),
+                Column::Id => push("id", &format!("\"{}\"", item.id)),
+                Column::Version => push(&column.name(collection), &item.version.to_string()),
                 Column::Parent | Column::Member { .. } => {
                     if let Some(parent) = item.parent {
-                        line.string(&column.name(collection), &parent.to_string());
+                        push(&column.name(collection), &format!("\"{parent}\""));
                     }
                 }
             }
         }
-        let is_shown =
-            |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| **field == *name));
         for (name, value) in members.iter().filter(|(name, _)| is_shown(name)) {
-            line.raw(&Column::name_in_json(collection, &name), value.encoded());
+            push(&Column::name_in_json(collection, &name), value.encoded());
         }
-        line.finish();
+        close_object(&mut out);
+        out.push('\n');
     }
     Ok(out.into_bytes())
-}
-
-/// A line under construction.
-struct Line<'a> {
-    out: &'a mut String,
-    is_first: bool,
-}
-
-impl<'a> Line<'a> {
-    fn new(out: &'a mut String) -> Self {
-        out.push('{');
-        Self { out, is_first: true }
-    }
-
-    fn raw(&mut self, name: &str, json: &str) {
-        if !std::mem::take(&mut self.is_first) {
-            self.out.push(',');
-        }
-        push_string(self.out, name);
-        self.out.push(':');
-        self.out.push_str(json);
-    }
-
-    fn string(&mut self, name: &str, string: &str) {
-        let mut json = String::new();
-        push_string(&mut json, string);
-        self.raw(name, &json);
-    }
-
-    fn finish(self) {
-        self.out.push_str("}\n");
-    }
 }
 
 /// Reads the lines of a file; empty ones are left out, and counted.
