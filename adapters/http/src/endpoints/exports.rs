@@ -19,8 +19,8 @@ use poem::{Body, Request, Response};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
+use crate::endpoints::in_time;
 use crate::endpoints::pacing::{ExportPlace, Exporter, PacedWriter, paced};
 use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
@@ -86,8 +86,7 @@ impl Exports {
 
     async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
         let select = self.service.select(caller, &query.request);
-        let changes = timeout(self.transfers.context.time_limit, select).await;
-        Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
+        in_time(self.transfers.context.time_limit, select).await
     }
 
     async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {

@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
+use crate::endpoints::in_time;
 use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
 use crate::hal;
@@ -104,11 +105,8 @@ impl Imports {
         let service = Arc::clone(&self.service);
         let limit = self.transfers.context.time_limit.saturating_mul(TIME_FACTOR);
         let is_one_write = import.mode == ImportMode::All && !options.is_dry_run;
-        let work = async move {
-            let imported = timeout(limit, service.import(&options, &import)).await;
-            let too_long = |_| Problem::unavailable("The service took too long.");
-            Ok((imported.map_err(too_long)??, held))
-        };
+        let work =
+            async move { Ok((in_time(limit, service.import(&options, &import)).await?, held)) };
         if !is_one_write {
             return work.await;
         }
@@ -157,6 +155,14 @@ impl Imports {
         let rows = self.transfers.context.memory.reserve_more(&file, size).await?;
         Ok((read, Held { size, rows, file }))
     }
+
+    async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
+        match timeout(QUEUE_TIMEOUT, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Problem::unavailable("Another workbook is being read.")),
+        }
+    }
 }
 
 /// The memory that an import holds until it is answered.
@@ -165,16 +171,6 @@ struct Held {
     size: usize,
     rows: Option<MemoryReservation>,
     file: MemoryReservation,
-}
-
-impl Imports {
-    async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
-        match timeout(QUEUE_TIMEOUT, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Problem::unavailable("Another workbook is being read.")),
-        }
-    }
 }
 
 /// The format of a request's body.

@@ -40,12 +40,8 @@ impl ShownValue {
     pub fn of(value: Option<Value<'_>>) -> Self {
         let Some(value) = value else { return Self::Absent };
         let elements = || {
-            let mut elements = value.elements()?;
-            elements.clone().next()?;
-            elements.try_fold(Vec::new(), |mut list, element| {
-                list.push(simple(element)?);
-                Some(list)
-            })
+            let list = value.elements()?.map(simple).collect::<Option<Vec<_>>>();
+            list.filter(|list| !list.is_empty())
         };
         match value.kind() {
             Kind::Null => Self::Absent,
@@ -99,9 +95,8 @@ pub fn shortened(text: &str, most: usize) -> String {
 /// A phrase at the beginning of a title.
 pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(characters).collect()
 }
 
 fn simple(value: Value<'_>) -> Option<String> {

@@ -84,7 +84,7 @@ pub fn read(
         let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
         sheet.add((number, line), cells)?;
     }
-    Ok(sheet.finish())
+    Ok(sheet.rows)
 }
 
 /// The lines of a file, up to a place in it. A carriage return ends one, also before a line feed.

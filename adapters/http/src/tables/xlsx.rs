@@ -187,7 +187,7 @@ pub fn read(
         }
     }
     let (_, sheet) = sheet.ok_or_else(|| malformed_file("The first sheet is empty."))?;
-    Ok(sheet.finish())
+    Ok(sheet.rows)
 }
 
 /// Adds a row; the first one with any content names the columns.
