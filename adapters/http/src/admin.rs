@@ -10,7 +10,7 @@ use std::time::Duration;
 use application::Readiness;
 use poem::http::header::ALLOW;
 use poem::http::{HeaderValue, StatusCode};
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::{Endpoint, Request, Response, Result};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -132,7 +132,8 @@ impl Admin {
             let fix = "send the filter as text/plain, such as info,storage_adapter=debug";
             return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, fix);
         }
-        let Some(filter) = filter(request.take_body()).await else {
+        let sent = request.take_body().into_bytes_limit(LONGEST_FILTER).await;
+        let Some(filter) = sent.ok().and_then(|sent| String::from_utf8(sent.into()).ok()) else {
             let fix = format!("send a filter of at most {LONGEST_FILTER} bytes of UTF-8");
             return text(StatusCode::BAD_REQUEST, &fix);
         };
@@ -144,11 +145,6 @@ impl Admin {
             Err(reason) => text(StatusCode::BAD_REQUEST, &reason),
         }
     }
-}
-
-async fn filter(body: Body) -> Option<String> {
-    let bytes = body.into_bytes_limit(LONGEST_FILTER).await.ok()?;
-    String::from_utf8(bytes.into()).ok()
 }
 
 fn text(status: StatusCode, text: &str) -> Response {

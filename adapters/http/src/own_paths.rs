@@ -51,6 +51,11 @@ impl OwnPaths<'_> {
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
+        let documentation = endpoint(Arc::new(documentation), Documentation::answer);
+        let stream = endpoint(stream, ChangeStream::answer);
+        let file = |file: StaticContent| {
+            self.public(file.media, endpoint(Arc::new(file), StaticContent::answer))
+        };
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
         let rules = || endpoint((context(), explorer()), rules);
@@ -68,12 +73,12 @@ impl OwnPaths<'_> {
                 ),
             ),
             (CHANGES, self.get(&HAL, Asks::SomeRead, endpoint(context(), changes))),
-            (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
+            (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream)),
             (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, make_sync(liveness).boxed())),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
-            ("/openapi.json", self.public(MediaType::JSON, documentation.boxed())),
-            (RULE_SCHEMA, self.public(schema.media, schema.boxed())),
-            ("/favicon.ico", self.public(icon.media, icon.boxed())),
+            ("/openapi.json", self.public(MediaType::JSON, documentation)),
+            (RULE_SCHEMA, file(schema)),
+            ("/favicon.ico", file(icon)),
             (RULES, self.get(&HAL, Asks::Nothing, rules())),
             (RULE, self.get(&PAGE_TYPES, Asks::Anybody, rules())),
             (RULE_TRIAL, self.post(Asks::SignedIn, trials)),
@@ -84,8 +89,7 @@ impl OwnPaths<'_> {
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
             (SIGN_IN, self.public(MediaType::JSON, endpoint(context(), sign_in))),
         ];
-        let pages =
-            pages.into_iter().map(|(path, page)| (path, self.public(page.media, page.boxed())));
+        let pages = pages.into_iter().map(|(path, page)| (path, file(page)));
         let own = own.into_iter().map(|(path, router)| (path.to_owned(), router)).chain(pages);
         let explained = problem_pages::all(&self.context.gate, &self.explorer);
         explained.unwrap_or_default().into_iter().chain(own).chain(self.explorer.routes()).collect()

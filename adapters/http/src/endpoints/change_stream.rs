@@ -14,7 +14,7 @@ use futures_util::stream;
 use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::Event;
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::{Body, Request, Response};
 use poem_openapi::types::ToJSON;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -116,16 +116,15 @@ struct Streaming {
     event: u8,
 }
 
-impl Endpoint for ChangeStream {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
+impl ChangeStream {
+    /// Serves a stream.
+    pub async fn answer(self, request: Request) -> Result<Response, Problem> {
         let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
         let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
-            return Err(Problem::unavailable("As many streams are open as may be.").into());
+            return Err(Problem::unavailable("As many streams are open as may be."));
         };
         let caller = caller_of(&request).clone();
         let token = caller.principal().and_then(|_| PresentedToken::of(&request));

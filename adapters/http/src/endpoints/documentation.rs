@@ -9,7 +9,7 @@ use application::{AccessControl, Caller, Identity, PublishedIdentity, RuleCatalo
 use bytes::Bytes;
 use poem::http::HeaderValue;
 use poem::http::header::CONTENT_SECURITY_POLICY;
-use poem::{Endpoint, Request, Response, Result};
+use poem::{Request, Response};
 use poem_openapi::{LicenseObject, OpenApiService, ServerObject};
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
+use crate::problem::Problem;
 
 /// The parts of the document that change while the service runs.
 #[derive(Clone)]
@@ -84,6 +85,11 @@ impl Documentation {
         (catalog.edition(&self.own), access.edition(), published)
     }
 
+    /// Serves the document.
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        self.current().answer(request).await
+    }
+
     fn current(&self) -> Arc<StaticContent> {
         let edition = self.edition();
         let mut current = self.current.lock();
@@ -94,14 +100,6 @@ impl Documentation {
                 Arc::clone(&current.insert((edition, Arc::new(content))).1)
             }
         }
-    }
-}
-
-impl Endpoint for Documentation {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        self.current().call(request).await
     }
 }
 
@@ -124,13 +122,10 @@ impl StaticContent {
         let body = body.into();
         Self { media, tag: EntityTag::of_content(&body), body, policy }
     }
-}
 
-impl Endpoint for StaticContent {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> Result<Response> {
-        let Self { media, body, tag, policy } = self;
+    /// Serves it.
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        let Self { media, body, tag, policy } = &*self;
         let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
         Ok(response)

@@ -51,7 +51,8 @@ impl Exports {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
         let place = self.transfers.places.take(self.exporter(request))?;
-        let changes = self.select(caller_of(request), &query).await?;
+        let select = self.service.select(caller_of(request), &query.request);
+        let changes = in_time(self.transfers.context.time_limit, select).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.transfers.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
@@ -82,11 +83,6 @@ impl Exports {
             Some(id) => Exporter::Caller(id.into()),
             None => Exporter::Address(self.transfers.context.gate.address_of(request)),
         }
-    }
-
-    async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
-        let select = self.service.select(caller, &query.request);
-        in_time(self.transfers.context.time_limit, select).await
     }
 
     async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
@@ -146,7 +142,7 @@ async fn aside<T: Send + 'static>(
     let written = spawn_blocking(write).await.map_err(|error| failed(&error))?;
     written.map_err(|error| match error {
         WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
-        WriteError::Failed(_) => failed(&error),
+        error => failed(&error),
     })
 }
 

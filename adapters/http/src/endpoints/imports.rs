@@ -10,7 +10,6 @@ use application::{
     WriteOptions,
 };
 use bytes::Bytes;
-use domain::Collection;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Request, Response};
 use tokio::sync::OwnedSemaphorePermit;
@@ -131,9 +130,18 @@ impl Imports {
             return self.rows_of_workbook(body, file, mode).await;
         };
         let rows = self.transfers.context.memory.reserve_more(&file, bytes).await?;
-        let held = Held { size: bytes.max(body.len()), rows, file };
-        aside_if_large(held.size, move || Ok((read(kind, collection, &body, most_bytes)?, held)))
-            .await
+        let size = bytes.max(body.len());
+        let held = Held { size, rows, file };
+        let read = move || {
+            let rows = match kind {
+                FormatKind::Csv => csv::read(collection, &body, most_bytes),
+                FormatKind::Xlsx => xlsx::read(collection, &body, most_bytes),
+                FormatKind::Ndjson => ndjson::read_lines(collection, &body),
+                FormatKind::Json => ndjson::read_array(collection, &body),
+            };
+            Ok((rows?, held))
+        };
+        aside_if_large(size, read).await
     }
 
     /// The size of the rows in a workbook is known when they are read. One workbook is read at a time,
@@ -189,20 +197,6 @@ fn fingerprint(body: &Bytes, query: ImportQuery) -> String {
     let ImportQuery { mode, is_upsert, .. } = query;
     let is_of_all = mode == ImportMode::All;
     format!("{}-{is_of_all}-{is_upsert}", idempotency_key::fingerprint(body))
-}
-
-fn read(
-    kind: FormatKind,
-    collection: Collection,
-    body: &Bytes,
-    most_bytes: usize,
-) -> Result<Vec<ImportRow>, Problem> {
-    match kind {
-        FormatKind::Csv => csv::read(collection, body, most_bytes),
-        FormatKind::Xlsx => xlsx::read(collection, body, most_bytes),
-        FormatKind::Ndjson => ndjson::read_lines(collection, body),
-        FormatKind::Json => ndjson::read_array(collection, body),
-    }
 }
 
 /// 422 with the errors of all rows.
