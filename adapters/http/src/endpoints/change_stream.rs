@@ -72,13 +72,6 @@ pub struct Listeners {
     most: u32,
 }
 
-impl ChangeStream {
-    /// Returns the streams that are open, of those that may be.
-    pub fn listeners(&self, most: u32) -> Listeners {
-        Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
-    }
-}
-
 impl fmt::Debug for Listeners {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Listeners").field("most", &self.most).finish_non_exhaustive()
@@ -117,6 +110,11 @@ struct Streaming {
 }
 
 impl ChangeStream {
+    /// Returns the streams that are open, of those that may be.
+    pub fn listeners(&self, most: u32) -> Listeners {
+        Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
+    }
+
     /// Serves a stream.
     pub async fn answer(self, request: Request) -> Result<Response, Problem> {
         let collection = ChangesQuery::group(query_of(&request))?;

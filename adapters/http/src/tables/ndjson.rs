@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use application::table::Column;
-use application::{ImportRow, ItemContent};
+use application::{ImportRow, ItemContent, RowContent};
 use bytes::Bytes;
 use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
 use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
-use super::{malformed_file, members_of, object_row, require_rows};
+use super::{malformed_file, members_of, require_rows};
 use crate::hal::close_object;
 use crate::problem::Problem;
 
@@ -69,17 +69,24 @@ pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
             continue;
         }
         require_rows(rows.len() + 1)?;
-        rows.push(match Members::read(line) {
-            Ok(object) => object_row(collection, (number, Some(number)), object.as_ref()),
-            Err(error) => ImportRow { number, line: Some(number), content: Err(malformed(&error)) },
-        });
+        rows.push(row(collection, (number, Some(number)), Members::read(line)));
     }
     Ok(rows)
 }
 
-fn malformed(error: &JsonError) -> Violation {
-    let detail = format!("the row is no JSON: {error}");
-    Violation::new(Pointer::root(), "malformed_json", detail)
+/// A row from what was read of it.
+fn row(
+    collection: Collection,
+    (number, line): (u64, Option<u64>),
+    read: Result<Option<Members>, JsonError>,
+) -> ImportRow {
+    let refused = |code, detail| Err(Violation::new(Pointer::root(), code, detail));
+    let content = match read {
+        Ok(Some(object)) => RowContent::of_object(&object, |name| Column::named(collection, name)),
+        Ok(None) => refused("not_an_object", "the row is no JSON object; send one".to_owned()),
+        Err(error) => refused("malformed_json", format!("the row is no JSON: {error}")),
+    };
+    ImportRow { number, line, content }
 }
 
 /// Reads the elements of an array.
@@ -100,10 +107,7 @@ pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
     let mut rows = Vec::new();
     for (number, element) in (1..).zip(elements) {
         require_rows(rows.len() + 1)?;
-        rows.push(match Members::from_value(element) {
-            Ok(object) => object_row(collection, (number, None), object.as_ref()),
-            Err(error) => ImportRow { number, line: None, content: Err(malformed(&error)) },
-        });
+        rows.push(row(collection, (number, None), Members::from_value(element)));
     }
     Ok(rows)
 }
