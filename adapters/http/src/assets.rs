@@ -33,26 +33,15 @@ impl Asset {
         format!("/assets/:{EDITION_PARAMETER}/{}", self.name)
     }
 
-    fn in_coding(&self, coding: Option<Coding>) -> &'static [u8] {
-        match coding {
-            Some(Coding::Brotli) => self.brotli,
-            Some(Coding::Gzip) => self.gzip,
-            None => self.plain,
-        }
-    }
-}
-
-/// The path of a file of this edition.
-pub fn path(name: &str) -> String {
-    format!("/assets/{EDITION}/{name}")
-}
-
-impl Asset {
     /// Answers with the file.
     pub async fn answer(&'static self, request: Request) -> Result<Response, Problem> {
         let coding = preferred_coding(request.headers());
         let tag = EntityTag::of_edition(EDITION, coding);
-        let body = self.in_coding(coding);
+        let body = match coding {
+            Some(Coding::Brotli) => self.brotli,
+            Some(Coding::Gzip) => self.gzip,
+            None => self.plain,
+        };
         let mut response = content::answer_tagged(&request, self.media.header(), &tag, body)?;
         // While instances are replaced, a page of one may ask another of another edition: it gets
         // what there is, and does not keep it.
@@ -65,6 +54,11 @@ impl Asset {
         }
         Ok(response)
     }
+}
+
+/// The path of a file of this edition.
+pub fn path(name: &str) -> String {
+    format!("/assets/{EDITION}/{name}")
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use application::{
 use bytes::Bytes;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Request, Response};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -152,7 +151,10 @@ impl Imports {
         file: MemoryReservation,
         mode: ImportMode,
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
-        let permit = self.turn_of_workbook().await?;
+        let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
+        let Ok(Ok(permit)) = timeout(QUEUE_TIMEOUT, permit).await else {
+            return Err(Problem::unavailable("Another workbook is being read."));
+        };
         let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));
         // A panic in the workbook library is reported as an error in the file.
@@ -162,14 +164,6 @@ impl Imports {
         let size = import_memory::of_workbook(&read, mode);
         let rows = self.transfers.context.memory.reserve_more(&file, size).await?;
         Ok((read, Held { size, rows, file }))
-    }
-
-    async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
-        match timeout(QUEUE_TIMEOUT, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Problem::unavailable("Another workbook is being read.")),
-        }
     }
 }
 

@@ -66,11 +66,8 @@ impl ShownValue {
 /// The member that names an item, or else its identifier.
 pub fn title(item: &Item, columns: &[&str]) -> String {
     let named = columns.first().and_then(|name| Value::from_encoded(&item.members).member(name));
-    match ShownValue::of(named) {
-        ShownValue::Absent => item.id.to_string(),
-        shown if shown.short().trim().is_empty() => item.id.to_string(),
-        shown => shown.short(),
-    }
+    let title = ShownValue::of(named).short();
+    if title.trim().is_empty() { item.id.to_string() } else { title }
 }
 
 /// The name of a member that stands in an item in its canonical escaping.

@@ -155,7 +155,7 @@ impl Explorer {
         counts: ValueCounts,
     ) -> Vec<Count> {
         let mut counts = counts.counts;
-        if is_year(member) {
+        if member.characters == Some(4) || member.name == "year" {
             counts.sort_by(|one, other| one.value.cmp(&other.value));
         }
         let bar = |count: ValueCount| {
@@ -174,10 +174,6 @@ impl Explorer {
             (self.links.collection(collection), escaped(member), escaped(year));
         format!("{path}?filter[{member}][gte]={year}-01-01&filter[{member}][lte]={year}-12-31")
     }
-}
-
-fn is_year(member: &CountedMember) -> bool {
-    member.characters == Some(4) || member.name == "year"
 }
 
 fn name_of(member: &CountedMember) -> String {

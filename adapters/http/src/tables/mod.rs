@@ -23,7 +23,6 @@ pub const MOST_COLUMNS: usize = 1_000;
 pub const MOST_ROWS: usize = 100_000;
 
 /// The first row of a file: what each column is, and its name.
-#[derive(Debug)]
 pub struct Header {
     columns: Vec<Column>,
     pub names: Vec<String>,

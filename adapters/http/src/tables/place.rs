@@ -8,7 +8,6 @@ use domain::{Collection, Violation};
 use rust_xlsxwriter::utility::column_number_to_name;
 
 /// The cells of a sheet, by their names.
-#[derive(Clone, Debug)]
 pub struct SheetCells {
     collection: Collection,
     columns: Arc<Columns>,
