@@ -10,7 +10,7 @@ use std::time::Duration;
 use application::{Caller, CallerNames, LoggedChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::Event;
@@ -105,8 +105,6 @@ struct Streaming {
     /// When the token is looked at again.
     next_look: Instant,
     _permit: OwnedSemaphorePermit,
-    /// The number of the current event; the first two are no changes.
-    event: u8,
 }
 
 impl ChangeStream {
@@ -139,12 +137,15 @@ impl ChangeStream {
             credentials: token.map(|token| (caller, token)),
             next_look: Instant::now() + LOOK,
             _permit: permit,
-            event: 0,
         };
-        let events = stream::unfold(streaming, |mut streaming| async {
+        // An id without data: a client that is cut off before the first change resumes here.
+        let begin = Event::message("").id(streaming.cursor(streaming.listener.sent()));
+        let first = [Event::retry(RETRY), begin].map(|event| Ok::<_, io::Error>(encoded(&event)));
+        let changes = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
-            Some((Ok::<_, io::Error>(event), streaming))
+            Some((Ok(event), streaming))
         });
+        let events = stream::iter(first).chain(changes);
         // No proxy may cache or buffer the stream.
         Ok(Response::builder()
             .content_type(MediaType::EVENT_STREAM.name())
@@ -157,16 +158,6 @@ impl ChangeStream {
 impl Streaming {
     /// The next event or comment; `None` when the client is to connect again.
     async fn next(&mut self) -> Option<Bytes> {
-        self.event = self.event.saturating_add(1);
-        match self.event {
-            1 => return Some(encoded(&Event::retry(RETRY))),
-            // An id without data: a client that is cut off before the first change resumes here.
-            2 => {
-                let id = self.cursor(self.listener.sent());
-                return Some(encoded(&Event::message("").id(id)));
-            }
-            _ => {}
-        }
         let mut heartbeat = pin!(sleep(HEARTBEAT));
         loop {
             let change = tokio::select! {

@@ -120,7 +120,7 @@ impl Explorer {
         let begun = Instant::now();
         let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
         let mut after = None;
-        while begun.elapsed() < AUDITED_FOR {
+        while !audit.is_whole && begun.elapsed() < AUDITED_FOR {
             let audited = service.audit(caller, after).await?;
             audit.examined += audited.examined;
             for (id, verdict) in audited.remarked {
@@ -134,10 +134,7 @@ impl Explorer {
                 }
             }
             after = audited.next;
-            if after.is_none() {
-                audit.is_whole = true;
-                break;
-            }
+            audit.is_whole = after.is_none();
         }
         Ok(audit)
     }
