@@ -10,7 +10,9 @@ use poem::http::Method;
 use crate::endpoints::access::{evaluate, own_access};
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::changes::changes;
-use crate::endpoints::documentation::{Documentation, ICON, NOTHING, StaticContent};
+use crate::endpoints::documentation::{
+    Documentation, ICON, NOTHING, StaticContent, static_content,
+};
 use crate::endpoints::entry_point::{self, representation};
 use crate::endpoints::health::{Ready, liveness};
 use crate::endpoints::identity::{protected_resource, sign_in};
@@ -53,12 +55,12 @@ impl OwnPaths<'_> {
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
         let documentation = endpoint(Arc::new(documentation), Documentation::answer);
         let stream = endpoint(stream, ChangeStream::answer);
-        let file = |file: StaticContent| {
-            self.public(file.media, endpoint(Arc::new(file), StaticContent::answer))
-        };
+        let file =
+            |file: StaticContent| self.public(file.media, endpoint(Arc::new(file), static_content));
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
         let rules = || endpoint((context(), explorer()), rules);
+        let alive = make_sync(|request| liveness(&request)).boxed();
         let trials = endpoint((context(), self.trials.clone()), try_rule);
         let policies = || endpoint(context(), policies);
         let evaluation = endpoint((context(), Arc::clone(&self.groups)), evaluate);
@@ -74,7 +76,7 @@ impl OwnPaths<'_> {
             ),
             (CHANGES, self.get(&HAL, Asks::SomeRead, endpoint(context(), changes))),
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream)),
-            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, make_sync(liveness).boxed())),
+            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, alive)),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
             ("/openapi.json", self.public(MediaType::JSON, documentation)),
             (RULE_SCHEMA, file(schema)),

@@ -87,7 +87,7 @@ impl Documentation {
 
     /// Serves the document.
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
-        self.current().answer(request).await
+        static_content(self.current(), request).await
     }
 
     fn current(&self) -> Arc<StaticContent> {
@@ -122,12 +122,15 @@ impl StaticContent {
         let body = body.into();
         Self { media, tag: EntityTag::of_content(&body), body, policy }
     }
+}
 
-    /// Serves it.
-    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
-        let Self { media, body, tag, policy } = &*self;
-        let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
-        Ok(response)
-    }
+/// Serves a resource as it is.
+pub async fn static_content(
+    content: Arc<StaticContent>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let StaticContent { media, body, tag, policy } = &*content;
+    let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
+    Ok(response)
 }

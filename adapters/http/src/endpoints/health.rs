@@ -17,8 +17,8 @@ use crate::problem::Problem;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers 200 as long as the process runs.
-pub fn liveness(request: Request) -> Response {
-    content::untagged(&request, json!({ "status": "ok" }).to_string())
+pub fn liveness(request: &Request) -> Response {
+    content::untagged(request, json!({ "status": "ok" }).to_string())
 }
 
 /// Answers 200 while the store answers and the service is to get requests, else 503.

@@ -159,7 +159,7 @@ impl Explorer {
             (path, MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, page))
         };
         let asset = |asset: &'static Asset| {
-            let file = endpoint(asset, Asset::answer);
+            let file = endpoint(asset, assets::asset);
             (asset.route(), MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, file))
         };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()

@@ -42,7 +42,7 @@ enum More {
     /// The policies that refuse.
     Policies(Vec<Box<str>>),
     /// Members as they are shown.
-    Members(Value),
+    Members(Vec<(&'static str, Value)>),
 }
 
 /// An error of a row of a file.
@@ -82,7 +82,7 @@ impl Problem {
         let detail = format!(
             "The full-text index knows {indexed} of {of} changes; the rest takes about {seconds} seconds."
         );
-        let more = More::Members(json!({ "indexed": indexed, "of": of }));
+        let more = More::Members(vec![("indexed", indexed.into()), ("of", of.into())]);
         Self { more, ..Self::new(&kinds::INDEX_BUILDING, detail) }
             .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
@@ -195,8 +195,9 @@ impl Problem {
                 members["errors"] = entries.collect();
             }
             More::Members(more) => {
-                let more = more.as_object().into_iter().flatten();
-                more.for_each(|(name, value)| members[name] = value.clone());
+                for (name, value) in more {
+                    members[*name] = value.clone();
+                }
             }
             More::Policies(policies) => {
                 let entry = |id: &str| json!({ "id": id, "href": links::policy(base_url, id) });
@@ -217,7 +218,7 @@ impl Problem {
         let detail = format!(
             "The body of version {version} was removed at {time}, because it was superseded long before."
         );
-        let more = More::Members(json!({ "removed_at": time }));
+        let more = More::Members(vec![("removed_at", time.into())]);
         Self { more, ..Self::new(&kinds::BODY_REMOVED, detail) }
     }
 
