@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use application::Readiness;
 use poem::http::header::ALLOW;
-use poem::http::{HeaderValue, Method, StatusCode};
-use poem::{Body, Endpoint, Request, Response, Result};
+use poem::http::{HeaderValue, StatusCode};
+use poem::{Endpoint, Request, Response, Result};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -133,7 +133,8 @@ impl Admin {
             let fix = "send the filter as text/plain, such as info,storage_adapter=debug";
             return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, fix);
         }
-        let Some(filter) = filter(request.take_body()).await else {
+        let sent = request.take_body().into_bytes_limit(LONGEST_FILTER).await;
+        let Some(filter) = sent.ok().and_then(|sent| String::from_utf8(sent.into()).ok()) else {
             let fix = format!("send a filter of at most {LONGEST_FILTER} bytes of UTF-8");
             return text(StatusCode::BAD_REQUEST, &fix);
         };
@@ -147,23 +148,9 @@ impl Admin {
     }
 }
 
-async fn filter(body: Body) -> Option<String> {
-    let bytes = body.into_bytes_limit(LONGEST_FILTER).await.ok()?;
-    String::from_utf8(bytes.into()).ok()
-}
-
 fn text(status: StatusCode, text: &str) -> Response {
     let response = Response::builder().status(status).content_type("text/plain; charset=utf-8");
     response.body(format!("{text}\n"))
-}
-
-/// The methods of a path.
-fn allowed(path: &str) -> Option<&'static str> {
-    match path {
-        "/metrics" | "/healthz" | "/readyz" | "/startupz" => Some("GET, HEAD"),
-        "/log" => Some("PUT"),
-        _ => None,
-    }
 }
 
 impl Endpoint for Admin {
@@ -171,16 +158,15 @@ impl Endpoint for Admin {
 
     async fn call(&self, mut request: Request) -> Result<Response> {
         let path = request.uri().path().to_owned();
-        let Some(allowed) = allowed(&path) else {
-            let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
-            return Ok(text(StatusCode::NOT_FOUND, paths));
+        let allowed = match &*path {
+            "/metrics" | "/healthz" | "/readyz" | "/startupz" => "GET, HEAD",
+            "/log" => "PUT",
+            _ => {
+                let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
+                return Ok(text(StatusCode::NOT_FOUND, paths));
+            }
         };
-        let is_allowed = match *request.method() {
-            Method::GET | Method::HEAD => allowed != "PUT",
-            Method::PUT => allowed == "PUT",
-            _ => false,
-        };
-        if !is_allowed {
+        if !allowed.split(", ").any(|method| request.method() == method) {
             let mut response =
                 text(StatusCode::METHOD_NOT_ALLOWED, &format!("this path serves {allowed}"));
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));

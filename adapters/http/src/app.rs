@@ -7,8 +7,8 @@ use std::time::Duration;
 use application::table::FORMATS;
 use application::traces::Tracer;
 use application::{
-    AccessControl, ChangeService, Clock, NoPolicies, Ports, ResourceLimits, ResourceService,
-    RuleBook, RuleCatalog, RuleTrialService,
+    AccessControl, ChangeService, NoPolicies, Ports, ResourceLimits, ResourceService, RuleBook,
+    RuleCatalog, RuleTrialService,
 };
 use domain::Operation as Permission;
 use ipnet::IpNet;
@@ -22,11 +22,11 @@ use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::documentation::{Changing, Documentation};
 use crate::endpoints::endpoint;
-use crate::endpoints::exports::{EXPORTS_AT_WORK, ExportResources, Exports};
+use crate::endpoints::exports::Exports;
 use crate::endpoints::health::Ready;
-use crate::endpoints::imports::{ImportResources, Imports};
-use crate::endpoints::pacing::ExportPlaces;
+use crate::endpoints::imports::Imports;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::transfers::Transfers;
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
 use crate::headers::media_type::MediaType;
@@ -150,14 +150,14 @@ fn paths(
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let memory = Arc::new(MemoryBudget::default());
     options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
-    let bodies = |limit| {
-        let memory = Arc::clone(&memory);
-        BodyReader { limit, time_limit: options.body_timeout, memory }
-    };
+    let time_limit = options.body_timeout;
+    let bodies = |limit| BodyReader { limit, time_limit, memory: Arc::clone(&memory) };
+    let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
+    let log = ChangeService::new(log, callers, access.clone());
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(base_url),
         gate,
-        log: change_service(ports, &access),
+        log,
         changing: Changing {
             catalog: RuleCatalog::new(Arc::clone(&ports.rules)),
             access,
@@ -169,37 +169,32 @@ fn paths(
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    let limits = resource_limits(&options);
+    // A lifetime that was accepted is far from the longest there is.
+    let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
+    let limits = ResourceLimits { largest: options.max_body, key_lifetime: lifetime };
     let ready = readiness(ports, &options);
     let stream = change_stream(&context, &options);
     let transfers =
         Transfers::new(&context, &ports.clock, bodies(options.max_import), options.temp_dir);
     let (mut groups, mut paths) = (Vec::new(), Vec::new());
-    let standbys = at_standbys(ports);
+    let stores = ports.standbys.iter().flat_map(|standbys| standbys.stores());
+    let standbys: Vec<_> = stores.map(|store| ports.reading(store)).collect();
     for group in GROUPS {
-        let service = Arc::new(ResourceService::new(group.collection, ports, limits));
+        let over = |ports| Arc::new(ResourceService::new(group.collection, ports, limits));
+        let service = over(ports);
         if !group.is_nested() {
             groups.push(ExploredGroup { group, service: Arc::clone(&service) });
-            paths.extend(transfers.of(group, &service));
+            paths.extend(transfers_of(&transfers, group, &service));
         }
-        let on_standby = |ports| Arc::new(ResourceService::new(group.collection, ports, limits));
-        let standbys = standbys.iter().map(on_standby);
-        paths.extend(paths_of(group, &GroupEndpoint::new(group, service, standbys, &context)));
+        let at_standbys = standbys.iter().map(over);
+        paths.extend(paths_of(group, &GroupEndpoint::new(group, service, at_standbys, &context)));
     }
     let (groups, store) = (Arc::from(groups), Arc::clone(&ports.readiness));
     let trials = RuleTrialService::new(Arc::clone(&ports.trials), Arc::clone(&ports.clock));
-    let own = Arc::clone(&context);
-    let explorer = Explorer::new(own, Arc::clone(&groups), store, options.deployment);
+    let explorer = Explorer::new(&context, Arc::clone(&groups), store, options.deployment);
     let own_paths = OwnPaths { context: &context, explorer, trials, groups };
     paths.extend(own_paths.all(stream, ready, options.rule_schema));
     paths
-}
-
-fn resource_limits(options: &HttpOptions) -> ResourceLimits {
-    // A lifetime that was accepted is far from the longest there is.
-    let lifetime = SignedDuration::try_from(options.key_lifetime);
-    let key_lifetime = lifetime.unwrap_or(SignedDuration::MAX);
-    ResourceLimits { largest: options.max_body, key_lifetime }
 }
 
 fn readiness(ports: &Ports, options: &HttpOptions) -> Ready {
@@ -223,17 +218,6 @@ fn change_stream(context: &Arc<HttpContext>, options: &HttpOptions) -> ChangeStr
     stream
 }
 
-/// The adapters with the items of each standby.
-fn at_standbys(ports: &Ports) -> Vec<Ports> {
-    let stores = ports.standbys.iter().flat_map(|standbys| standbys.stores());
-    stores.map(|store| ports.reading(store)).collect()
-}
-
-fn change_service(ports: &Ports, access: &AccessControl) -> ChangeService {
-    let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
-    ChangeService::new(log, callers, access.clone())
-}
-
 /// The paths of a group, by their forms.
 fn paths_of(
     group: Group,
@@ -245,56 +229,28 @@ fn paths_of(
     })
 }
 
-/// The exports and imports of the groups that show whole collections.
-struct Transfers {
-    exports: Arc<ExportResources>,
-    imports: Arc<ImportResources>,
-}
-
-impl Transfers {
-    /// Those with the bodies of imports, and the folder for temporary files.
-    fn new(
-        context: &Arc<HttpContext>,
-        clock: &Arc<dyn Clock>,
-        bodies: BodyReader,
-        folder: PathBuf,
-    ) -> Self {
-        let exports = ExportResources {
-            context: Arc::clone(context),
-            clock: Arc::clone(clock),
-            places: ExportPlaces::new(),
-            work: Arc::new(Semaphore::new(EXPORTS_AT_WORK)),
-            folder,
-        };
-        let context = Arc::clone(context);
-        let workbooks = Arc::new(Semaphore::new(1));
-        let imports = ImportResources { context, bodies, workbooks };
-        Self { exports: Arc::new(exports), imports: Arc::new(imports) }
-    }
-
-    fn of(&self, group: Group, service: &Arc<ResourceService>) -> Vec<(String, MethodRouter)> {
-        let gate = &self.exports.context.gate;
-        let name = group.collection.name();
-        let (service, resources) = (Arc::clone(service), Arc::clone(&self.imports));
-        let imports = Imports { group, service: Arc::clone(&service), resources };
-        let types = vec![MediaType::JSON, MediaType::HAL];
-        let asks = Asks::Operations(group, &[Permission::Create]);
-        let imports = MethodRouter::new(
-            gate,
-            types,
-            [(Method::POST, asks, endpoint(Arc::new(imports), Imports::answer))],
-        );
-        let exports = FORMATS.iter().filter(|format| format.is_exported).map(|format| {
-            let (service, resources) = (Arc::clone(&service), Arc::clone(&self.exports));
-            let exports = Arc::new(Exports { group, service, format, resources });
-            let asks = Asks::Operations(group, &[Permission::Read]);
-            let kind = MediaType::of_file(format);
-            let endpoint = endpoint(exports, Exports::answer);
-            let router = MethodRouter::unnegotiated(gate, kind, asks, endpoint);
-            (format!("{EXPORTS}/{name}.{}", format.extension), router)
-        });
-        exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
-    }
+/// The exports and imports of a group that shows a whole collection.
+fn transfers_of(
+    transfers: &Arc<Transfers>,
+    group: Group,
+    service: &Arc<ResourceService>,
+) -> Vec<(String, MethodRouter)> {
+    let (gate, name) = (&transfers.context.gate, group.collection.name());
+    let shared = || (Arc::clone(service), Arc::clone(transfers));
+    let (service, transfers) = shared();
+    let imports = endpoint(Arc::new(Imports { group, service, transfers }), Imports::answer);
+    let types = vec![MediaType::JSON, MediaType::HAL];
+    let asks = Asks::Operations(group, &[Permission::Create]);
+    let imports = MethodRouter::new(gate, types, [(Method::POST, asks, imports)]);
+    let exports = FORMATS.iter().filter(|format| format.is_exported).map(|format| {
+        let (service, transfers) = shared();
+        let exports = Arc::new(Exports { group, service, format, transfers });
+        let asks = Asks::Operations(group, &[Permission::Read]);
+        let (kind, endpoint) = (MediaType::of_file(format), endpoint(exports, Exports::answer));
+        let router = MethodRouter::unnegotiated(gate, kind, asks, endpoint);
+        (format!("{EXPORTS}/{name}.{}", format.extension), router)
+    });
+    exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
 }
 
 /// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`

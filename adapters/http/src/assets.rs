@@ -32,39 +32,33 @@ impl Asset {
     pub fn route(&self) -> String {
         format!("/assets/:{EDITION_PARAMETER}/{}", self.name)
     }
+}
 
-    fn in_coding(&self, coding: Option<Coding>) -> &'static [u8] {
-        match coding {
-            Some(Coding::Brotli) => self.brotli,
-            Some(Coding::Gzip) => self.gzip,
-            None => self.plain,
-        }
+/// Answers with the file.
+pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, Problem> {
+    let coding = preferred_coding(request.headers());
+    let tag = EntityTag::of_edition(EDITION, coding);
+    let body = match coding {
+        Some(Coding::Brotli) => asset.brotli,
+        Some(Coding::Gzip) => asset.gzip,
+        None => asset.plain,
+    };
+    let mut response = content::answer_tagged(&request, asset.media.header(), &tag, body)?;
+    // While instances are replaced, a page of one may ask another of another edition: it gets
+    // what there is, and does not keep it.
+    let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);
+    let caching = if is_ours { "public, max-age=31536000, immutable" } else { "no-cache" };
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+    if let Some(coding) = coding.filter(|_| response.status().is_success()) {
+        let name = HeaderValue::from_static(coding.name());
+        response.headers_mut().insert(CONTENT_ENCODING, name);
     }
+    Ok(response)
 }
 
 /// The path of a file of this edition.
 pub fn path(name: &str) -> String {
     format!("/assets/{EDITION}/{name}")
-}
-
-impl Asset {
-    /// Answers with the file.
-    pub async fn answer(&'static self, request: Request) -> Result<Response, Problem> {
-        let coding = preferred_coding(request.headers());
-        let tag = EntityTag::of_edition(EDITION, coding);
-        let body = self.in_coding(coding);
-        let mut response = content::answer_tagged(&request, self.media.header(), &tag, body)?;
-        // While instances are replaced, a page of one may ask another of another edition: it gets
-        // what there is, and does not keep it.
-        let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);
-        let caching = if is_ours { "public, max-age=31536000, immutable" } else { "no-cache" };
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
-        if let Some(coding) = coding.filter(|_| response.status().is_success()) {
-            let name = HeaderValue::from_static(coding.name());
-            response.headers_mut().insert(CONTENT_ENCODING, name);
-        }
-        Ok(response)
-    }
 }
 
 #[cfg(test)]

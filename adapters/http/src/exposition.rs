@@ -17,29 +17,27 @@ pub fn open_metrics(registry: &Registry) -> String {
 /// exemplars nor an end.
 pub fn plain(open_metrics: &str) -> String {
     let lines: Vec<_> = open_metrics.lines().filter(|line| *line != "# EOF").collect();
-    let mut text = String::with_capacity(open_metrics.len());
+    let mut written = String::with_capacity(open_metrics.len());
     let is_counter = |name: &str, next: Option<&&str>| {
         next.is_some_and(|next| next.strip_prefix("# TYPE ") == Some(&format!("{name} counter")))
     };
     let mut counter = "";
     for (index, line) in lines.iter().enumerate() {
-        if let Some((name, help)) =
-            line.strip_prefix("# HELP ").and_then(|rest| rest.split_once(' '))
-        {
-            counter = if is_counter(name, lines.get(index + 1)) { "_total" } else { "" };
-            text.extend(["# HELP ", name, counter, " ", help]);
-        } else if let Some((name, kind)) =
-            line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
-        {
-            text.extend(["# TYPE ", name, counter, " ", kind]);
+        let mut words = line.splitn(4, ' ');
+        let first: [_; 4] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        if let ["#", word @ ("HELP" | "TYPE"), name, text] = first {
+            if word == "HELP" {
+                counter = if is_counter(name, lines.get(index + 1)) { "_total" } else { "" };
+            }
+            written.extend(["# ", word, " ", name, counter, " ", text]);
         } else {
             // Only these have exemplars.
             let bucket = line.split_once(" # {").filter(|(series, _)| series.contains("_bucket{"));
-            text += bucket.map_or(line, |(series, _exemplar)| series);
+            written += bucket.map_or(line, |(series, _exemplar)| series);
         }
-        text.push('\n');
+        written.push('\n');
     }
-    text
+    written
 }
 
 #[cfg(test)]

@@ -107,13 +107,12 @@ impl HttpMetrics {
             cut_off: Family::default(),
         };
         if let Some(registry) = &metrics.registry {
-            metrics.register_requests(&mut registry.lock());
-            metrics.register_connections(&mut registry.lock());
+            metrics.register(&mut registry.lock());
         }
         metrics
     }
 
-    fn register_requests(&self, registry: &mut Registry) {
+    fn register(&self, registry: &mut Registry) {
         for status in SHOWN {
             drop(self.responses.get_or_create(&[("http_response_status_code", status)]));
         }
@@ -133,9 +132,6 @@ impl HttpMetrics {
             help,
             self.response_bytes.clone(),
         );
-    }
-
-    fn register_connections(&self, registry: &mut Registry) {
         for reason in [TOO_SLOW, CREDENTIALS, ANOTHER_HISTORY] {
             drop(self.cut_off.get_or_create(&[("reason", reason)]));
         }

@@ -8,7 +8,9 @@ use poem::http::Method;
 use crate::endpoints::access::{evaluate, own_access};
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::changes::changes;
-use crate::endpoints::documentation::{Documentation, ICON, NOTHING, StaticContent};
+use crate::endpoints::documentation::{
+    Documentation, ICON, NOTHING, StaticContent, static_content,
+};
 use crate::endpoints::entry_point::{self, representation};
 use crate::endpoints::health::{Ready, liveness};
 use crate::endpoints::identity::{protected_resource, sign_in};
@@ -49,9 +51,14 @@ impl OwnPaths<'_> {
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
+        let documentation = endpoint(Arc::new(documentation), Documentation::answer);
+        let stream = endpoint(stream, ChangeStream::answer);
+        let file =
+            |file: StaticContent| self.public(file.media, endpoint(Arc::new(file), static_content));
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
         let rules = || endpoint((context(), explorer()), rules);
+        let alive = endpoint((), liveness);
         let trials = endpoint((context(), self.trials.clone()), try_rule);
         let policies = || endpoint(context(), policies);
         let evaluation = endpoint((context(), Arc::clone(&self.groups)), evaluate);
@@ -66,12 +73,12 @@ impl OwnPaths<'_> {
                 ),
             ),
             (CHANGES, self.get(&HAL, Asks::SomeRead, endpoint(context(), changes))),
-            (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream.boxed())),
-            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, endpoint((), liveness))),
+            (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream)),
+            (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, alive)),
             (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
-            ("/openapi.json", self.public(MediaType::JSON, documentation.boxed())),
-            (RULE_SCHEMA, self.public(schema.media, schema.boxed())),
-            ("/favicon.ico", self.public(icon.media, icon.boxed())),
+            ("/openapi.json", self.public(MediaType::JSON, documentation)),
+            (RULE_SCHEMA, file(schema)),
+            ("/favicon.ico", file(icon)),
             (RULES, self.get(&HAL, Asks::Nothing, rules())),
             (RULE, self.get(&PAGE_TYPES, Asks::Anybody, rules())),
             (RULE_TRIAL, self.post(Asks::SignedIn, trials)),
@@ -82,8 +89,7 @@ impl OwnPaths<'_> {
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
             (SIGN_IN, self.public(MediaType::JSON, endpoint(context(), sign_in))),
         ];
-        let pages =
-            pages.into_iter().map(|(path, page)| (path, self.public(page.media, page.boxed())));
+        let pages = pages.into_iter().map(|(path, page)| (path, file(page)));
         let own = own.into_iter().map(|(path, router)| (path.to_owned(), router)).chain(pages);
         let explained = problem_pages::all(&self.context.gate, &self.explorer);
         explained.unwrap_or_default().into_iter().chain(own).chain(self.explorer.routes()).collect()

@@ -92,11 +92,8 @@ pub async fn evaluate(
     let access = &context.changing.access;
     let decisive = access.decisive(caller, question.collection, question.operation);
     let (decision, reason) = decide(&context, &groups, caller, &question).await?;
-    let policies = if question.is_own {
-        access.deciding(caller, decisive, question.operation)
-    } else {
-        Vec::new()
-    };
+    let deciding = || access.deciding(caller, decisive, question.operation);
+    let policies = question.is_own.then(deciding).unwrap_or_default();
     let body = json!({
         "decision": decision,
         "context": { "reason": reason, "policies": policies },

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Caller, CallerNames, LoggedChange, Sequence};
-use async_trait::async_trait;
 use bytes::Bytes;
 use domain::Collection;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use poem::http::header::CACHE_CONTROL;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::web::sse::Event;
@@ -33,7 +32,6 @@ use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
 use crate::metrics::{ANOTHER_HISTORY, CREDENTIALS, HttpMetrics, TOO_SLOW};
-use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
@@ -74,13 +72,6 @@ pub struct Listeners {
     most: u32,
 }
 
-impl ChangeStream {
-    /// Returns the streams that are open, of those that may be.
-    pub fn listeners(&self, most: u32) -> Listeners {
-        Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
-    }
-}
-
 impl fmt::Debug for Listeners {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Listeners").field("most", &self.most).finish_non_exhaustive()
@@ -114,22 +105,25 @@ struct Streaming {
     /// When the token is looked at again.
     next_look: Instant,
     _permit: OwnedSemaphorePermit,
-    /// The number of the current event; the first two are no changes.
-    event: u8,
 }
 
-#[async_trait]
-impl Handler for ChangeStream {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let collection = ChangesQuery::group(query_of(request))?;
+impl ChangeStream {
+    /// Returns the streams that are open, of those that may be.
+    pub fn listeners(&self, most: u32) -> Listeners {
+        Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
+    }
+
+    /// Serves a stream.
+    pub async fn answer(self, request: Request) -> Result<Response, Problem> {
+        let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
         let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return Err(Problem::unavailable("As many streams are open as may be."));
         };
-        let caller = caller_of(request).clone();
-        let token = caller.principal().and_then(|_| PresentedToken::of(request));
+        let caller = caller_of(&request).clone();
+        let token = caller.principal().and_then(|_| PresentedToken::of(&request));
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
         // Another server may have taken over before the log was read: the position means nothing on it.
@@ -143,12 +137,15 @@ impl Handler for ChangeStream {
             credentials: token.map(|token| (caller, token)),
             next_look: Instant::now() + LOOK,
             _permit: permit,
-            event: 0,
         };
-        let events = stream::unfold(streaming, |mut streaming| async {
+        // An id without data: a client that is cut off before the first change resumes here.
+        let begin = Event::message("").id(streaming.cursor(streaming.listener.sent()));
+        let first = [Event::retry(RETRY), begin].map(|event| Ok::<_, io::Error>(encoded(&event)));
+        let changes = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
-            Some((Ok::<_, io::Error>(event), streaming))
+            Some((Ok(event), streaming))
         });
+        let events = stream::iter(first).chain(changes);
         // No proxy may cache or buffer the stream.
         Ok(Response::builder()
             .content_type(MediaType::EVENT_STREAM.name())
@@ -161,16 +158,6 @@ impl Handler for ChangeStream {
 impl Streaming {
     /// The next event or comment; `None` when the client is to connect again.
     async fn next(&mut self) -> Option<Bytes> {
-        self.event = self.event.saturating_add(1);
-        match self.event {
-            1 => return Some(encoded(&Event::retry(RETRY))),
-            // An id without data: a client that is cut off before the first change resumes here.
-            2 => {
-                let id = self.cursor(self.listener.sent());
-                return Some(encoded(&Event::message("").id(id)));
-            }
-            _ => {}
-        }
         let mut heartbeat = pin!(sleep(HEARTBEAT));
         loop {
             let change = tokio::select! {

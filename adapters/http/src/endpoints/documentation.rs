@@ -2,7 +2,6 @@
 //! when those have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
 //! pages that change only with the program.
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -18,7 +17,6 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::content;
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::media_type::MediaType;
-use crate::middleware::method_router::Handler;
 use crate::openapi::{self, Documented};
 use crate::problem::Problem;
 
@@ -87,6 +85,11 @@ impl Documentation {
         (catalog.edition(&self.own), access.edition(), published)
     }
 
+    /// Serves the document.
+    pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
+        static_content(self.current(), request).await
+    }
+
     fn current(&self) -> Arc<StaticContent> {
         let edition = self.edition();
         let mut current = self.current.lock();
@@ -97,13 +100,6 @@ impl Documentation {
                 Arc::clone(&current.insert((edition, Arc::new(content))).1)
             }
         }
-    }
-}
-
-#[async_trait]
-impl Handler for Documentation {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        self.current().handle(request).await
     }
 }
 
@@ -128,12 +124,13 @@ impl StaticContent {
     }
 }
 
-#[async_trait]
-impl Handler for StaticContent {
-    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
-        let Self { media, body, tag, policy } = self;
-        let mut response = content::answer_tagged(request, media.header(), tag, body.clone())?;
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
-        Ok(response)
-    }
+/// Serves a resource as it is.
+pub async fn static_content(
+    content: Arc<StaticContent>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let StaticContent { media, body, tag, policy } = &*content;
+    let mut response = content::answer_tagged(&request, media.header(), tag, body.clone())?;
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy.clone());
+    Ok(response)
 }

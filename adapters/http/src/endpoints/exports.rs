@@ -5,10 +5,8 @@
 
 use std::collections::HashSet;
 use std::io::{self, Seek as _};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use application::ports::Clock;
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
 use application::{Caller, ItemContent, ResourceService, Sequence};
@@ -21,10 +19,10 @@ use poem::{Body, Request, Response};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
-use crate::endpoints::pacing::{ExportPlace, ExportPlaces, Exporter, PacedWriter, paced};
-use crate::endpoints::resources::HttpContext;
+use crate::endpoints::in_time;
+use crate::endpoints::pacing::{ExportPlace, Exporter, PacedWriter, paced};
+use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
 use crate::headers::media_type::MediaType;
 use crate::problem::{Problem, kinds};
@@ -34,42 +32,28 @@ use crate::server::LeastRate;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
 use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
 
-/// Exports that may read and encode items at a time, so that they leave the processors to others.
-/// One whose client does not read is not among them.
-pub const EXPORTS_AT_WORK: usize = 1;
-
 /// Items that are read together.
 const READ_AT_A_TIME: usize = 128;
 
 /// Bytes of a file that are sent together.
 const SENT_AT_A_TIME: usize = 64 * 1024;
 
-/// The parts that all exports share.
-pub struct ExportResources {
-    pub context: Arc<HttpContext>,
-    pub clock: Arc<dyn Clock>,
-    pub places: Arc<ExportPlaces>,
-    /// One permit for each that may be at work.
-    pub work: Arc<Semaphore>,
-    /// The folder for temporary files.
-    pub folder: PathBuf,
-}
-
 /// The export of a group in a format.
 pub struct Exports {
     pub group: Group,
     pub service: Arc<ResourceService>,
     pub format: &'static Format,
-    pub resources: Arc<ExportResources>,
+    pub transfers: Arc<Transfers>,
 }
 
 impl Exports {
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let place = self.resources.places.take(self.exporter(request))?;
-        let changes = self.select(caller_of(request), &query).await?;
-        let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.resources.work));
+        let place = self.transfers.places.take(self.exporter(request))?;
+        let select = self.service.select(caller_of(request), &query.request);
+        let changes = in_time(self.transfers.context.time_limit, select).await?;
+        let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.transfers.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
         let items =
@@ -80,7 +64,7 @@ impl Exports {
         } else {
             self.body(items, &query).await?
         };
-        let today = self.resources.clock.day_of(self.resources.clock.now());
+        let today = self.transfers.clock.day_of(self.transfers.clock.now());
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
         let disposition = format!("attachment; filename=\"{name}\"");
         let mut response = Response::builder().status(StatusCode::OK).body(body);
@@ -97,14 +81,8 @@ impl Exports {
     fn exporter(&self, request: &Request) -> Exporter {
         match caller_of(request).id() {
             Some(id) => Exporter::Caller(id.into()),
-            None => Exporter::Address(self.resources.context.gate.address_of(request)),
+            None => Exporter::Address(self.transfers.context.gate.address_of(request)),
         }
-    }
-
-    async fn select(&self, caller: &Caller, query: &ExportQuery) -> Result<Vec<Sequence>, Problem> {
-        let select = self.service.select(caller, &query.request);
-        let changes = timeout(self.resources.context.time_limit, select).await;
-        Ok(changes.map_err(|_| Problem::unavailable("The service took too long."))??)
     }
 
     async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
@@ -128,7 +106,7 @@ impl Exports {
 
     /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
     async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
-        let (name, folder) = (self.group.collection.name(), self.resources.folder.clone());
+        let (name, folder) = (self.group.collection.name(), self.transfers.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
         let mut is_end = false;
         while !is_end {
@@ -138,7 +116,7 @@ impl Exports {
             (writer, is_end) = items.next(add).await?;
         }
         let work = Arc::clone(&items.work);
-        let (client, folder) = (Arc::new(()), self.resources.folder.clone());
+        let (client, folder) = (Arc::new(()), self.transfers.folder.clone());
         let is_wanted = Arc::downgrade(&client);
         let file = aside(move || {
             let mut file = tempfile::tempfile_in(folder)?;
@@ -164,7 +142,7 @@ async fn aside<T: Send + 'static>(
     let written = spawn_blocking(write).await.map_err(|error| failed(&error))?;
     written.map_err(|error| match error {
         WriteError::DoesNotFit(detail) => Problem::new(&kinds::DOES_NOT_FIT, detail),
-        WriteError::Failed(_) => failed(&error),
+        error => failed(&error),
     })
 }
 

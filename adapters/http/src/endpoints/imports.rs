@@ -10,15 +10,14 @@ use application::{
     WriteOptions,
 };
 use bytes::Bytes;
-use domain::Collection;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Request, Response};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use crate::endpoints::resources::HttpContext;
+use crate::endpoints::in_time;
+use crate::endpoints::transfers::Transfers;
 use crate::groups::Group;
 use crate::hal;
 use crate::headers::idempotency_key;
@@ -27,7 +26,7 @@ use crate::links::IMPORTS;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::{Problem, RowError};
 use crate::query::ImportQuery;
-use crate::request::body::{BodyReader, aside_if_large, is_encoded, unsupported};
+use crate::request::body::{aside_if_large, is_encoded, unsupported};
 use crate::request::caller::caller_of;
 use crate::request::details::request_id_of;
 use crate::request::import_memory;
@@ -41,33 +40,24 @@ const TIME_FACTOR: u32 = 10;
 /// How long an import waits for its turn to read a workbook.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The parts that all imports share.
-pub struct ImportResources {
-    pub context: Arc<HttpContext>,
-    /// Bodies larger than others may be. Their limit also holds for what they unpack to.
-    pub bodies: BodyReader,
-    /// A workbook unpacks to many times the size of its body, so one is read at a time.
-    pub workbooks: Arc<Semaphore>,
-}
-
 /// The imports into a group.
 pub struct Imports {
     pub group: Group,
     pub service: Arc<ResourceService>,
-    pub resources: Arc<ImportResources>,
+    pub transfers: Arc<Transfers>,
 }
 
 impl Imports {
     pub async fn answer(self: Arc<Self>, mut request: Request) -> Result<Response, Problem> {
         let answer = self.import_file(&mut request).await;
-        self.resources.context.acknowledge(answer).await
+        self.transfers.context.acknowledge(answer).await
     }
 
     async fn import_file(&self, request: &mut Request) -> Result<Response, Problem> {
         let format = format_of(request)?;
         let query = ImportQuery::read(request.uri().query().unwrap_or_default())?;
         let key = idempotency_key::read(request.headers())?;
-        let (body, memory) = self.resources.bodies.read(request).await?;
+        let (body, memory) = self.transfers.bodies.read(request).await?;
         let key = key.filter(|_| !query.is_dry_run).map(|key| IdempotencyKey {
             path: format!("{IMPORTS}/{}", self.group.collection.name()),
             key,
@@ -79,9 +69,9 @@ impl Imports {
         let import = Import {
             mode: query.mode,
             is_upsert: query.is_upsert,
-            requires_version: self.resources.context.requires_condition,
+            requires_version: self.transfers.context.requires_condition,
             rows,
-            most_bytes: self.resources.bodies.limit,
+            most_bytes: self.transfers.bodies.limit,
         };
         let caller = caller_of(request).clone();
         let request_id = request_id_of(request).map(Into::into);
@@ -92,7 +82,7 @@ impl Imports {
             return Err(refused(&imported, cells.as_ref()));
         }
         let media = Negotiated::of(request).header();
-        let base_url = Arc::clone(&self.resources.context.base_url);
+        let base_url = Arc::clone(&self.transfers.context.base_url);
         let body = aside_if_large(held.size, move || {
             Ok(hal::imported(&imported, cells.as_ref(), &base_url))
         })
@@ -111,13 +101,10 @@ impl Imports {
         held: Held,
     ) -> Result<(Imported, Held), Problem> {
         let service = Arc::clone(&self.service);
-        let limit = self.resources.context.time_limit.saturating_mul(TIME_FACTOR);
+        let limit = self.transfers.context.time_limit.saturating_mul(TIME_FACTOR);
         let is_one_write = import.mode == ImportMode::All && !options.is_dry_run;
-        let work = async move {
-            let imported = timeout(limit, service.import(&options, &import)).await;
-            let too_long = |_| Problem::unavailable("The service took too long.");
-            Ok((imported.map_err(too_long)??, held))
-        };
+        let work =
+            async move { Ok((in_time(limit, service.import(&options, &import)).await?, held)) };
         if !is_one_write {
             return work.await;
         }
@@ -137,14 +124,23 @@ impl Imports {
         (body, file): (Bytes, MemoryReservation),
         mode: ImportMode,
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
-        let (collection, most_bytes) = (self.group.collection, self.resources.bodies.limit);
+        let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let Some(bytes) = import_memory::most_of_rows(kind, &body, mode) else {
             return self.rows_of_workbook(body, file, mode).await;
         };
-        let rows = self.resources.context.memory.reserve_more(&file, bytes).await?;
-        let held = Held { size: bytes.max(body.len()), rows, file };
-        aside_if_large(held.size, move || Ok((read(kind, collection, &body, most_bytes)?, held)))
-            .await
+        let rows = self.transfers.context.memory.reserve_more(&file, bytes).await?;
+        let size = bytes.max(body.len());
+        let held = Held { size, rows, file };
+        let read = move || {
+            let rows = match kind {
+                FormatKind::Csv => csv::read(collection, &body, most_bytes),
+                FormatKind::Xlsx => xlsx::read(collection, &body, most_bytes),
+                FormatKind::Ndjson => ndjson::read_lines(collection, &body),
+                FormatKind::Json => ndjson::read_array(collection, &body),
+            };
+            Ok((rows?, held))
+        };
+        aside_if_large(size, read).await
     }
 
     /// The size of the rows in a workbook is known when they are read. One workbook is read at a time,
@@ -155,15 +151,18 @@ impl Imports {
         file: MemoryReservation,
         mode: ImportMode,
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
-        let permit = self.turn_of_workbook().await?;
-        let (collection, most_bytes) = (self.group.collection, self.resources.bodies.limit);
+        let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
+        let Ok(Ok(permit)) = timeout(QUEUE_TIMEOUT, permit).await else {
+            return Err(Problem::unavailable("Another workbook is being read."));
+        };
+        let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));
         // A panic in the workbook library is reported as an error in the file.
         let stumbled = |_| malformed_file("The workbook cannot be read.");
         let (read, file, _permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
         let size = import_memory::of_workbook(&read, mode);
-        let rows = self.resources.context.memory.reserve_more(&file, size).await?;
+        let rows = self.transfers.context.memory.reserve_more(&file, size).await?;
         Ok((read, Held { size, rows, file }))
     }
 }
@@ -174,16 +173,6 @@ struct Held {
     size: usize,
     rows: Option<MemoryReservation>,
     file: MemoryReservation,
-}
-
-impl Imports {
-    async fn turn_of_workbook(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let permit = Arc::clone(&self.resources.workbooks).acquire_owned();
-        match timeout(QUEUE_TIMEOUT, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Problem::unavailable("Another workbook is being read.")),
-        }
-    }
 }
 
 /// The format of a request's body.
@@ -202,20 +191,6 @@ fn fingerprint(body: &Bytes, query: ImportQuery) -> String {
     let ImportQuery { mode, is_upsert, .. } = query;
     let is_of_all = mode == ImportMode::All;
     format!("{}-{is_of_all}-{is_upsert}", idempotency_key::fingerprint(body))
-}
-
-fn read(
-    kind: FormatKind,
-    collection: Collection,
-    body: &Bytes,
-    most_bytes: usize,
-) -> Result<Vec<ImportRow>, Problem> {
-    match kind {
-        FormatKind::Csv => csv::read(collection, body, most_bytes),
-        FormatKind::Xlsx => xlsx::read(collection, body, most_bytes),
-        FormatKind::Ndjson => ndjson::read_lines(collection, body),
-        FormatKind::Json => ndjson::read_array(collection, body),
-    }
 }
 
 /// 422 with the errors of all rows.

@@ -1,7 +1,6 @@
 //! The places and the pace of exports: each caller has a few, they work in turns, and pause so that
 //! others have the processors.
 
-use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
@@ -21,61 +20,51 @@ const MOST_EXPORTS: usize = 16;
 const MOST_OF_A_CALLER: usize = 4;
 
 /// The party that exports: a known caller, or the address that requests without one come from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exporter {
     Caller(Box<str>),
     Address(Option<IpAddr>),
 }
 
 /// Limits concurrent exports, in total and per caller.
+#[derive(Default)]
 pub struct ExportPlaces {
-    free: Arc<Semaphore>,
-    taken: Mutex<HashMap<Exporter, usize>>,
+    taken: Mutex<Vec<Exporter>>,
 }
 
 /// The place of an export, given back when it is dropped.
 pub struct ExportPlace {
     exporter: Exporter,
     places: Arc<ExportPlaces>,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl ExportPlaces {
-    pub fn new() -> Arc<Self> {
-        let free = Arc::new(Semaphore::new(MOST_EXPORTS));
-        Arc::new(Self { free, taken: Mutex::default() })
-    }
-
     /// Takes a place.
     ///
     /// # Errors
     /// 503 when all are taken, or those that one caller may have.
     pub fn take(self: &Arc<Self>, exporter: Exporter) -> Result<ExportPlace, Problem> {
         let mut taken = self.taken.lock();
-        let own = taken.get(&exporter).copied().unwrap_or_default();
-        if own >= MOST_OF_A_CALLER {
+        if taken.iter().filter(|other| **other == exporter).count() >= MOST_OF_A_CALLER {
             return Err(Problem::unavailable(&format!(
                 "You are running {MOST_OF_A_CALLER} exports, which is the limit. Wait until one has finished.",
             )));
         }
-        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
+        if taken.len() >= MOST_EXPORTS {
             return Err(Problem::unavailable(&format!(
                 "The service is running {MOST_EXPORTS} exports, which is the limit.",
             )));
-        };
-        taken.insert(exporter.clone(), own + 1);
-        Ok(ExportPlace { exporter, places: Arc::clone(self), _permit: permit })
+        }
+        taken.push(exporter.clone());
+        Ok(ExportPlace { exporter, places: Arc::clone(self) })
     }
 }
 
 impl Drop for ExportPlace {
     fn drop(&mut self) {
         let mut taken = self.places.taken.lock();
-        if let Some(own) = taken.get_mut(&self.exporter) {
-            *own -= 1;
-            if *own == 0 {
-                taken.remove(&self.exporter);
-            }
+        if let Some(own) = taken.iter().position(|other| *other == self.exporter) {
+            taken.swap_remove(own);
         }
     }
 }
@@ -162,11 +151,11 @@ impl<W: Seek> Seek for PacedWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ExportPlaces, Exporter};
+    use super::{Arc, ExportPlaces, Exporter};
 
     #[test]
     fn a_caller_has_four_places_of_sixteen() {
-        let places = ExportPlaces::new();
+        let places = Arc::new(ExportPlaces::default());
         let caller = |name: &str| Exporter::Caller(name.into());
         let mut held = Vec::new();
         for name in ["a", "b", "c"] {

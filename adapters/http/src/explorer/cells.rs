@@ -40,12 +40,8 @@ impl ShownValue {
     pub fn of(value: Option<Value<'_>>) -> Self {
         let Some(value) = value else { return Self::Absent };
         let elements = || {
-            let mut elements = value.elements()?;
-            elements.clone().next()?;
-            elements.try_fold(Vec::new(), |mut list, element| {
-                list.push(simple(element)?);
-                Some(list)
-            })
+            let list = value.elements()?.map(simple).collect::<Option<Vec<_>>>();
+            list.filter(|list| !list.is_empty())
         };
         match value.kind() {
             Kind::Null => Self::Absent,
@@ -70,11 +66,8 @@ impl ShownValue {
 /// The member that names an item, or else its identifier.
 pub fn title(item: &Item, columns: &[&str]) -> String {
     let named = columns.first().and_then(|name| Value::from_encoded(&item.members).member(name));
-    match ShownValue::of(named) {
-        ShownValue::Absent => item.id.to_string(),
-        shown if shown.short().trim().is_empty() => item.id.to_string(),
-        shown => shown.short(),
-    }
+    let title = ShownValue::of(named).short();
+    if title.trim().is_empty() { item.id.to_string() } else { title }
 }
 
 /// The name of a member that stands in an item in its canonical escaping.
@@ -99,9 +92,8 @@ pub fn shortened(text: &str, most: usize) -> String {
 /// A phrase at the beginning of a title.
 pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(characters).collect()
 }
 
 fn simple(value: Value<'_>) -> Option<String> {

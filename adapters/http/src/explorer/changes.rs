@@ -54,10 +54,9 @@ impl Explorer {
         let raw = query_of(request);
         let collection = ChangesQuery::group(raw)?;
         let changes = self.latest_changes(caller_of(request), collection, SHOWN).await?;
-        let mut layout = self.layout("Latest changes", "changes");
-        layout.command = Some(self.command(CHANGE_STREAM, raw));
+        let command = self.command(CHANGE_STREAM, raw);
         render(&ChangesPage {
-            layout,
+            layout: self.layout("Latest changes", "changes", command),
             changes,
             groups: Collection::all().map(|it| (it.name(), Some(it) == collection)).collect(),
             own: self.links.to("/explore/changes"),

@@ -123,8 +123,8 @@ impl Explorer {
             Some(time) => service.list_at(caller_of(request), id, time, &query.request).await?,
             None => service.list(caller_of(request), id, &query.request).await?,
         };
-        let mut layout = self.layout(capitalized(group.items_name), group.collection.name());
-        layout.command = Some(self.command(&group.collection_path(id), raw));
+        let (title, command) =
+            (capitalized(group.items_name), self.command(&group.collection_path(id), raw));
         let path = match parent {
             Some((of, id)) => self.links.children(of.collection, id, group.collection),
             None => self.links.collection(group.collection),
@@ -138,7 +138,7 @@ impl Explorer {
         });
         let shown = Query { raw, path: path.clone() };
         let page = render(&CollectionPage {
-            layout,
+            layout: self.layout(title, group.collection.name(), command),
             group,
             total: total(&listing, group),
             columns: names.iter().map(|name| shown.column(name, as_of.is_some())).collect(),

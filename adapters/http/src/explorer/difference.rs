@@ -53,11 +53,10 @@ impl Explorer {
         let own = self.links.item(group.collection, item.id);
         let title =
             format!("Versions {} and {} of {}", from.number(), to.number(), group.item_name);
-        let mut layout = self.layout(title, group.collection.name());
         let path = format!("{}/{}/versions/{}/diff", group.path, item.id, to.number());
-        layout.command = Some(self.command(&path, &format!("from={}", from.number())));
+        let command = self.command(&path, &format!("from={}", from.number()));
         render(&DifferencePage {
-            layout,
+            layout: self.layout(title, group.collection.name(), command),
             own,
             from: from.number(),
             to: to.number(),

@@ -124,10 +124,9 @@ impl Explorer {
         (path, data): (&str, &str),
         members: &str,
     ) -> FormPage<'_> {
-        let mut layout = self.layout(title, group.collection.name());
-        layout.command = Some(format!("{}{data}", self.command(path, "")));
+        let command = format!("{}{data}", self.command(path, ""));
         FormPage {
-            layout,
+            layout: self.layout(title, group.collection.name(), command),
             api: self.links.to(path),
             method: "PUT",
             tag: String::new(),

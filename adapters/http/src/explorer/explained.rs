@@ -27,7 +27,7 @@ struct ExplanationPage<'a> {
 impl Explorer {
     /// All problems.
     pub fn problems(&self) -> Result<String, Problem> {
-        render(&ProblemsPage { layout: self.layout("Problems", ""), kinds: kinds::ALL })
+        render(&ProblemsPage { layout: self.layout("Problems", "", None), kinds: kinds::ALL })
     }
 
     /// A problem, with an answer that reports it.
@@ -35,7 +35,7 @@ impl Explorer {
         let example = Problem::new(kind, format!("{}.", kind.title));
         let example = example.to_json(&self.context.base_url, "/v1/proposals");
         render(&ExplanationPage {
-            layout: self.layout(format!("{} {}", kind.status.as_u16(), kind.title), ""),
+            layout: self.layout(format!("{} {}", kind.status.as_u16(), kind.title), "", None),
             text: kind.explanation,
             example: serde_json::to_string_pretty(&example).ok(),
             all: Some((self.links.to("/problems"), "All problems")),
@@ -47,7 +47,7 @@ impl Explorer {
         let target = format!("{}/v1/…", self.context.base_url);
         let example = serde_json::json!({ "_links": { name: { "href": target } } });
         render(&ExplanationPage {
-            layout: self.layout(format!("Link relation “{name}”"), ""),
+            layout: self.layout(format!("Link relation “{name}”"), "", None),
             text,
             example: serde_json::to_string_pretty(&example).ok(),
             all: None,

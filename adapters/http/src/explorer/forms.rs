@@ -60,27 +60,19 @@ impl<'a> Form<'a> {
         replaced.extend((!self.time.is_empty()).then_some("as_of"));
         let stays = |piece: &&&str| !replaced.iter().any(|name| is_named(piece, name));
         let kept = self.kept.iter().filter(stays).map(|piece| (*piece).to_owned());
-        let made = [self.filter_piece(), self.fields_piece(), self.time_piece()];
-        kept.chain(made.into_iter().flatten()).collect::<Vec<_>>().join("&")
-    }
-
-    fn filter_piece(&self) -> Option<String> {
         let [member, operator, value] = self.filter.each_ref().map(|field| escaped(field));
         let operator = if operator.is_empty() { "eq" } else { &operator };
-        (!member.is_empty() && !value.is_empty())
-            .then(|| format!("filter[{member}][{operator}]={value}"))
-    }
-
-    fn fields_piece(&self) -> Option<String> {
+        let filter = (!member.is_empty() && !value.is_empty())
+            .then(|| format!("filter[{member}][{operator}]={value}"));
         let names: Vec<_> = self.columns.iter().map(|name| escaped(name)).collect();
-        (!names.is_empty()).then(|| format!("fields={}", names.join(",")))
-    }
-
-    /// A browser's local time has no zone and may have no seconds; it is taken as UTC.
-    fn time_piece(&self) -> Option<String> {
+        let fields = (!names.is_empty()).then(|| format!("fields={}", names.join(",")));
+        // A browser's local time has no zone and may have no seconds; it is taken as UTC.
         let seconds = if self.time.len() == "2026-01-01T00:00".len() { ":00" } else { "" };
         let zone = if self.time.ends_with('Z') { "" } else { "Z" };
-        (!self.time.is_empty()).then(|| format!("as_of={}{seconds}{zone}", escaped(&self.time)))
+        let time = (!self.time.is_empty())
+            .then(|| format!("as_of={}{seconds}{zone}", escaped(&self.time)));
+        let made = [filter, fields, time];
+        kept.chain(made.into_iter().flatten()).collect::<Vec<_>>().join("&")
     }
 }
 

@@ -102,7 +102,7 @@ impl Explorer {
             is_current: other.name == chapter.name,
         };
         let html = render(&GuidePage {
-            layout: self.layout(chapter.title(), "guide"),
+            layout: self.layout(chapter.title(), "guide", None),
             chapters: CHAPTERS.iter().map(link).collect(),
             text: html(chapter.text, &self.links, &self.context.base_url),
             next: next.map(link),

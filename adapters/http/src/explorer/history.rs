@@ -72,12 +72,11 @@ impl Explorer {
         let latest = found.latest.number();
         let api = format!("{}/{}", group.path, item.id);
         let title = format!("History of {} {}", group.item_name, item.id);
-        let mut layout = self.layout(title, group.collection.name());
-        layout.command = Some(self.command(&format!("{api}/versions"), ""));
+        let command = self.command(&format!("{api}/versions"), "");
         let to = |page: u64| format!("{own}/history?page={page}&page_size={size}");
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
         render(&HistoryPage {
-            layout,
+            layout: self.layout(title, group.collection.name(), command),
             exists: current.is_some(),
             tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),

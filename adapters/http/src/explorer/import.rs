@@ -28,20 +28,16 @@ impl Explorer {
     pub(super) fn show_import(&self, group: Group) -> Result<String, Problem> {
         let name = group.collection.name();
         let title = format!("{} from a file", capitalized(group.items_name));
-        let mut layout = self.layout(title, name);
         let target = format!("{IMPORTS}/{name}");
-        layout.command = Some(format!(
-            "{} -H 'Content-Type: text/csv' --data-binary @FILE.csv",
-            self.command(&target, "upsert=true")
-        ));
+        let command = self.command(&target, "upsert=true");
+        let command = format!("{command} -H 'Content-Type: text/csv' --data-binary @FILE.csv");
+        let layout = self.layout(title, name, command);
         let (api, downloads) = (self.links.to(&target), self.downloads(group, ""));
-        let media_types: serde_json::Map<_, _> = FORMATS
-            .iter()
-            .map(|format| (format.extension.to_owned(), format.media_type.into()))
-            .collect();
-        let media_types = serde_json::Value::Object(media_types).to_string();
-        let extensions: Vec<_> =
-            FORMATS.iter().map(|format| format!(".{}", format.extension)).collect();
+        let formats = FORMATS.iter();
+        let media_types: serde_json::Value =
+            formats.clone().map(|format| (format.extension, format.media_type)).collect();
+        let media_types = media_types.to_string();
+        let extensions: Vec<_> = formats.map(|format| format!(".{}", format.extension)).collect();
         let extensions = extensions.join(",");
         render(&ImportPage { layout, group, api, downloads, media_types, extensions })
     }

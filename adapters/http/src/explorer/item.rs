@@ -82,10 +82,11 @@ impl Explorer {
         };
         let item = &shown.item;
         cells::require_small(&item.members)?;
-        let mut layout = self.layout(cells::title(item, group.columns), group.collection.name());
-        layout.command = Some(self.command(&format!("{}/{}", group.path, item.id), raw));
+        let (title, path) =
+            (cells::title(item, group.columns), format!("{}/{}", group.path, item.id));
+        let command = self.command(&path, raw);
         render(&ItemPage {
-            layout,
+            layout: self.layout(title, group.collection.name(), command),
             version: item.version.number(),
             created_at: TIME.timestamp_to_string(&item.created_at),
             updated_at: TIME.timestamp_to_string(&item.updated_at),
@@ -98,7 +99,7 @@ impl Explorer {
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
             tag: self.tag(&shown),
-            api: self.links.to(&format!("{}/{}", group.path, item.id)),
+            api: self.links.to(&path),
         })
     }
 

@@ -12,7 +12,6 @@ use crate::base_url::BaseUrl;
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The root of the links.
-#[derive(Clone, Debug)]
 pub struct ExplorerLinks {
     root: String,
 }

@@ -108,12 +108,12 @@ enum ExplorerPage {
 impl Explorer {
     /// The explorer of the groups that show whole collections.
     pub fn new(
-        context: Arc<HttpContext>,
+        context: &Arc<HttpContext>,
         groups: Arc<[ExploredGroup]>,
         store: Arc<dyn Readiness>,
         deployment: Deployment,
     ) -> Arc<Self> {
-        let links = ExplorerLinks::new(&context.base_url);
+        let (context, links) = (Arc::clone(context), ExplorerLinks::new(&context.base_url));
         let audits = Semaphore::new(1);
         Arc::new(Self { context, groups, store, deployment, links, audits })
     }
@@ -159,7 +159,7 @@ impl Explorer {
             (path, MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, page))
         };
         let asset = |asset: &'static Asset| {
-            let file = endpoint(asset, Asset::answer);
+            let file = endpoint(asset, assets::asset);
             (asset.route(), MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, file))
         };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()

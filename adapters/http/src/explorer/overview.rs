@@ -7,6 +7,7 @@ use application::query::Total;
 use application::{Caller, PageRequest, ValueCount, ValueCounts};
 use askama::Template;
 use domain::{Collection, CountedMember, SummedMembers};
+use jiff::civil::Date;
 use poem::Request;
 
 use super::cells::capitalized;
@@ -30,21 +31,6 @@ const SUMS: u64 = 1200;
 
 /// Years that have a chart of their months.
 const YEARS: usize = 2;
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 
 /// Changes that the page shows.
 const CHANGES: u64 = 10;
@@ -85,7 +71,7 @@ impl Explorer {
         let (charts, counted_at) = self.charts(caller).await?;
         let check = tokio::time::timeout(PATIENCE, self.store.check()).await;
         render(&OverviewPage {
-            layout: self.layout("Overview", "overview"),
+            layout: self.layout("Overview", "overview", None),
             groups,
             charts,
             counted_at,
@@ -149,13 +135,14 @@ impl Explorer {
         let sums: BTreeMap<_, _> = sums.iter().map(|sum| (sum.value.as_str(), sum.items)).collect();
         let years: BTreeSet<_> = sums.keys().filter_map(|month| month.get(..4)).collect();
         let chart = |year: &&str| {
-            let bar = |(month, name): (i32, &&str)| {
+            let bar = |month: i8| {
+                let name = Date::constant(2000, month, 1).strftime("%B").to_string();
                 let sum = sums.get(format!("{year}-{month:02}").as_str());
                 let href = self.links.filtered(known.group.collection, summed.year, year);
-                Count::of_amount((*name).to_owned(), sum.copied().unwrap_or(0), Some(href))
+                Count::of_amount(name, sum.copied().unwrap_or(0), Some(href))
             };
             let title = format!("{} of {year} by month", capitalized(known.group.items_name));
-            Chart::new(title, (1..).zip(&MONTHS).map(bar).collect())
+            Chart::new(title, (1..=12).map(bar).collect())
         };
         years.iter().rev().take(YEARS).map(chart).collect()
     }
@@ -168,7 +155,7 @@ impl Explorer {
         counts: ValueCounts,
     ) -> Vec<Count> {
         let mut counts = counts.counts;
-        if is_year(member) {
+        if member.characters == Some(4) || member.name == "year" {
             counts.sort_by(|one, other| one.value.cmp(&other.value));
         }
         let bar = |count: ValueCount| {
@@ -187,10 +174,6 @@ impl Explorer {
             (self.links.collection(collection), escaped(member), escaped(year));
         format!("{path}?filter[{member}][gte]={year}-01-01&filter[{member}][lte]={year}-12-31")
     }
-}
-
-fn is_year(member: &CountedMember) -> bool {
-    member.characters == Some(4) || member.name == "year"
 }
 
 fn name_of(member: &CountedMember) -> String {

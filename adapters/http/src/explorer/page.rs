@@ -37,26 +37,13 @@ impl Layout<'_> {
 }
 
 fn marked(text: &str) -> String {
-    let mut html = String::with_capacity(text.len() + 32);
-    let mut is_code = false;
-    for (index, part) in text.split('`').enumerate() {
-        if index > 0 {
-            html.push_str(if is_code { "</code>" } else { "<code>" });
-            is_code = !is_code;
-        }
-        for character in part.chars() {
-            match character {
-                '&' => html.push_str("&amp;"),
-                '<' => html.push_str("&lt;"),
-                '>' => html.push_str("&gt;"),
-                other => html.push(other),
-            }
-        }
-    }
-    if is_code {
-        html.push_str("</code>");
-    }
-    html
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Every second part stands between backticks.
+    let mark = |(index, part)| match index % 2 {
+        0 => String::from(part),
+        _ => format!("<code>{part}</code>"),
+    };
+    escaped.split('`').enumerate().map(mark).collect()
 }
 
 /// An entry of the navigation.
@@ -96,8 +83,14 @@ enum Refusal {
 }
 
 impl Explorer {
-    /// The layout of a page; `current` is the collection or the page whose entry is its own.
-    pub(super) fn layout(&self, title: impl Into<String>, current: &str) -> Layout<'_> {
+    /// The layout of a page; `current` is the collection or the page whose entry is its own,
+    /// `command` the request for programs that gives the same.
+    pub(super) fn layout(
+        &self,
+        title: impl Into<String>,
+        current: &str,
+        command: impl Into<Option<String>>,
+    ) -> Layout<'_> {
         let groups = self.groups.iter().map(|known| {
             let collection = known.group.collection;
             (self.links.collection(collection), collection.name(), known.group.items_name)
@@ -117,7 +110,7 @@ impl Explorer {
             links: &self.links,
             title: title.into(),
             entries: entries.map(entry).collect(),
-            command: None,
+            command: command.into(),
             sign_in: self.context.gate.knows_callers().then(|| self.links.to(SIGN_IN)),
         }
     }
@@ -139,7 +132,7 @@ impl Explorer {
     /// The page of a problem.
     pub(super) fn refuse(&self, problem: &Problem) -> Response {
         let kind = problem.kind();
-        let layout = self.layout(kind.title, "");
+        let layout = self.layout(kind.title, "", None);
         let access = match kind.code {
             code if code == kinds::CREDENTIALS_REQUIRED.code => {
                 Some(layout.sign_in.as_ref().map_or(Refusal::Unknown, |_| Refusal::SignIn))

@@ -44,13 +44,12 @@ impl Explorer {
                 shown.item.members.to_string()
             }
         };
-        let mut layout = self.layout("Playground of rules", "playground");
-        layout.command = Some(format!(
+        let command = format!(
             "{} -H 'Content-Type: application/json' -d '{{\"expression\": \"size(self.project_title) > 3\", \"group\": \"proposals\", \"self\": {{…}}}}'",
             self.command(RULE_TRIAL, "")
-        ));
+        );
         render(&PlaygroundPage {
-            layout,
+            layout: self.layout("Playground of rules", "playground", command),
             api: self.links.to(RULE_TRIAL),
             rule: written.map_or_else(|| example_of_rule(group), |written| written.definition),
             groups: Collection::all().map(|it| (it.name(), it == collection)).collect(),

@@ -51,9 +51,10 @@ impl Explorer {
     /// # Errors
     /// A page that cannot be rendered.
     pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>, Problem> {
+        let tags = document["tags"].as_array().into_iter().flatten();
         let reference = ReferencePage {
-            layout: self.layout("Operations", "operations"),
-            groups: groups_of(document),
+            layout: self.layout("Operations", "operations", None),
+            groups: tags.map(|tag| group_of(document, tag)).collect(),
             server: self.context.base_url.path(),
         };
         let page = |html: String, policy| StaticContent::new(MediaType::HTML, html, policy);
@@ -63,11 +64,6 @@ impl Explorer {
         pages.push((RECEIVER.to_owned(), page(receiver, RECEIVER_POLICY)));
         Ok(pages)
     }
-}
-
-fn groups_of(document: &Value) -> Vec<OperationGroup<'_>> {
-    let tags = document["tags"].as_array().into_iter().flatten();
-    tags.map(|tag| group_of(document, tag)).collect()
 }
 
 fn group_of<'a>(document: &'a Value, tag: &'a Value) -> OperationGroup<'a> {

@@ -63,8 +63,7 @@ impl Explorer {
             (collection.name(), own.collect::<Vec<_>>())
         });
         let groups = groups.filter(|(_, rules)| !rules.is_empty()).collect();
-        let mut layout = self.layout("Business rules", "rules");
-        layout.command = Some(self.command(RULES, ""));
+        let layout = self.layout("Business rules", "rules", self.command(RULES, ""));
         let failed_files = self.deployment.failed_files();
         render(&RulesPage { layout, failed_files, groups })
     }
@@ -98,10 +97,9 @@ impl Explorer {
         rule: &PublishedRule,
         audit: Option<Audit>,
     ) -> Result<String, Problem> {
-        let mut layout = self.layout(format!("Rule {}", rule.id), "rules");
-        layout.command = Some(self.command(&format!("{RULES}/{}", rule.id), ""));
+        let command = self.command(&format!("{RULES}/{}", rule.id), "");
         render(&RulePage {
-            layout,
+            layout: self.layout(format!("Rule {}", rule.id), "rules", command),
             group: GroupSpec::of(rule.collection).items_name,
             group_href: self.links.collection(rule.collection),
             written: self.context.changing.catalog.written(caller, &rule.id),
@@ -122,7 +120,7 @@ impl Explorer {
         let begun = Instant::now();
         let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
         let mut after = None;
-        while begun.elapsed() < AUDITED_FOR {
+        while !audit.is_whole && begun.elapsed() < AUDITED_FOR {
             let audited = service.audit(caller, after).await?;
             audit.examined += audited.examined;
             for (id, verdict) in audited.remarked {
@@ -136,10 +134,7 @@ impl Explorer {
                 }
             }
             after = audited.next;
-            if after.is_none() {
-                audit.is_whole = true;
-                break;
-            }
+            audit.is_whole = after.is_none();
         }
         Ok(audit)
     }

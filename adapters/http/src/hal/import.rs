@@ -10,7 +10,6 @@ use crate::tables::place::{SheetCells, cell_of};
 
 /// Represents an outcome.
 pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &BaseUrl) -> String {
-    let show = Show { base_url, cells };
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
     let mut text = format!(
         r#"{{"created":{},"replaced":{},"unchanged":{},"refused":{},"rows":["#,
@@ -20,11 +19,11 @@ pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &Base
         count("refused"),
     );
     // Row by row: the values of many rows take many times their text.
-    for (place, own) in imported.rows.iter().enumerate() {
+    for (place, row) in imported.rows.iter().enumerate() {
         if place > 0 {
             text.push(',');
         }
-        text.push_str(&show.row(own).to_string());
+        text.push_str(&represent(row, cells, base_url).to_string());
     }
     text.push_str("]}");
     text
@@ -40,40 +39,30 @@ const fn status(row: &ImportedRow) -> &'static str {
     }
 }
 
-/// How rows are shown.
-#[derive(Clone, Copy)]
-struct Show<'a> {
-    base_url: &'a BaseUrl,
-    cells: Option<&'a SheetCells>,
-}
-
-impl Show<'_> {
-    fn row(self, row: &ImportedRow) -> Value {
-        let mut represented = json!({
-            "row": row.number,
-            "status": status(row),
-            "id": row.id.map(|id| id.to_string()),
-        });
-        if let Some(line) = row.line {
-            represented["line"] = line.into();
-        }
-        if let Some(version) = row.version {
-            represented["version"] = version.number().into();
-        }
-        if let RowOutcome::Refused(errors) = &row.outcome {
-            represented["errors"] = self.entries(errors, row.line);
-        }
-        if !row.warnings.is_empty() || row.warnings.omitted() > 0 {
-            represented["warnings"] = self.entries(&row.warnings, row.line);
-        }
-        represented
-    }
-
-    fn entries(self, violations: &Violations, line: Option<u64>) -> Value {
+fn represent(row: &ImportedRow, cells: Option<&SheetCells>, base_url: &BaseUrl) -> Value {
+    let entries = |violations: &Violations| -> Value {
         let entry = |violation| {
-            let cell = cell_of(self.cells, line, violation);
-            cell_error(self.base_url, violation, line, cell)
+            let cell = cell_of(cells, row.line, violation);
+            cell_error(base_url, violation, row.line, cell)
         };
-        violations.iter().map(entry).collect::<Vec<_>>().into()
+        violations.iter().map(entry).collect()
+    };
+    let mut represented = json!({
+        "row": row.number,
+        "status": status(row),
+        "id": row.id.map(|id| id.to_string()),
+    });
+    if let Some(line) = row.line {
+        represented["line"] = line.into();
     }
+    if let Some(version) = row.version {
+        represented["version"] = version.number().into();
+    }
+    if let RowOutcome::Refused(errors) = &row.outcome {
+        represented["errors"] = entries(errors);
+    }
+    if !row.warnings.is_empty() || row.warnings.omitted() > 0 {
+        represented["warnings"] = entries(&row.warnings);
+    }
+    represented
 }

@@ -20,3 +20,4 @@ pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
 pub use rule::{RuleList, RuleResource};
 pub use rule_trial::rule_trial;
 pub use versions::VersionHistory;
+pub use writer::close_object;

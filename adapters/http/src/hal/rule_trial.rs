@@ -23,9 +23,7 @@ pub fn rule_trial(report: &TrialReport, subject: &str) -> String {
 
 /// Appends a member that holds JSON, and a comma.
 fn push_raw(out: &mut String, name: &str, json: &str) {
-    for part in ["\"", name, "\":", json, ","] {
-        out.push_str(part);
-    }
+    out.extend(["\"", name, "\":", json, ","]);
 }
 
 /// Appends a member that holds a string or null, and a comma.
@@ -45,9 +43,7 @@ fn push_value(out: &mut String, value: Option<&TrialValue>) {
 }
 
 fn push_list<T>(out: &mut String, name: &str, elements: &[T], push: impl Fn(&mut String, &T)) {
-    for part in ["\"", name, "\":["] {
-        out.push_str(part);
-    }
+    out.extend(["\"", name, "\":["]);
     for (index, element) in elements.iter().enumerate() {
         out.push_str(if index == 0 { "{" } else { ",{" });
         push(out, element);

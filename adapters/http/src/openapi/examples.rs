@@ -129,16 +129,13 @@ pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
         |kind: &&ProblemKind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code;
     let kind = kinds::ALL.iter().find(stands_for).unwrap_or(&kinds::INTERNAL);
     let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY {
-        refusal()
+        let members = [("proposal_type", "Basic research"), ("end_date", "2026-02-30")];
+        let proposals = Collection::known("proposals");
+        Problem::invalid(proposals.validate(Members::from_iter(members)).1)
     } else {
         Problem::new(kind, kind.explanation)
     };
     problem.to_json(base_url, "/v1/proposals")
-}
-
-fn refusal() -> Problem {
-    let proposal = [("proposal_type", "Basic research"), ("end_date", "2026-02-30")];
-    Problem::invalid(Collection::known("proposals").validate(Members::from_iter(proposal)).1)
 }
 
 /// A member of the group's example and its value, by which a filter finds it: best a single word.

@@ -6,7 +6,8 @@
 
 use domain::Collection;
 use poem_openapi::ParameterStyle;
-use poem_openapi::registry::{MetaOperationParam, MetaParamIn, MetaSchema};
+use poem_openapi::registry::MetaParamIn::{self, Header, Path, Query};
+use poem_openapi::registry::{MetaOperationParam, MetaSchema};
 
 use super::examples;
 use super::model::{
@@ -29,152 +30,124 @@ const TOKEN: &str = "^[0-9a-f]{1,16}-[0-9a-z]*-[0-9a-f]{8}$";
 const _: () = assert!(MOST_KEYS == 8 && MOST_FIELDS == 100, "`sort` and `fields` below");
 
 fn of_query(group: Group) -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Query,
-        documented! {
-            /// The page, from 1. To walk through a collection follow `_links.next` instead.
-            ("page", MetaSchema { default: Some(1.into()), ..integer_from(1) });
-            /// Items per page, 1 to 250.
-            ("page_size", page_size());
-            /// A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up.
-            /// It goes with the collection, filters, search and order it was given for. `page` beside it
-            /// is but the number shown.
-            ("cursor", MetaSchema { max_length: Some(1500), ..matching(CURSOR) });
-            /// Only items with these members, all of them: `filter[member]=value`, or
-            /// `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`,
-            /// `contains` or `exists`.
-            ("filter", MetaSchema::ANY);
-            /// The order: at most 8 names parted by commas, the greatest first where `-` stands before
-            /// one; `id`, `created_at` and `updated_at` too. Items without the member come last.
-            ("sort", sort(group));
-            /// Only these members, at most 100, parted by commas; `id`, `_links` and `_meta` are always
-            /// shown.
-            ("fields", fields(group));
-            /// The related items to show with each item under `_embedded`, parted by commas; left out
-            /// where an item has none.
-            ("embed", embed(group));
-            /// Only items whose strings hold all these words, `"phrases"` and beginnings of words
-            /// (`ric*`), whatever the case and accents of their letters; the best matches first unless
-            /// `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.
-            ("q", some_text(&examples::searched(group)));
-            /// `none` skips the count, which is faster for large results: no `total_items`, `page_count`
-            /// and `last`.
-            ("total", MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) });
-            /// Counts all selected items by their values of this member, whatever page is shown:
-            /// `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with
-            /// `as_of`.
-            ("count_by", count_by(group));
-            /// The state at this time (RFC 3339), which is not in the future. Of a collection it goes
-            /// with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.
-            ("as_of", formatted("date-time"));
-            /// `true` asks the business rules what they would say if the item were replaced by itself
-            /// now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with
-            /// `fields` or `as_of`.
-            ("check", switch());
-            /// The version to compare with; the one before when it is left out, and nothing before the
-            /// first.
-            ("from", integer_from(1));
-            /// `true` tries the write: everything is checked, the answer is the one the write would have
-            /// given, with `_meta.dry_run`, and nothing is stored.
-            ("dry_run", switch());
-        },
-    )
+    table(documented! {
+        /// The page, from 1. To walk through a collection follow `_links.next` instead.
+        (Query, "page", MetaSchema { default: Some(1.into()), ..integer_from(1) });
+        /// Items per page, 1 to 250.
+        (Query, "page_size", page_size());
+        /// A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up.
+        /// It goes with the collection, filters, search and order it was given for. `page` beside it
+        /// is but the number shown.
+        (Query, "cursor", MetaSchema { max_length: Some(1500), ..matching(CURSOR) });
+        /// Only items with these members, all of them: `filter[member]=value`, or
+        /// `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`,
+        /// `contains` or `exists`.
+        (Query, "filter", MetaSchema::ANY);
+        /// The order: at most 8 names parted by commas, the greatest first where `-` stands before
+        /// one; `id`, `created_at` and `updated_at` too. Items without the member come last.
+        (Query, "sort", sort(group));
+        /// Only these members, at most 100, parted by commas; `id`, `_links` and `_meta` are always
+        /// shown.
+        (Query, "fields", fields(group));
+        /// The related items to show with each item under `_embedded`, parted by commas; left out
+        /// where an item has none.
+        (Query, "embed", embed(group));
+        /// Only items whose strings hold all these words, `"phrases"` and beginnings of words
+        /// (`ric*`), whatever the case and accents of their letters; the best matches first unless
+        /// `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.
+        (Query, "q", some_text(&examples::searched(group)));
+        /// `none` skips the count, which is faster for large results: no `total_items`, `page_count`
+        /// and `last`.
+        (Query, "total", MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) });
+        /// Counts all selected items by their values of this member, whatever page is shown:
+        /// `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with
+        /// `as_of`.
+        (Query, "count_by", count_by(group));
+        /// The state at this time (RFC 3339), which is not in the future. Of a collection it goes
+        /// with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.
+        (Query, "as_of", formatted("date-time"));
+        /// `true` asks the business rules what they would say if the item were replaced by itself
+        /// now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with
+        /// `fields` or `as_of`.
+        (Query, "check", switch());
+        /// The version to compare with; the one before when it is left out, and nothing before the
+        /// first.
+        (Query, "from", integer_from(1));
+        /// `true` tries the write: everything is checked, the answer is the one the write would have
+        /// given, with `_meta.dry_run`, and nothing is stored.
+        (Query, "dry_run", switch());
+    })
 }
 
 fn of_reads() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Header,
-        documented! {
-            /// Entity tags the client has: 304 when one is current.
-            ("If-None-Match", matching(TAGS));
-            /// The `Consistency-Token` of a write, to the letter: the read sees that write, also where a
-            /// standby is read.
-            ("Consistency-Token", matching(TOKEN));
-            // Any other string is ignored, so it has no pattern.
-            /// A date, best that of `Last-Modified`: 304 when the item was not written since. Entity
-            /// tags know more: links and embedded items.
-            ("If-Modified-Since", text("Mon, 16 Feb 2026 00:00:00 GMT"));
-        },
-    )
+    table(documented! {
+        /// Entity tags the client has: 304 when one is current.
+        (Header, "If-None-Match", matching(TAGS));
+        /// The `Consistency-Token` of a write, to the letter: the read sees that write, also where a
+        /// standby is read.
+        (Header, "Consistency-Token", matching(TOKEN));
+        // Any other string is ignored, so it has no pattern.
+        /// A date, best that of `Last-Modified`: 304 when the item was not written since. Entity
+        /// tags know more: links and embedded items.
+        (Header, "If-Modified-Since", text("Mon, 16 Feb 2026 00:00:00 GMT"));
+    })
 }
 
 fn of_writes() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Header,
-        documented! {
-            /// The entity tag that was read: 412 when it has changed since.
-            ("If-Match", matching(TAGS));
-            /// Entity tags that must not be current: 412 when one is.
-            ("If-None-Match", matching(TAGS));
-            /// A name for this request, best a new UUID in double quotes
-            /// (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not
-            /// done again: the answer is that of the first. With another body it is 422, while the first
-            /// is at work 409.
-            ("Idempotency-Key", matching(KEY));
-            // What is no preference that the service knows is ignored, so it has no pattern.
-            /// `return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and
-            /// 201 with its headers alone. Where business rules warn, the representation comes all the
-            /// same.
-            ("Prefer", text("return=minimal"));
-        },
-    )
+    table(documented! {
+        /// The entity tag that was read: 412 when it has changed since.
+        (Header, "If-Match", matching(TAGS));
+        /// Entity tags that must not be current: 412 when one is.
+        (Header, "If-None-Match", matching(TAGS));
+        /// A name for this request, best a new UUID in double quotes
+        /// (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not
+        /// done again: the answer is that of the first. With another body it is 422, while the first
+        /// is at work 409.
+        (Header, "Idempotency-Key", matching(KEY));
+        // What is no preference that the service knows is ignored, so it has no pattern.
+        /// `return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and
+        /// 201 with its headers alone. Where business rules warn, the representation comes all the
+        /// same.
+        (Header, "Prefer", text("return=minimal"));
+    })
 }
 
-fn of_own_paths() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Path,
-        documented! {
-            /// The rule: the `code` of its violations.
-            ("rule_id", text("dates_in_order"));
-            /// The policy's id.
-            ("policy_id", text("reviewers_read_proposals"));
-            /// The group, as rules name it.
-            ("group", with_example(one_of(Collection::names()), "proposals"));
-        },
-    )
-}
-
-fn of_own_queries() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Query,
-        documented! {
-            /// Changes after this cursor; without it, from the first on.
-            ("after", with_example(matching(CURSOR), change_cursor::example(0)));
-            /// Changes of this group alone.
-            ("group", with_example(one_of(Collection::names()), "proposals"));
-            /// Most changes on a page.
-            ("page_size", with_example(page_size(), 100));
-            /// Filters, as of the group's collection.
-            ("filter", MetaSchema::new("object"));
-            /// The order, as of the group's collection.
-            ("sort", text("-created_at"));
-            /// The members that are columns, separated by commas.
-            ("fields", text("project_title"));
-            /// Words to look for.
-            ("q", text("rice"));
-            /// Begins the file with a byte order mark, by which Excel knows UTF-8.
-            ("bom", MetaSchema::new("boolean"));
-            /// `all`: all rows in one transaction, or none. `each`: every row by itself, with a result
-            /// for each.
-            ("mode", one_of(MODES));
-            /// Rows with an `id` change its item.
-            ("upsert", MetaSchema::new("boolean"));
-            /// Checks everything and stores nothing.
-            ("dry_run", MetaSchema::new("boolean"));
-        },
-    )
-}
-
-fn of_own_headers() -> Vec<MetaOperationParam> {
-    table(
-        MetaParamIn::Header,
-        documented! {
-            /// The `id` of the last event that was received.
-            ("Last-Event-ID", with_example(matching(CURSOR), change_cursor::example(0)));
-            /// Makes the import repeatable: each row is done once.
-            ("Idempotency-Key", MetaSchema::new("string"));
-        },
-    )
+fn of_own_operations() -> Vec<MetaOperationParam> {
+    table(documented! {
+        /// The rule: the `code` of its violations.
+        (Path, "rule_id", text("dates_in_order"));
+        /// The policy's id.
+        (Path, "policy_id", text("reviewers_read_proposals"));
+        /// The group, as rules name it.
+        (Path, "group", with_example(one_of(Collection::names()), "proposals"));
+        /// Changes after this cursor; without it, from the first on.
+        (Query, "after", with_example(matching(CURSOR), change_cursor::example(0)));
+        /// Changes of this group alone.
+        (Query, "group", with_example(one_of(Collection::names()), "proposals"));
+        /// Most changes on a page.
+        (Query, "page_size", with_example(page_size(), 100));
+        /// Filters, as of the group's collection.
+        (Query, "filter", MetaSchema::new("object"));
+        /// The order, as of the group's collection.
+        (Query, "sort", text("-created_at"));
+        /// The members that are columns, separated by commas.
+        (Query, "fields", text("project_title"));
+        /// Words to look for.
+        (Query, "q", text("rice"));
+        /// Begins the file with a byte order mark, by which Excel knows UTF-8.
+        (Query, "bom", MetaSchema::new("boolean"));
+        /// `all`: all rows in one transaction, or none. `each`: every row by itself, with a result
+        /// for each.
+        (Query, "mode", one_of(MODES));
+        /// Rows with an `id` change its item.
+        (Query, "upsert", MetaSchema::new("boolean"));
+        /// Checks everything and stores nothing.
+        (Query, "dry_run", MetaSchema::new("boolean"));
+        /// The `id` of the last event that was received.
+        (Header, "Last-Event-ID", with_example(matching(CURSOR), change_cursor::example(0)));
+        /// Makes the import repeatable: each row is done once.
+        (Header, "Idempotency-Key", MetaSchema::new("string"));
+    })
 }
 
 /// The parameters of a group's operation: in the path, the query, the headers.
@@ -209,11 +182,12 @@ fn takes_header(operation: GroupOperation, name: &str) -> bool {
 /// its headers.
 pub fn of_own(path: &str, query: &[&str], headers: &[&str]) -> Vec<MetaOperationParam> {
     let path: Vec<_> = in_path(path).collect();
-    let tables = [(of_own_paths(), &*path), (of_own_queries(), query), (of_own_headers(), headers)];
-    let taken = tables.into_iter().flat_map(|(table, names)| {
-        table.into_iter().filter(move |parameter| names.contains(&&*parameter.name))
-    });
-    taken.collect()
+    let taken = |parameter: &MetaOperationParam| match parameter.in_type {
+        Path => path.contains(&&*parameter.name),
+        Query => query.contains(&&*parameter.name),
+        _ => headers.contains(&&*parameter.name),
+    };
+    of_own_operations().into_iter().filter(taken).collect()
 }
 
 /// The names in a path with `{name}` for each parameter.
@@ -221,13 +195,11 @@ fn in_path(path: &str) -> impl Iterator<Item = &str> {
     path.split('{').skip(1).filter_map(|rest| rest.split('}').next())
 }
 
-/// Parameters of names, schemas and descriptions.
+/// Parameters of places, names, schemas and descriptions.
 fn table<const N: usize>(
-    place: MetaParamIn,
-    rows: [(&str, MetaSchema, &str); N],
+    rows: [(MetaParamIn, &str, MetaSchema, &str); N],
 ) -> Vec<MetaOperationParam> {
-    let rows = rows.into_iter();
-    rows.map(|(name, schema, description)| parameter(place, name, description, schema)).collect()
+    rows.map(|(place, name, schema, text)| parameter(place, name, text, schema)).into()
 }
 
 fn parameter(
@@ -239,7 +211,7 @@ fn parameter(
     MetaOperationParam {
         name: name.to_owned(),
         schema: inline(schema),
-        required: in_type == MetaParamIn::Path,
+        required: in_type == Path,
         in_type,
         description: Some(description.to_owned()),
         deprecated: false,
@@ -257,7 +229,7 @@ fn in_path_of(group: Group, name: &str) -> MetaOperationParam {
         }
         _ => ("The item.", uuid(group.example_id)),
     };
-    parameter(MetaParamIn::Path, name, description, schema)
+    parameter(Path, name, description, schema)
 }
 
 fn page_size() -> MetaSchema {

@@ -117,13 +117,6 @@ const ROWS: &[Row<'static>] = &documented! {
         JSON_OR_HAL, &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507], "ImportReport");
 };
 
-/// The schemas of the bodies that operations take, by their paths.
-const TAKEN: [(&str, &str); 3] = [
-    (links::RULE_TRIAL, rule_trial::REQUEST),
-    (links::EVALUATION, "AccessEvaluation"),
-    (IMPORT, FILE),
-];
-
 /// The names of the query parameters and of the headers that an operation takes.
 fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match path {
@@ -158,14 +151,14 @@ fn path(row: &Row<'_>, shown: &MetaSchemaRef) -> MetaPath {
         })
     };
     let responses = responses(statuses, types, shown, sent);
-    let taken = TAKEN.iter().find(|(known, _)| *known == path);
+    let taken = request_examples().into_iter().find(|(known, ..)| *known == path);
     let method = if taken.is_some() { Method::POST } else { Method::GET };
     let (query, headers) = parameters_of(path);
     let path = template(path);
     let own = MetaOperation {
         description: Some(description).filter(|text| !text.is_empty()),
         params: parameters::of_own(&path, query, headers),
-        request: taken.map(|(_, schema)| request(schema)),
+        request: taken.map(|(_, schema, _)| request(schema)),
         ..operation(method, TAG, id, summary, responses)
     };
     MetaPath { path, operations: vec![own] }
@@ -206,7 +199,8 @@ fn export(format: &'static Format) -> MetaPath {
     path
 }
 
-/// The examples of bodies: the path, the name of the example, and its value.
+/// The bodies that operations take: the path, the name of the schema and of the example, and its
+/// value.
 pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
     let question = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
     let rows =

@@ -40,13 +40,8 @@ enum More {
     Rows(Vec<RowError>),
     /// The policies that refuse.
     Policies(Vec<Box<str>>),
-    /// The changes that the full-text index knows, and all there are.
-    Progress {
-        indexed: u64,
-        of: u64,
-    },
-    /// When a body was removed.
-    RemovedAt(Timestamp),
+    /// Members as they are shown.
+    Members(Vec<(&'static str, Value)>),
 }
 
 /// An error of a row of a file.
@@ -86,7 +81,8 @@ impl Problem {
         let detail = format!(
             "The full-text index knows {indexed} of {of} changes; the rest takes about {seconds} seconds."
         );
-        Self { more: More::Progress { indexed, of }, ..Self::new(&kinds::INDEX_BUILDING, detail) }
+        let more = More::Members(vec![("indexed", indexed.into()), ("of", of.into())]);
+        Self { more, ..Self::new(&kinds::INDEX_BUILDING, detail) }
             .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
@@ -197,16 +193,14 @@ impl Problem {
                 });
                 members["errors"] = entries.collect();
             }
-            More::Progress { indexed, of } => {
-                members["indexed"] = (*indexed).into();
-                members["of"] = (*of).into();
+            More::Members(more) => {
+                for (name, value) in more {
+                    members[*name] = value.clone();
+                }
             }
             More::Policies(policies) => {
                 let entry = |id: &str| json!({ "id": id, "href": links::policy(base_url, id) });
                 members["policies"] = policies.iter().map(|id| entry(id)).collect();
-            }
-            More::RemovedAt(time) => {
-                members["removed_at"] = TIME.timestamp_to_string(time).into();
             }
         }
         members
@@ -223,7 +217,8 @@ impl Problem {
         let detail = format!(
             "The body of version {version} was removed at {time}, because it was superseded long before."
         );
-        Self { more: More::RemovedAt(removed_at), ..Self::new(&kinds::BODY_REMOVED, detail) }
+        let more = More::Members(vec![("removed_at", time.into())]);
+        Self { more, ..Self::new(&kinds::BODY_REMOVED, detail) }
     }
 
     /// 400: the body as a whole cannot be used. `errors` says so as well, so that one reader serves

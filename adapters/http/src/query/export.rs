@@ -4,7 +4,7 @@ use application::query::Selection;
 use application::{ImportMode, PageRequest};
 
 use super::collection::search;
-use super::parameters::{MAX_PAGE_SIZE, Parameters, SWITCH};
+use super::parameters::{MAX_PAGE_SIZE, Parameters};
 use super::{filter, sort, view};
 use crate::groups::Group;
 use crate::problem::Problem;
@@ -36,8 +36,7 @@ impl ExportQuery {
         request.order = sort::read(&parameters, group)?;
         request.is_counted = false;
         request.view = view::read(group, &parameters)?;
-        let has_bom = parameters.choice("bom", SWITCH)?.unwrap_or(false);
-        Ok(Self { request, has_bom })
+        Ok(Self { request, has_bom: parameters.is_on("bom")? })
     }
 }
 
@@ -52,12 +51,11 @@ pub struct ImportQuery {
 impl ImportQuery {
     pub fn read(raw: &str) -> Result<Self, Problem> {
         let parameters = Parameters::read(raw, IMPORT_PARAMETERS)?;
-        let is_on = |name| Ok::<_, Problem>(parameters.choice(name, SWITCH)?.unwrap_or(false));
         let is_of_all = parameters.choice("mode", MODES)?.unwrap_or(true);
         Ok(Self {
             mode: if is_of_all { ImportMode::All } else { ImportMode::Each },
-            is_upsert: is_on("upsert")?,
-            is_dry_run: is_on("dry_run")?,
+            is_upsert: parameters.is_on("upsert")?,
+            is_dry_run: parameters.is_on("dry_run")?,
         })
     }
 }

@@ -72,9 +72,13 @@ impl VersionsQuery {
 /// Reads the query of a difference: the version it begins at, if one is given.
 pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     let parameters = Parameters::read(query, known(GroupOperation::Compare))?;
-    let Some(from) = parameters.get("from") else { return Ok(None) };
-    let named = version(from).map(Some);
-    named.ok_or_else(|| invalid("`from` takes the number of a version, from 1."))
+    parameters.get("from").map(|_| named_version(&parameters, "from")).transpose()
+}
+
+/// Reads a parameter that names a version.
+fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem> {
+    let number = parameters.get(name).and_then(version);
+    number.ok_or_else(|| invalid(format!("`{name}` takes the number of a version, from 1.")))
 }
 
 /// The item and the rule that the playground begins with.
@@ -101,11 +105,7 @@ pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
 /// Reads the query of the page that compares two versions: `from` and `to`.
 pub fn two_versions(query: &str) -> Result<[Version; 2], Problem> {
     let parameters = Parameters::read(query, &["from", "to"])?;
-    let named = |name| {
-        let number = parameters.get(name).and_then(version);
-        number.ok_or_else(|| invalid(format!("`{name}` takes the number of a version, from 1.")))
-    };
-    Ok([named("from")?, named("to")?])
+    Ok([named_version(&parameters, "from")?, named_version(&parameters, "to")?])
 }
 
 /// The version a string names: digits alone, from 1, without leading zeros.

@@ -187,10 +187,10 @@ impl Parameter {
                 Some(brackets(inside, decoded)?)
             }
             Some(_) => None,
-            None => match name.strip_prefix("filter[") {
-                Some(inside) => Some(brackets(inside, |part| Ok(part.to_owned()))?),
-                None => None,
-            },
+            None => {
+                let inside = name.strip_prefix("filter[");
+                inside.map(|inside| brackets(inside, |part| Ok(part.to_owned()))).transpose()?
+            }
         };
         Ok(match filter {
             Some((member, operator)) => Self::Filter(FilterParameter { member, operator, value }),

@@ -1,10 +1,10 @@
 //! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
 
 use std::error::Error;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{io, iter};
 
 use application::ReplacementBody;
 use bytes::{Bytes, BytesMut};
@@ -126,15 +126,12 @@ impl BodyReader {
 
 /// A client that was too slow may try again; one that sent a broken body should not.
 fn broken_off(error: &(dyn Error + 'static)) -> Problem {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
-        {
-            return not_received("The body stopped arriving.");
-        }
-        cause = error.source();
+    let is_late = |error: &(dyn Error + 'static)| {
+        let error = error.downcast_ref::<io::Error>();
+        error.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+    };
+    if iter::successors(Some(error), |error| (*error).source()).any(is_late) {
+        return not_received("The body stopped arriving.");
     }
     let detail = "The body breaks off before its declared end, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
     Problem::of_whole_body(&kinds::INCOMPLETE_BODY, "incomplete_body", detail)
@@ -213,13 +210,10 @@ fn wrong_shape(detail: String) -> Problem {
 /// counts: a client that edits what it read may lose one sign and keep another.
 fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     let total = collection.member("total_items");
-    let is_whole = match total {
-        None => true,
-        Some(total) => total
-            .as_number()
-            .and_then(|digits| digits.parse::<u64>().ok())
-            .is_some_and(|total| total <= count as u64),
-    };
+    let is_whole = total.is_none_or(|total| {
+        let total = total.as_number().and_then(|digits| digits.parse::<u64>().ok());
+        total.is_some_and(|total| total <= count as u64)
+    });
     let is_linked = collection.member("_links").is_some_and(links_to_more);
     if is_whole && !is_linked {
         return Ok(());

@@ -1,6 +1,5 @@
 //! The caller of a request, and the token it sends.
 
-use std::fmt;
 use std::sync::Arc;
 
 use application::Caller;
@@ -17,7 +16,7 @@ const LONGEST_TOKEN: usize = 8 << 10;
 /// The caller of a request without credentials.
 pub static NOBODY: Caller = Caller::Anonymous;
 
-/// The token of a request, for answers that last longer than it may. It does not display.
+/// The token of a request, for answers that last longer than it may. It cannot be printed.
 #[derive(Clone)]
 pub struct PresentedToken(Arc<str>);
 
@@ -29,12 +28,6 @@ impl PresentedToken {
 
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Debug for PresentedToken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("PresentedToken")
     }
 }
 

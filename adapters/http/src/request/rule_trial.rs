@@ -50,10 +50,9 @@ impl<'a> TrialReader<'a> {
         self.refuse_others();
         let subject = self.subject();
         let collection = self.collection();
-        let after = self.body.member("self").and_then(|item| self.item(item, &at("self")));
-        let after = after.transpose()?;
+        let after = self.item(self.body.member("self"), &at("self"))?;
         let old = self.body.member("old").filter(|item| !item.is_null());
-        let before = old.and_then(|item| self.item(item, &at("old"))).transpose()?;
+        let before = self.item(old, &at("old"))?;
         let today = self.today();
         let lookups = self.lookups()?;
         match (subject, collection) {
@@ -153,14 +152,19 @@ impl<'a> TrialReader<'a> {
     }
 
     /// An item; an error when it is nested too deeply for one.
-    fn item(&mut self, value: Value<'_>, pointer: &Pointer) -> Option<Result<Members, Problem>> {
-        let members = Members::from_value(value).map_err(Problem::from).transpose();
+    fn item(
+        &mut self,
+        value: Option<Value<'_>>,
+        pointer: &Pointer,
+    ) -> Result<Option<Members>, Problem> {
+        let Some(value) = value else { return Ok(None) };
+        let members = Members::from_value(value)?;
         if members.is_none() {
             let found = value.kind().with_article();
             let detail = format!("an item is an object of its members, not {found}");
             self.refuse(pointer.clone(), "not_an_object", detail);
         }
-        members
+        Ok(members)
     }
 
     fn lookups(&mut self) -> Result<Vec<(String, TrialLookup)>, Problem> {
@@ -190,13 +194,13 @@ impl<'a> TrialReader<'a> {
             return Ok(Some(TrialLookup::One(None)));
         }
         let Some(elements) = value.elements() else {
-            let item = self.item(value, at).transpose()?;
+            let item = self.item(Some(value), at)?;
             return Ok(item.map(|item| TrialLookup::One(Some(item))));
         };
         let mut items = Vec::new();
         // One more than a lookup may find is too many, however many there are.
         for (index, element) in elements.take(Lookup::MOST_ITEMS + 1).enumerate() {
-            items.extend(self.item(element, &at.index(index)).transpose()?);
+            items.extend(self.item(Some(element), &at.index(index))?);
         }
         Ok(Some(TrialLookup::Many(items)))
     }

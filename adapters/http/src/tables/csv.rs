@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ::csv::{ReaderBuilder, StringRecord, Terminator, Writer, WriterBuilder};
+use ::csv::{Position, ReaderBuilder, StringRecord, Terminator, Writer, WriterBuilder};
 use application::table::Cell;
 use application::{ImportRow, ItemContent};
 use bytes::Bytes;
@@ -79,15 +79,12 @@ pub fn read(
     let (mut number, mut lines) = (0, Lines::default());
     while reader.read_record(&mut record).map_err(malformed)? {
         number += 1;
-        let begins = match record.position() {
-            Some(place) => place.byte(),
-            None => 0,
-        };
+        let begins = record.position().map_or(0, Position::byte);
         let line = lines.of(content.as_bytes(), usize::try_from(begins).unwrap_or(usize::MAX));
         let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
         sheet.add((number, line), cells)?;
     }
-    Ok(sheet.finish())
+    Ok(sheet.rows)
 }
 
 /// The lines of a file, up to a place in it. A carriage return ends one, also before a line feed.

@@ -10,9 +10,9 @@ pub mod xlsx;
 use std::io;
 use std::sync::Arc;
 
+use application::ItemContent;
 use application::table::{Cell, Column};
-use application::{ImportRow, ItemContent, RowContent};
-use domain::{Collection, Members, Pointer, Violation};
+use domain::{Collection, Members};
 
 use crate::problem::{Problem, kinds};
 
@@ -23,7 +23,6 @@ pub const MOST_COLUMNS: usize = 1_000;
 pub const MOST_ROWS: usize = 100_000;
 
 /// The first row of a file: what each column is, and its name.
-#[derive(Debug)]
 pub struct Header {
     columns: Vec<Column>,
     pub names: Vec<String>,
@@ -72,21 +71,6 @@ pub fn malformed_file(detail: impl Into<String>) -> Problem {
 /// A file that holds too much.
 fn too_much(detail: impl Into<String>) -> Problem {
     Problem::new(&kinds::BODY_TOO_LARGE, detail)
-}
-
-/// A row from a JSON value, with its number and line. `None` is a value that is not an object.
-pub fn object_row(
-    collection: Collection,
-    (number, line): (u64, Option<u64>),
-    object: Option<&Members>,
-) -> ImportRow {
-    let content = if let Some(object) = object {
-        RowContent::of_object(object, |name| Column::named(collection, name))
-    } else {
-        let detail = "the row is no JSON object; send one";
-        Err(Violation::new(Pointer::root(), "not_an_object", detail))
-    };
-    ImportRow { number, line, content }
 }
 
 /// Refuses a file with more rows than are imported at once.

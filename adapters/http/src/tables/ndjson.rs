@@ -4,13 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use application::table::Column;
-use application::{ImportRow, ItemContent};
+use application::{ImportRow, ItemContent, RowContent};
 use bytes::Bytes;
 use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
 use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
-use super::{malformed_file, members_of, object_row, require_rows};
+use super::{malformed_file, members_of, require_rows};
+use crate::hal::close_object;
 use crate::problem::Problem;
 
 /// Levels that an array puts around its elements.
@@ -27,60 +28,33 @@ pub fn rows(
     items: &[ItemContent],
 ) -> io::Result<Vec<u8>> {
     let mut out = String::new();
+    let is_shown =
+        |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| **field == *name));
     for item in items {
         let members = members_of(item)?;
-        let mut line = Line::new(&mut out);
+        out.push('{');
+        let mut push = |name: &str, json: &str| {
+            push_string(&mut out, name);
+            out.extend([":", json, ","]);
+        };
         for column in Column::leading(collection) {
             match column {
-                Column::Id => line.string("id", &item.id.to_string()),
-                Column::Version => line.raw(&column.name(collection), &item.version.to_string()),
+                Column::Id => push("id", &format!("\"{}\"", item.id)),
+                Column::Version => push(&column.name(collection), &item.version.to_string()),
                 Column::Parent | Column::Member { .. } => {
                     if let Some(parent) = item.parent {
-                        line.string(&column.name(collection), &parent.to_string());
+                        push(&column.name(collection), &format!("\"{parent}\""));
                     }
                 }
             }
         }
-        let is_shown =
-            |name: &str| fields.is_none_or(|fields| fields.iter().any(|field| **field == *name));
         for (name, value) in members.iter().filter(|(name, _)| is_shown(name)) {
-            line.raw(&Column::name_in_json(collection, &name), value.encoded());
+            push(&Column::name_in_json(collection, &name), value.encoded());
         }
-        line.finish();
+        close_object(&mut out);
+        out.push('\n');
     }
     Ok(out.into_bytes())
-}
-
-/// A line under construction.
-struct Line<'a> {
-    out: &'a mut String,
-    is_first: bool,
-}
-
-impl<'a> Line<'a> {
-    fn new(out: &'a mut String) -> Self {
-        out.push('{');
-        Self { out, is_first: true }
-    }
-
-    fn raw(&mut self, name: &str, json: &str) {
-        if !std::mem::take(&mut self.is_first) {
-            self.out.push(',');
-        }
-        push_string(self.out, name);
-        self.out.push(':');
-        self.out.push_str(json);
-    }
-
-    fn string(&mut self, name: &str, string: &str) {
-        let mut json = String::new();
-        push_string(&mut json, string);
-        self.raw(name, &json);
-    }
-
-    fn finish(self) {
-        self.out.push_str("}\n");
-    }
 }
 
 /// Reads the lines of a file; empty ones are left out, and counted.
@@ -95,17 +69,24 @@ pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
             continue;
         }
         require_rows(rows.len() + 1)?;
-        rows.push(match Members::read(line) {
-            Ok(object) => object_row(collection, (number, Some(number)), object.as_ref()),
-            Err(error) => ImportRow { number, line: Some(number), content: Err(malformed(&error)) },
-        });
+        rows.push(row(collection, (number, Some(number)), Members::read(line)));
     }
     Ok(rows)
 }
 
-fn malformed(error: &JsonError) -> Violation {
-    let detail = format!("the row is no JSON: {error}");
-    Violation::new(Pointer::root(), "malformed_json", detail)
+/// A row from what was read of it.
+fn row(
+    collection: Collection,
+    (number, line): (u64, Option<u64>),
+    read: Result<Option<Members>, JsonError>,
+) -> ImportRow {
+    let refused = |code, detail| Err(Violation::new(Pointer::root(), code, detail));
+    let content = match read {
+        Ok(Some(object)) => RowContent::of_object(&object, |name| Column::named(collection, name)),
+        Ok(None) => refused("not_an_object", "the row is no JSON object; send one".to_owned()),
+        Err(error) => refused("malformed_json", format!("the row is no JSON: {error}")),
+    };
+    ImportRow { number, line, content }
 }
 
 /// Reads the elements of an array.
@@ -126,10 +107,7 @@ pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
     let mut rows = Vec::new();
     for (number, element) in (1..).zip(elements) {
         require_rows(rows.len() + 1)?;
-        rows.push(match Members::from_value(element) {
-            Ok(object) => object_row(collection, (number, None), object.as_ref()),
-            Err(error) => ImportRow { number, line: None, content: Err(malformed(&error)) },
-        });
+        rows.push(row(collection, (number, None), Members::from_value(element)));
     }
     Ok(rows)
 }

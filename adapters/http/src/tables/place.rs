@@ -8,7 +8,6 @@ use domain::{Collection, Violation};
 use rust_xlsxwriter::utility::column_number_to_name;
 
 /// The cells of a sheet, by their names.
-#[derive(Clone, Debug)]
 pub struct SheetCells {
     collection: Collection,
     columns: Arc<Columns>,
@@ -24,19 +23,15 @@ impl SheetCells {
             RowMembers::Whole(_) => None,
         })
     }
-
-    /// The name of the cell that an error of a field is about, such as `C4`.
-    fn name(&self, field: &str, line: u64) -> Option<String> {
-        let place = self.columns.of_error(self.collection, field)?;
-        Some(format!("{}{line}", column_number_to_name(place.try_into().ok()?)))
-    }
 }
 
-/// The name of the cell that an error of a row is about.
+/// The name of the cell that an error of a row is about, such as `C4`.
 pub fn cell_of(
     cells: Option<&SheetCells>,
     line: Option<u64>,
     violation: &Violation,
 ) -> Option<String> {
-    cells?.name(&violation.field, line?)
+    let (SheetCells { collection, columns }, line) = (cells?, line?);
+    let place = columns.of_error(*collection, &violation.field)?;
+    Some(format!("{}{line}", column_number_to_name(place.try_into().ok()?)))
 }

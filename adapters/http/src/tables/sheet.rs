@@ -31,7 +31,7 @@ pub struct SheetReader {
     columns: Arc<Columns>,
     /// The lengths of their names.
     lengths: Vec<usize>,
-    rows: Vec<ImportRow>,
+    pub rows: Vec<ImportRow>,
     cells: usize,
     most_bytes: usize,
     /// Bytes that further rows may take as items, in which the names of members stand again.
@@ -124,10 +124,5 @@ impl SheetReader {
             ))
         })?;
         Ok(())
-    }
-
-    /// The rows.
-    pub fn finish(self) -> Vec<ImportRow> {
-        self.rows
     }
 }

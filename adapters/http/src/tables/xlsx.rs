@@ -34,19 +34,9 @@ pub enum WriteError {
     DoesNotFit(String),
     /// It cannot be written here.
     #[error("the workbook cannot be written: {0}")]
-    Failed(String),
-}
-
-impl From<io::Error> for WriteError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-impl From<XlsxError> for WriteError {
-    fn from(error: XlsxError) -> Self {
-        Self::Failed(error.to_string())
-    }
+    Failed(#[from] io::Error),
+    #[error("the workbook cannot be written: {0}")]
+    Refused(#[from] XlsxError),
 }
 
 /// Writes a workbook through temporary files, so that its size takes no memory.
@@ -187,7 +177,7 @@ pub fn read(
         }
     }
     let (_, sheet) = sheet.ok_or_else(|| malformed_file("The first sheet is empty."))?;
-    Ok(sheet.finish())
+    Ok(sheet.rows)
 }
 
 /// Adds a row; the first one with any content names the columns.
