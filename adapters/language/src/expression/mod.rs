@@ -199,13 +199,5 @@ pub fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]>
 }
 
 fn shorten(text: &str) -> Cow<'_, str> {
-    shortened(text, 60)
-}
-
-/// The first characters of a string, as many as `most`.
-pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
+    domain::json::shortened(text, 60)
 }
