@@ -32,7 +32,6 @@ mod trace;
 mod value;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use domain::{Found, Item, Lookup, Members, WriteContext, WriteOperation};
 
@@ -98,8 +97,7 @@ pub struct Scope<'a> {
 }
 
 /// The context of expressions about tokens, which name nothing of it.
-static NO_WRITE: LazyLock<WriteContext> =
-    LazyLock::new(|| WriteContext::any(WriteOperation::Create));
+static NO_WRITE: WriteContext = WriteContext::any(WriteOperation::Create);
 
 impl<'a> Scope<'a> {
     /// The variables of a token ([`Variables::OF_A_TOKEN`]).
