@@ -346,8 +346,8 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
-/// Returns whether a text has at most so many lower-case letters, digits and joints, and begins with
-/// a letter.
+/// Returns whether a text begins with a letter and has nothing but lower-case letters, digits and
+/// joints, at most so many.
 pub fn is_name(text: &str, most: usize, joint: u8) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == joint;
     text.len() <= most
