@@ -71,11 +71,7 @@ pub fn new_key(
 
 /// Returns whether a key or an issuer can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME
-        && name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    language::keys::is_name(name, LONGEST_NAME, b'-')
 }
 
 /// A key as the identity file has it.

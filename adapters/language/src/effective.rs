@@ -24,15 +24,14 @@ impl Effective {
     /// Reads the key `effective` of a definition, which messages call by its kind: "rule". Without
     /// the key, and where it has an error, all days.
     pub fn read(keys: &Keys<'_>, kind: &str, errors: &mut ErrorCollector<'_>) -> Self {
-        let Some(node) = keys.get("effective") else { return Self::default() };
-        let Some(dates) = Keys::of(node, &EFFECTIVE, Some(&[]), errors) else {
-            return Self::default();
-        };
+        let node = keys.get("effective");
+        let dates = node.and_then(|node| Keys::of(node, &EFFECTIVE, Some(&[]), errors));
+        let Some(dates) = dates else { return Self::default() };
         let (from, until) = (dates.date("from"), dates.date("until"));
         if let (Some(first), Some(last)) = (from, until)
             && last < first
         {
-            errors.add(node.place, format!("the {kind} would end on {last}, before it begins on {first}; correct one of the two dates"));
+            errors.add(dates.place, format!("the {kind} would end on {last}, before it begins on {first}; correct one of the two dates"));
         }
         Self { from, until }
     }

@@ -12,6 +12,22 @@ pub struct Location {
     pub column: u32,
 }
 
+impl Location {
+    /// The beginning of a text.
+    pub const START: Self = Self { line: 1, column: 1 };
+
+    /// Returns the location after so much of a text that begins here.
+    pub fn after(self, passed: &str) -> Self {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let last = passed.rsplit('\n').next().unwrap_or_default();
+        let characters = number(last.chars().count());
+        match number(passed.matches('\n').count()) {
+            0 => Self { column: self.column + characters, ..self },
+            lines => Self { line: self.line + lines, column: characters + 1 },
+        }
+    }
+}
+
 /// An error of a file, and where in the file it is.
 pub type Located = (Location, String);
 

@@ -214,7 +214,7 @@ impl Form {
                 "a time such as 2026-01-31T12:00:00Z",
             ),
             Self::Id => sound(
-                is_id,
+                |text| is_name(text, LONGEST_NAME, b'_'),
                 "a name of lower-case letters, digits and `_` that begins with a letter and has at most 64 characters",
             ),
             Self::String(most) => match string(node, key)?.text.chars().count() {
@@ -346,13 +346,13 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
-/// Returns whether a thing can have this id: see [`ID_PATTERN`].
-pub(crate) fn is_id(text: &str) -> bool {
-    text.len() <= LONGEST_NAME
-        && text.starts_with(|first: char| first.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+/// Returns whether a text begins with a letter and has nothing but lower-case letters, digits and
+/// joints, at most so many.
+pub fn is_name(text: &str, most: usize, joint: u8) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == joint;
+    text.len() <= most
+        && text.starts_with(|it: char| it.is_ascii_lowercase())
+        && text.bytes().all(fits)
 }
 
 fn pointer(key: &str, text: &str) -> Result<Pointer, String> {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use application::PublishedPolicy;
 use domain::nearest;
 use jiff::civil::Date;
 
@@ -72,22 +73,17 @@ fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     only_denied.map(reason).collect()
 }
 
+/// Compares all but the names and what people are told. No group and no role stands twice.
 fn is_equivalent(left: &Policy, right: &Policy) -> bool {
-    let groups = |policy: &Policy| {
-        policy
-            .shown
-            .collections
-            .iter()
-            .map(|collection| collection.index())
-            .collect::<BTreeSet<_>>()
+    let essence = |policy: &Policy| {
+        let mut shown = policy.shown.clone();
+        shown.collections.sort_by_key(|collection| collection.index());
+        shown.to.sort();
+        PublishedPolicy { id: Box::default(), description: None, source: None, ..shown }
     };
-    let audience = |policy: &Policy| policy.shown.to.iter().cloned().collect::<BTreeSet<_>>();
-    left.shown.denies == right.shown.denies
+    left.effective == right.effective
         && left.shown.operations == right.shown.operations
-        && left.shown.is_about_own == right.shown.is_about_own
-        && left.effective == right.effective
-        && groups(left) == groups(right)
-        && audience(left) == audience(right)
+        && essence(left) == essence(right)
 }
 
 fn misleading_roles(policy: &Policy) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use application::Rule;
 use async_trait::async_trait;
+use domain::json::shortened;
 use domain::{
     About, Collection, Found, Lookup, LookupKey, Pointer, Severity, Transition, Violation,
     WriteOperation,
@@ -15,7 +16,6 @@ use language::error::Location;
 use language::evaluation;
 use language::expression::{
     CostLimit, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
-    shortened,
 };
 
 use crate::lookup_target::LookupTarget;

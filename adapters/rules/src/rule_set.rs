@@ -81,7 +81,7 @@ impl RuleSet {
         let cases = self.cases.iter().filter(|case| case.rule.id == rule.id);
         Some(WrittenRule {
             definition: rule.definition.to_string(),
-            cases: cases.map(Case::written).collect(),
+            cases: cases.map(|case| case.written.clone()).collect(),
         })
     }
 

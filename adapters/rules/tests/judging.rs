@@ -212,7 +212,7 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     assert_eq!(lookups, expected);
     let none = members("{}");
     let error = block_on(rule.lookups(&Transition { after: &none, ..transition }));
-    let error = error.err().expect("a violation");
+    let error = error.expect_err("a violation");
     assert!(error.detail.contains("could not be decided"), "{}", error.detail);
 }
 

@@ -38,7 +38,7 @@ impl Pointer {
 
     fn push(&mut self, name: &str) {
         self.0.push('/');
-        for character in shorten(name).chars() {
+        for character in shortened(name, LONGEST_NAME).chars() {
             match character {
                 '~' => self.0.push_str("~0"),
                 '/' => self.0.push_str("~1"),
@@ -69,11 +69,13 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// A name that can be repeated in an answer, however long the one that was sent.
-pub(crate) fn shorten(name: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 200;
-    match name.char_indices().nth(LONGEST) {
-        None => name.into(),
-        Some((end, _)) => format!("{}…", &name[..end]).into(),
+/// Most characters of a name that is repeated in an answer, however long the one that was sent.
+pub(crate) const LONGEST_NAME: usize = 200;
+
+/// The first characters of a text, as many as `most`, with an ellipsis if there are more.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::number::is_storable_number;
-use crate::pointer::shorten;
+use crate::pointer::{LONGEST_NAME, shortened};
 use crate::write::push_escaped;
 use crate::{JsonError, JsonErrorKind, Value};
 
@@ -200,7 +200,7 @@ impl Reader<'_> {
             Some(index) => {
                 let detail = format!(
                     "the member \"{}\" stands twice in one object; send it once",
-                    shorten(name_of(&members[index]))
+                    shortened(name_of(&members[index]), LONGEST_NAME)
                 );
                 let (at, kind) = (members[index].at as usize, JsonErrorKind::DuplicateMember);
                 Err(error_at(self.bytes, at, kind, detail))

@@ -1,8 +1,8 @@
 //! The header of a token (RFC 7515 section 4).
 
-use domain::{Members, Value};
+use domain::Value;
 
-use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, unreadable};
+use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, members};
 
 /// The members of a header that anything depends on. Keys that a header names or has in it
 /// (`jku`, `jwk`, `x5u`, `x5c`) are never looked at.
@@ -26,11 +26,7 @@ impl Header {
         let bytes = decode(encoded, MOST_HEADER_BYTES).ok_or_else(|| {
             format!("the token's header is not base64url of at most {MOST_HEADER_BYTES} bytes")
         })?;
-        let members = match Members::read(&bytes) {
-            Ok(Some(members)) => members,
-            Ok(None) => return Err("the token's header is not a JSON object".into()),
-            Err(error) => return Err(unreadable("header", error.kind)),
-        };
+        let members = members("header", &bytes)?;
         if let Some((_, reason)) = REFUSED.iter().find(|(name, _)| members.get(name).is_some()) {
             return Err((*reason).into());
         }

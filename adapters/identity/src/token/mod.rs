@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::Members;
+use domain::{JsonErrorKind, Members};
 
 /// A reason for the client why a token is refused. It never has any part of the token in it.
 pub(crate) type Reason = Cow<'static, str>;
@@ -92,11 +92,7 @@ impl<'a> Token<'a> {
         let (header, payload) = parts(text)?;
         let header = Header::read(header)?;
         let payload = decode(payload, MOST_BYTES).ok_or("the token's payload is not base64url")?;
-        match Members::read(&payload) {
-            Ok(Some(claims)) => Ok(Self { text, header, claims }),
-            Ok(None) => Err("the token's payload is not a JSON object".into()),
-            Err(error) => Err(unreadable("payload", error.kind)),
-        }
+        Ok(Self { text, header, claims: members("payload", &payload)? })
     }
 }
 
@@ -127,13 +123,16 @@ fn decode(encoded: &str, most: usize) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(encoded).ok().filter(|bytes| bytes.len() <= most)
 }
 
-fn unreadable(part: &str, kind: domain::JsonErrorKind) -> Reason {
-    let reason = match kind {
-        domain::JsonErrorKind::DuplicateMember => "has a member twice",
-        domain::JsonErrorKind::TooDeep => "is nested too deeply",
-        _ => "is not JSON",
+/// Reads a part of a token.
+fn members(part: &str, json: &[u8]) -> Result<Members, Reason> {
+    let reason = match Members::read(json).map_err(|error| error.kind) {
+        Ok(Some(members)) => return Ok(members),
+        Ok(None) => "is not a JSON object",
+        Err(JsonErrorKind::DuplicateMember) => "has a member twice",
+        Err(JsonErrorKind::TooDeep) => "is nested too deeply",
+        Err(_) => "is not JSON",
     };
-    format!("the token's {part} {reason}").into()
+    Err(format!("the token's {part} {reason}").into())
 }
 
 #[cfg(test)]

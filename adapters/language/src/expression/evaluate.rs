@@ -300,13 +300,12 @@ fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
 
 /// The source of a node that is a chain of names.
 pub(super) fn described(node: &Term) -> Option<&str> {
+    use Variable::{After, Before, Caller, Claims, Parent};
     match node {
         Term::Member(member) => member.path.as_deref(),
-        Term::Variable(Variable::After) => Some("self"),
-        Term::Variable(Variable::Before) => Some("old"),
-        Term::Variable(Variable::Caller) => Some("caller"),
-        Term::Variable(Variable::Parent) => Some("parent"),
-        Term::Variable(Variable::Claims) => Some("claims"),
+        Term::Variable(variable @ (After | Before | Caller | Parent | Claims)) => {
+            Some(variable.name(&[]))
+        }
         _ => None,
     }
 }

@@ -32,7 +32,6 @@ mod trace;
 mod value;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use domain::{Found, Item, Lookup, Members, WriteContext, WriteOperation};
 
@@ -98,8 +97,7 @@ pub struct Scope<'a> {
 }
 
 /// The context of expressions about tokens, which name nothing of it.
-static NO_WRITE: LazyLock<WriteContext> =
-    LazyLock::new(|| WriteContext::any(WriteOperation::Create));
+static NO_WRITE: WriteContext = WriteContext::any(WriteOperation::Create);
 
 impl<'a> Scope<'a> {
     /// The variables of a token ([`Variables::OF_A_TOKEN`]).
@@ -199,13 +197,5 @@ pub fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]>
 }
 
 fn shorten(text: &str) -> Cow<'_, str> {
-    shortened(text, 60)
-}
-
-/// The first characters of a string, as many as `most`.
-pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
+    domain::json::shortened(text, 60)
 }

@@ -1,5 +1,6 @@
 //! An expression as it is evaluated.
 
+use super::Shape;
 use super::functions::Function;
 use super::operator::Operator;
 use super::pattern::Pattern;
@@ -53,6 +54,22 @@ pub enum Variable {
     Lookup(usize),
 }
 
+impl Variable {
+    /// Its name in a source, where lookups are called so.
+    pub(super) fn name(self, lookups: &[(String, Shape)]) -> &str {
+        match self {
+            Self::After => "self",
+            Self::Before => "old",
+            Self::Caller => "caller",
+            Self::Now => "now",
+            Self::Today => "today",
+            Self::Parent => "parent",
+            Self::Claims => "claims",
+            Self::Lookup(index) => lookups.get(index).map_or("", |(name, _)| name),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Local {
     /// Its place among the variables of the loops around.
@@ -101,25 +118,22 @@ pub(super) enum Macro {
     Filter,
 }
 
+/// Every macro, and its name.
+pub(super) const MACROS: [(Macro, &str); 5] = [
+    (Macro::All, "all"),
+    (Macro::Exists, "exists"),
+    (Macro::ExistsOne, "exists_one"),
+    (Macro::Map, "map"),
+    (Macro::Filter, "filter"),
+];
+
 impl Macro {
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Exists => "exists",
-            Self::ExistsOne => "exists_one",
-            Self::Map => "map",
-            Self::Filter => "filter",
-        }
+        MACROS[self as usize].1
     }
 
     pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "all" => Self::All,
-            "exists" => Self::Exists,
-            "exists_one" | "existsOne" => Self::ExistsOne,
-            "map" => Self::Map,
-            "filter" => Self::Filter,
-            _ => return None,
-        })
+        let name = if name == "existsOne" { "exists_one" } else { name };
+        MACROS.iter().find(|(_, known)| *known == name).map(|(macro_, _)| *macro_)
     }
 }

@@ -70,7 +70,7 @@ impl Scalar {
         while let Some(rest) = raw.get(at..).filter(|rest| !rest.is_empty()) {
             let (length, is_visible) = self.first_character(rest);
             if is_visible && before == 0 {
-                return self.after(&raw[..at]);
+                return self.place.after(&raw[..at]);
             }
             at += length;
             if is_visible {
@@ -79,7 +79,7 @@ impl Scalar {
             }
         }
         // Past the last character: what is missing there.
-        self.after(&raw[..end])
+        self.place.after(&raw[..end])
     }
 
     /// Returns how many bytes the first character takes in the source, and whether it is more than
@@ -98,18 +98,6 @@ impl Scalar {
                 _ => (1 + escape.len_utf8(), !escape.is_whitespace()),
             },
             _ => (first.len_utf8(), !first.is_whitespace()),
-        }
-    }
-
-    /// Returns the location after so much of the source.
-    fn after(&self, passed: &str) -> Location {
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let Location { line, column } = self.place;
-        let last = passed.rsplit('\n').next().unwrap_or_default();
-        let characters = number(last.chars().count());
-        match number(passed.matches('\n').count()) {
-            0 => Location { line, column: column + characters },
-            lines => Location { line: line + lines, column: characters + 1 },
         }
     }
 }

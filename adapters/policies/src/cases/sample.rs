@@ -35,17 +35,13 @@ pub(super) struct SampleItem {
 impl SampleItem {
     /// Reads the keys `group` and `meta` of a mapping.
     pub fn read(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Self> {
-        let created_by = match keys.get("meta") {
-            Some(meta) => {
-                let meta = Keys::of(meta, &META, Some(&[]), errors)?;
-                match meta.get("created_by").filter(|node| !node.is_null()) {
-                    Some(node) => {
-                        let id = errors.take(keys::string(node, "created_by"))?;
-                        Some(id.text.as_str().into())
-                    }
-                    None => None,
-                }
-            }
+        let meta = match keys.get("meta") {
+            Some(meta) => Some(Keys::of(meta, &META, Some(&[]), errors)?),
+            None => None,
+        };
+        let creator = meta.and_then(|meta| meta.get("created_by").filter(|node| !node.is_null()));
+        let created_by = match creator {
+            Some(node) => Some(errors.take(keys::string(node, "created_by"))?.text.as_str().into()),
             None => None,
         };
         Some(Self { collection: Collection::named(keys.string("group")?)?, created_by })

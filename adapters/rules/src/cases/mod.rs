@@ -20,14 +20,12 @@ pub(crate) struct Case {
     file: Arc<str>,
     place: Location,
     pub rule: Arc<FileRule>,
-    name: Box<str>,
-    /// The case as it is written.
-    definition: Box<str>,
+    /// The case as people read it.
+    pub written: WrittenCase,
     context: WriteContext,
     before: Option<Members>,
     after: Members,
     found: Vec<Found>,
-    expected: Box<str>,
 }
 
 impl Case {
@@ -36,8 +34,8 @@ impl Case {
     pub fn run(&self) -> CaseReport {
         let judged = self.judge();
         let verdict = if judged.is_ok() { PASS } else { FAIL };
-        let Self { file, place, rule, name, expected, .. } = self;
-        let passed = verdict == &**expected;
+        let Self { file, place, rule, written: WrittenCase { name, expected, .. }, .. } = self;
+        let passed = verdict == expected;
         let outcome = if passed { "ok" } else { "WRONG" };
         let mut line = format!("{outcome} {file}:{}: {}: {name}: {verdict}", place.line, rule.id);
         // Writing to a String cannot fail.
@@ -48,15 +46,6 @@ impl Case {
             let _ = write!(line, ": {message}");
         }
         CaseReport { decided_by: vec![rule.id.to_string()], passed, line }
-    }
-
-    /// The case as people read it.
-    pub fn written(&self) -> WrittenCase {
-        WrittenCase {
-            name: self.name.to_string(),
-            expected: self.expected.to_string(),
-            definition: self.definition.to_string(),
-        }
     }
 
     fn judge(&self) -> Result<(), String> {

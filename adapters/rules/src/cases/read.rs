@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use application::WrittenCase;
 use domain::{Collection, Found, Item, ItemId, Members, WriteContext, WriteOperation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
@@ -43,8 +44,8 @@ pub(crate) fn read(
         rule.as_ref().map(|rule| rule.variables.iter().map(|(name, _)| name.as_str()).collect());
     let keys = Keys::of(node, &CASE, variables.as_deref(), errors)?;
     let rule = rule?;
-    let name = keys.string("name").unwrap_or_default().into();
-    let expected = keys.string("expect").unwrap_or_default().into();
+    let string = |key| keys.string(key).unwrap_or_default().to_owned();
+    let (name, expected, definition) = (string("name"), string("expect"), node.written());
     let mut reader = CaseReader { keys, rule: &rule, bytes_left, errors };
     let after = reader.keys.get("self").and_then(|node| reader.written(node));
     let old = reader.keys.get("old").filter(|node| !node.is_null());
@@ -61,13 +62,11 @@ pub(crate) fn read(
         file: errors.file().clone(),
         place: node.place,
         rule,
-        name,
-        definition: node.written().into(),
+        written: WrittenCase { name, expected, definition },
         context,
         before,
         after: after.members,
         found,
-        expected,
     };
     (errors.count() == errors_before).then_some(case)
 }

@@ -28,23 +28,23 @@ impl Given {
     /// # Errors
     /// All that does not fit.
     pub fn of(trial: &RuleTrial, subject: &Subject) -> Result<Self, Violations> {
-        let mut reader = Reader { violations: Violations::default() };
+        let mut violations = Violations::default();
         let own =
             |members: &Members| own_members(shown_members(members), Some(trial.collection), false);
-        let id = trial
+        let own_id = trial
             .after
             .as_ref()
-            .and_then(|after| reader.id(after, "id", &Pointer::to_member("self")));
+            .and_then(|after| id(after, "id", &Pointer::to_member("self"), &mut violations));
         if trial.after.is_none() && subject.uses(Variable::After) {
             let detail = "the expression reads `self`; send an item as `self`";
-            reader.violations.push(Violation::of_member("self", "required", detail));
+            violations.push(Violation::of_member("self", "required", detail));
         }
-        let found = reader.found(trial, subject);
-        if !reader.violations.is_empty() {
-            return Err(reader.violations);
+        let found = found(trial, subject, &mut violations);
+        if !violations.is_empty() {
+            return Err(violations);
         }
         Ok(Self {
-            id: id.unwrap_or_else(|| made_up_id(0)),
+            id: own_id.unwrap_or_else(|| made_up_id(0)),
             after: trial.after.as_ref().map_or_else(nothing, own),
             before: trial.before.as_ref().map(own),
             variables: subject.variables().to_vec(),
@@ -79,84 +79,79 @@ fn shown_members(members: &Members) -> Members {
     members.clone().retain(|name, _| !IGNORED.contains(&name))
 }
 
-struct Reader {
-    violations: Violations,
+fn found(trial: &RuleTrial, subject: &Subject, violations: &mut Violations) -> Vec<Option<Found>> {
+    let variables = subject.variables();
+    let base = Pointer::to_member("lookup");
+    let names = || variables.iter().map(|(name, _)| name.as_str());
+    for (name, _) in trial.lookups.iter().filter(|(name, _)| !names().any(|known| known == name)) {
+        violations.push_with(|| {
+            let guess = did_you_mean(name, names());
+            let detail = format!("the rule has no lookup of this name{guess}");
+            Violation::new(base.member(name), "unknown_member", detail)
+        });
+    }
+    let find = |name: &str| trial.lookups.iter().find(|(given, _)| given == name);
+    let each = variables.iter().enumerate().map(|(index, (name, shape))| {
+        let (_, given) = find(name)?;
+        let collection = match subject {
+            Subject::Rule { rule, .. } => rule.targets.get(index).map(|target| target.collection),
+            Subject::Expression { .. } => None,
+        };
+        let items = match (given, shape) {
+            (TrialLookup::One(item), Shape::One) => item.as_slice(),
+            (TrialLookup::Many(items), Shape::Many) => items,
+            (_, shape) => {
+                violations.push(wrong_shape(base.member(name), *shape));
+                return None;
+            }
+        };
+        let pointer = base.member(name);
+        let items = items.iter().enumerate().map(|(place, members)| {
+            let pointer = match shape {
+                Shape::One => pointer.clone(),
+                Shape::Many => pointer.index(place),
+            };
+            item(members, collection, &pointer, violations).found_by(index, place)
+        });
+        Some(Found::of(items.collect()))
+    });
+    each.collect()
 }
 
-impl Reader {
-    fn found(&mut self, trial: &RuleTrial, subject: &Subject) -> Vec<Option<Found>> {
-        let variables = subject.variables();
-        let base = Pointer::to_member("lookup");
-        let names = || variables.iter().map(|(name, _)| name.as_str());
-        for (name, _) in
-            trial.lookups.iter().filter(|(name, _)| !names().any(|known| known == name))
-        {
-            self.violations.push_with(|| {
-                let guess = did_you_mean(name, names());
-                let detail = format!("the rule has no lookup of this name{guess}");
-                Violation::new(base.member(name), "unknown_member", detail)
-            });
-        }
-        let find = |name: &str| trial.lookups.iter().find(|(given, _)| given == name);
-        let each = variables.iter().enumerate().map(|(index, (name, shape))| {
-            let (_, given) = find(name)?;
-            let collection = match subject {
-                Subject::Rule { rule, .. } => {
-                    rule.targets.get(index).map(|target| target.collection)
-                }
-                Subject::Expression { .. } => None,
-            };
-            let items = match (given, shape) {
-                (TrialLookup::One(item), Shape::One) => item.as_slice(),
-                (TrialLookup::Many(items), Shape::Many) => items,
-                (_, shape) => {
-                    self.refuse_shape(&base.member(name), *shape);
-                    return None;
-                }
-            };
-            let pointer = base.member(name);
-            let items = items.iter().enumerate().map(|(place, members)| {
-                let pointer = match shape {
-                    Shape::One => pointer.clone(),
-                    Shape::Many => pointer.index(place),
-                };
-                self.item(members, collection, &pointer).found_by(index, place)
-            });
-            Some(Found::of(items.collect()))
-        });
-        each.collect()
-    }
+fn wrong_shape(pointer: Pointer, shape: Shape) -> Violation {
+    let detail = match shape {
+        Shape::One => "the lookup finds one item by its id; send an object, or null",
+        Shape::Many => "the lookup finds a list of items; send an array, empty for none",
+    };
+    Violation::new(pointer, "wrong_type", detail)
+}
 
-    fn refuse_shape(&mut self, pointer: &Pointer, shape: Shape) {
-        let detail = match shape {
-            Shape::One => "the lookup finds one item by its id; send an object, or null",
-            Shape::Many => "the lookup finds a list of items; send an array, empty for none",
-        };
-        self.violations.push(Violation::new(pointer.clone(), "wrong_type", detail));
+fn item(
+    members: &Members,
+    collection: Option<Collection>,
+    pointer: &Pointer,
+    violations: &mut Violations,
+) -> SampleItem {
+    SampleItem {
+        id: id(members, "id", pointer, violations),
+        parent: id(members, "parent", pointer, violations),
+        members: own_members(shown_members(members), collection, true),
     }
+}
 
-    fn item(
-        &mut self,
-        members: &Members,
-        collection: Option<Collection>,
-        pointer: &Pointer,
-    ) -> SampleItem {
-        SampleItem {
-            id: self.id(members, "id", pointer),
-            parent: self.id(members, "parent", pointer),
-            members: own_members(shown_members(members), collection, true),
-        }
+/// The id in a member, which may be absent.
+fn id(
+    members: &Members,
+    name: &str,
+    pointer: &Pointer,
+    violations: &mut Violations,
+) -> Option<ItemId> {
+    let value = members.get(name).filter(|value| !value.is_null())?;
+    let id = value.as_string().and_then(|text| ItemId::parse(&text));
+    if id.is_none() {
+        let detail =
+            format!("`{name}` is the id of an item, such as {}, or is left out", made_up_id(0));
+        violations.push(Violation::new(pointer.member(name), "invalid_id", detail));
     }
-
-    /// The id in a member, which may be absent.
-    fn id(&mut self, members: &Members, name: &str, pointer: &Pointer) -> Option<ItemId> {
-        let value = members.get(name).filter(|value| !value.is_null())?;
-        let id = value.as_string().and_then(|text| ItemId::parse(&text));
-        if id.is_none() {
-            let detail =
-                format!("`{name}` is the id of an item, such as {}, or is left out", made_up_id(0));
-            self.violations.push(Violation::new(pointer.member(name), "invalid_id", detail));
-        }
-        id
-    }
+    id
 }

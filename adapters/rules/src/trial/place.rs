@@ -6,9 +6,8 @@ use language::error::Location;
 
 /// Line and column of what follows a text, both from 1. Columns count characters.
 pub(super) fn in_text(before: &str) -> (u32, u32) {
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    (number(before.matches('\n').count() + 1), number(last.chars().count() + 1))
+    let Location { line, column } = Location::START.after(before);
+    (line, column)
 }
 
 /// The value at a place of compact JSON text, which is one line, and the line and column within it

@@ -1,10 +1,11 @@
 //! The evaluation of what is tried, within the limits of an evaluation for a write.
 
 use application::{TracedExpression, TrialError, TrialReport, TrialValue, TrialVerdict};
+use domain::json::shortened;
 use domain::{Pointer, Transition, WriteContext, WriteOperation};
 use language::evaluation;
 use language::expression::{
-    CostLimit, EvaluationError, Expression, JsonText, Meter, Scope, Trace, TracedPart, shortened,
+    CostLimit, EvaluationError, Expression, JsonText, Meter, Scope, Trace, TracedPart,
 };
 
 use super::given::Given;

@@ -195,7 +195,10 @@ impl<'a> Fields<'a> {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => "remove it".to_owned(),
                 };
-                return Err(format!("no line has a member `{}`; {fix}", shortened(name)));
+                return Err(format!(
+                    "no line has a member `{}`; {fix}",
+                    json::shortened(name, SHOWN)
+                ));
             };
             found.insert(*known, value);
         }
@@ -209,7 +212,11 @@ impl<'a> Fields<'a> {
     fn read<T>(&self, name: &str, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
         let value = self.0.get(name).copied().unwrap_or_else(|| Value::from_encoded("null"));
         read(value).ok_or_else(|| {
-            format!("`{name}` is {}; it must be {}", shortened(value.encoded()), expected(name))
+            format!(
+                "`{name}` is {}; it must be {}",
+                json::shortened(value.encoded(), SHOWN),
+                expected(name)
+            )
         })
     }
 
@@ -270,13 +277,6 @@ fn check_storable(object: Value<'_>) -> Result<(), String> {
     match violations.iter().next() {
         Some(violation) => Err(format!("`members{}`: {}", violation.pointer, violation.detail)),
         None => Ok(()),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::functions::{self, FUNCTIONS, Function, MOST_PARAMETERS, Style}
 use super::super::kinds::{ANY, BOOLEAN, LIST, MAP, STRING};
 use super::super::meter::{CostLimit, Meter};
 use super::super::pattern::Pattern;
-use super::super::term::{Call, Local, Loop, Macro, Term};
+use super::super::term::{Call, Local, Loop, MACROS, Macro, Term};
 use super::super::value::Val;
 use super::super::{EvaluationError, mistakes, shorten};
 use super::{Compiled, Compiler, MOST_PATTERNS, MOST_TABLES, Typed, constants, did_you_mean};
@@ -135,9 +135,9 @@ impl Compiler<'_> {
         } else if let Some(instead) = mistakes::in_call(name) {
             format!("there is no function {name}(); {instead}")
         } else {
-            let macros = ["has", "all", "exists", "exists_one", "map", "filter", "matches"];
-            let known: Vec<_> =
-                FUNCTIONS.iter().map(|function| function.name).chain(macros).collect();
+            let functions = FUNCTIONS.iter().map(|function| function.name);
+            let macros = MACROS.iter().map(|(_, name)| *name).chain(["matches"]);
+            let known: Vec<_> = functions.chain(["has"]).chain(macros).collect();
             let hint = did_you_mean(name, &known);
             format!("there is no function {}(); {hint}", shorten(name))
         };

@@ -11,31 +11,26 @@ use super::{Compiled, Compiler, Typed, constant_of, did_you_mean};
 
 /// The names that expressions know beside lookups, and the kinds of their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Variables(&'static [(&'static str, Variable, Kinds)]);
+pub struct Variables(&'static [(Variable, Kinds)]);
 
 impl Variables {
     /// The variables of a write.
     pub const OF_A_WRITE: Self = Self(WRITE);
     /// The variables of a token.
-    pub const OF_A_TOKEN: Self = Self(&[("claims", Variable::Claims, MAP)]);
+    pub const OF_A_TOKEN: Self = Self(&[(Variable::Claims, MAP)]);
 
     fn find(self, name: &str) -> Option<(Variable, Kinds)> {
-        let known = self.0.iter().find(|(known, ..)| *known == name);
-        known.map(|(_, variable, kinds)| (*variable, *kinds))
-    }
-
-    fn names<'n>(self) -> impl Iterator<Item = &'n str> {
-        self.0.iter().map(|(name, ..)| *name)
+        self.0.iter().find(|(variable, _)| variable.name(&[]) == name).copied()
     }
 }
 
-const WRITE: &[(&str, Variable, Kinds)] = &[
-    ("self", Variable::After, MAP),
-    ("old", Variable::Before, MAP.or(NULL)),
-    ("caller", Variable::Caller, MAP),
-    ("now", Variable::Now, TIMESTAMP),
-    ("today", Variable::Today, STRING),
-    ("parent", Variable::Parent, STRING.or(NULL)),
+const WRITE: &[(Variable, Kinds)] = &[
+    (Variable::After, MAP),
+    (Variable::Before, MAP.or(NULL)),
+    (Variable::Caller, MAP),
+    (Variable::Now, TIMESTAMP),
+    (Variable::Today, STRING),
+    (Variable::Parent, STRING.or(NULL)),
 ];
 
 /// Returns whether every expression about a write knows a name, so that no lookup may have it.
@@ -66,7 +61,8 @@ impl Compiler<'_> {
         }
         let lookups = self.lookups.iter().map(|(name, _)| name.as_str());
         let locals = self.locals.iter().map(|(name, _)| name.as_str());
-        let known = self.variables.names().chain(lookups).chain(locals);
+        let known = self.variables.0.iter().map(|(variable, _)| variable.name(&[]));
+        let known = known.chain(lookups).chain(locals);
         let hint = did_you_mean(name, &known.collect::<Vec<_>>());
         self.refuse(at, format!("there is no variable `{}`; {hint}", shorten(name)))
     }
@@ -95,7 +91,7 @@ impl Compiler<'_> {
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
-            Term::Variable(Variable::Lookup(place)) => Some(self.lookups[*place].0.as_str()),
+            Term::Variable(lookup @ Variable::Lookup(_)) => Some(lookup.name(self.lookups)),
             Term::Local(local) => Some(&*local.name),
             of => described(of),
         };

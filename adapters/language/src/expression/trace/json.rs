@@ -82,24 +82,30 @@ impl JsonWriter {
                 }
             }
             Val::List(List::Json(list)) => self.encoded(list.encoded()),
-            Val::List(List::Made(elements)) => self.list(elements.iter(), Self::value),
+            Val::List(List::Made(elements)) => self.list('[', elements, Self::value, ']'),
             Val::List(List::Items(items)) => {
-                self.list(items.iter(), |writer, item| writer.map(&Map::Found(item)));
+                self.list('[', items, |writer, item| writer.map(&Map::Found(item)), ']');
             }
             Val::Map(map) => self.map(map),
         }
     }
 
-    fn list<T>(&mut self, elements: impl Iterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
-        self.out.push('[');
-        for (index, element) in elements.enumerate() {
+    fn list<T>(
+        &mut self,
+        open: char,
+        elements: &[T],
+        mut each: impl FnMut(&mut Self, &T),
+        close: char,
+    ) {
+        self.out.push(open);
+        for (index, element) in elements.iter().enumerate() {
             if self.is_full() {
                 return;
             }
             self.out.push_str(if index == 0 { "" } else { "," });
             each(self, element);
         }
-        self.out.push(']');
+        self.out.push(close);
     }
 
     fn map(&mut self, map: &Map<'_>) {
@@ -112,17 +118,12 @@ impl JsonWriter {
                 self.item(&format!("{},{parent}", id("id", item.id)), &item.members);
             }
             Map::Made(entries) => {
-                self.out.push('{');
-                for (index, (key, value)) in entries.iter().enumerate() {
-                    if self.is_full() {
-                        return;
-                    }
-                    self.out.push_str(if index == 0 { "" } else { "," });
-                    self.key(key);
-                    self.out.push(':');
-                    self.value(value);
-                }
-                self.out.push('}');
+                let entry = |writer: &mut Self, (key, value): &(Val<'_>, Val<'_>)| {
+                    writer.key(key);
+                    writer.out.push(':');
+                    writer.value(value);
+                };
+                self.list('{', entries, entry, '}');
             }
         }
     }

@@ -11,7 +11,7 @@ use super::super::Shape;
 use super::super::conversions;
 use super::super::meter::{CostLimit, Meter};
 use super::super::operator::Operator;
-use super::super::term::{Call, Loop, Term, Variable};
+use super::super::term::{Call, Loop, Term};
 use super::super::value::{List, Val};
 
 /// How tightly an operator binds, as the grammar of CEL has it.
@@ -69,7 +69,7 @@ impl SourceWriter<'_> {
     fn bare(&mut self, node: &Term) -> fmt::Result {
         match node {
             Term::Constant(constant) => self.constant(constant),
-            Term::Variable(variable) => self.variable(*variable),
+            Term::Variable(variable) => self.write_str(variable.name(self.lookups)),
             Term::Local(local) => self.write_str(&local.name),
             Term::Member(member) => self.member(&member.of, &member.name),
             Term::Has(member) => {
@@ -79,7 +79,7 @@ impl SourceWriter<'_> {
             }
             Term::Index(parts) => {
                 self.node(&parts[0], Level::Primary)?;
-                self.list("[", &parts[1..], "]")
+                self.list("[", &parts[1..], Self::loose, "]")
             }
             Term::Not(of) => self.sign("!", of),
             Term::Negate(of) => self.sign("-", of),
@@ -98,8 +98,8 @@ impl SourceWriter<'_> {
                 self.sides(sides, operator.sign(), [own, right])
             }
             Term::In(sides) => self.sides(sides, "in", [Level::Relation, Level::Sum]),
-            Term::List(elements) => self.list("[", elements, "]"),
-            Term::Map(entries) => self.map(entries),
+            Term::List(elements) => self.list("[", elements, Self::loose, "]"),
+            Term::Map(entries) => self.list("{", entries, Self::entry, "}"),
             Term::Call(call) => self.call(call),
             Term::Matches(of, pattern) => {
                 self.node(of, Level::Primary)?;
@@ -109,19 +109,6 @@ impl SourceWriter<'_> {
             }
             Term::Loop(of) => self.repeat(of),
         }
-    }
-
-    fn variable(&mut self, variable: Variable) -> fmt::Result {
-        self.write_str(match variable {
-            Variable::After => "self",
-            Variable::Before => "old",
-            Variable::Caller => "caller",
-            Variable::Now => "now",
-            Variable::Today => "today",
-            Variable::Parent => "parent",
-            Variable::Claims => "claims",
-            Variable::Lookup(index) => self.lookups.get(index).map_or("", |(name, _)| name),
-        })
     }
 
     fn member(&mut self, of: &Term, name: &str) -> fmt::Result {
@@ -142,24 +129,30 @@ impl SourceWriter<'_> {
         self.node(&sides[1], least[1])
     }
 
-    fn list(&mut self, open: &str, elements: &[Term], close: &str) -> fmt::Result {
+    fn list<T>(
+        &mut self,
+        open: &str,
+        elements: &[T],
+        mut each: impl FnMut(&mut Self, &T) -> fmt::Result,
+        close: &str,
+    ) -> fmt::Result {
         self.write_str(open)?;
         for (index, element) in elements.iter().enumerate() {
             self.write_str(if index == 0 { "" } else { ", " })?;
-            self.node(element, Level::Choice)?;
+            each(self, element)?;
         }
         self.write_str(close)
     }
 
-    fn map(&mut self, entries: &[[Term; 2]]) -> fmt::Result {
-        self.write_str("{")?;
-        for (index, [key, value]) in entries.iter().enumerate() {
-            self.write_str(if index == 0 { "" } else { ", " })?;
-            self.node(key, Level::Choice)?;
-            self.write_str(": ")?;
-            self.node(value, Level::Choice)?;
-        }
-        self.write_str("}")
+    /// Writes a node where any operator may stand.
+    fn loose(&mut self, node: &Term) -> fmt::Result {
+        self.node(node, Level::Choice)
+    }
+
+    fn entry(&mut self, [key, value]: &[Term; 2]) -> fmt::Result {
+        self.loose(key)?;
+        self.write_str(": ")?;
+        self.loose(value)
     }
 
     fn call(&mut self, Call { function, arguments, is_method }: &Call) -> fmt::Result {
@@ -167,11 +160,11 @@ impl SourceWriter<'_> {
             [target, rest @ ..] if *is_method => {
                 self.node(target, Level::Primary)?;
                 write!(self, ".{}", function.name)?;
-                self.list("(", rest, ")")
+                self.list("(", rest, Self::loose, ")")
             }
             arguments => {
                 self.write_str(function.name)?;
-                self.list("(", arguments, ")")
+                self.list("(", arguments, Self::loose, ")")
             }
         }
     }
@@ -181,7 +174,7 @@ impl SourceWriter<'_> {
         write!(self, ".{}({}", of.macro_.name(), of.local.name)?;
         for part in of.filter.iter().chain([&of.body]) {
             self.write_str(", ")?;
-            self.node(part, Level::Choice)?;
+            self.loose(part)?;
         }
         self.write_str(")")
     }
@@ -200,31 +193,19 @@ impl SourceWriter<'_> {
             Val::Double(double) if double.is_finite() => write!(self, "{double:?}"),
             Val::String(text) => self.string(text.as_str()),
             Val::Type(kind) => self.write_str(kind.type_name()),
-            Val::List(List::Made(elements)) => {
-                self.write_str("[")?;
-                for (index, element) in elements.iter().enumerate() {
-                    self.write_str(if index == 0 { "" } else { ", " })?;
-                    self.constant(element)?;
-                }
-                self.write_str("]")
-            }
+            Val::List(List::Made(elements)) => self.list("[", elements, Self::constant, "]"),
             // No other constants are made.
             Val::List(_) => self.write_str("[]"),
             Val::Map(_) => self.write_str("{}"),
-            Val::Double(_) | Val::Decimal(_) | Val::Timestamp(_) | Val::Duration(_) => {
-                self.conversion(constant)
-            }
+            Val::Double(_) => self.conversion("double", constant),
+            Val::Decimal(_) => self.conversion("decimal", constant),
+            Val::Timestamp(_) => self.conversion("timestamp", constant),
+            Val::Duration(_) => self.conversion("duration", constant),
         }
     }
 
     /// Writes a constant that has no literal as the call that makes it.
-    fn conversion(&mut self, constant: &Val<'_>) -> fmt::Result {
-        let function = match constant {
-            Val::Double(_) => "double",
-            Val::Decimal(_) => "decimal",
-            Val::Timestamp(_) => "timestamp",
-            _ => "duration",
-        };
+    fn conversion(&mut self, function: &str, constant: &Val<'_>) -> fmt::Result {
         write!(self, "{function}(")?;
         // A number or a time is short: the limit is never met.
         if let Ok(Val::String(text)) = conversions::string(constant, &Meter::of(CostLimit::AtOnce))
