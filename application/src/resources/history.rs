@@ -104,7 +104,7 @@ impl ResourceService {
         to: Version,
     ) -> Result<[Arc<str>; 2]> {
         let (made, to) = self.version(caller, item, to).await?;
-        let from = match from.or_else(|| made.previous_version()) {
+        let from = match from.or_else(|| made.change.previous_version()) {
             Some(from) => self.version(caller, item, from).await?.1.members,
             None => Arc::from("{}"),
         };
@@ -188,29 +188,24 @@ impl ResourceService {
         past: Result<(PastVersion, Item)>,
     ) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
-        let caller = &options.caller;
-        self.access.require(caller, self.collection, RESTORES)?;
+        self.access.require(&options.caller, self.collection, RESTORES)?;
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;
-            let written = self.written_by(caller, answered.into());
+            let written = self.written_by(&options.caller, answered.into());
             return Ok(Restored { written, is_created });
         }
         let (_, past) = past?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
-            let reach = self.reach(caller, item.parent)?;
+            let reach = self.reach(&options.caller, item.parent)?;
             if self.repository.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body, None).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
-                    changed => {
-                        let written = self.written_by(caller, changed?);
-                        return Ok(Restored { written, is_created: false });
-                    }
+                    changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
             } else if let Some(written) = self.bring_back(write, &past, &body).await? {
-                let written = self.written_by(caller, written);
                 return Ok(Restored { written, is_created: true });
             }
         }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::ResourceService;
 use super::result::{Written, remarks};
 use crate::ports::{Answered, ReadDependency, WriteMetadata};
-use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
+use crate::{ApplicationError, Result, WriteOptions};
 
 /// The identities of the keys whose requests are at work.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct InFlightKey<'a> {
 impl InFlightKeys {
     /// Begins a request; without a key nothing is noted.
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
-        let Some(key) = key(options) else { return Ok(None) };
+        let Some(key) = options.claimed_key() else { return Ok(None) };
         let identity = key.identity(options.caller.id()).map(str::to_owned);
         if !self.0.lock().insert(identity.clone()) {
             return Err(ApplicationError::KeyInUse);
@@ -41,11 +41,6 @@ impl Drop for InFlightKey<'_> {
     fn drop(&mut self) {
         self.in_flight.0.lock().remove(&self.identity);
     }
-}
-
-/// Returns the idempotency key of a write. A dry run uses up no key.
-fn key(options: &WriteOptions) -> Option<&IdempotencyKey> {
-    options.key.as_ref().filter(|_| !options.is_dry_run)
 }
 
 impl ResourceService {
@@ -62,7 +57,7 @@ impl ResourceService {
         let lifetime = self.limits.key_lifetime;
         let warrant = self.access.warrant(options, self.collection, operations)?;
         Ok(WriteMetadata {
-            key: key(options).cloned(),
+            key: options.claimed_key().cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),
             remarks: remarks(warnings),
             read_set,
@@ -82,13 +77,19 @@ impl ResourceService {
     ) -> Result<Written> {
         match outcome {
             Ok(_) | Err(ApplicationError::Store(_)) => outcome,
-            Err(refusal) => self.answered(options).await?.map(Into::into).ok_or(refusal),
+            Err(refusal) => self.written_before(options).await?.ok_or(refusal),
         }
+    }
+
+    /// Returns what the caller sees of the response that the request got before.
+    pub(super) async fn written_before(&self, options: &WriteOptions) -> Result<Option<Written>> {
+        let answered = self.answered(options).await?;
+        Ok(answered.map(|answered| self.written_by(&options.caller, answered.into())))
     }
 
     /// Returns the response that the request got when it was sent before, if any.
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
-        let Some(sent) = key(options) else { return Ok(None) };
+        let Some(sent) = options.claimed_key() else { return Ok(None) };
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
         match self.repository.answered(&metadata).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => {

@@ -53,8 +53,7 @@ impl ResourceService {
             self.require_parent(parent).await?;
             self.insert(options, parent, &body, None).await
         };
-        let written = self.unless_answered(options, created.await).await?;
-        Ok(self.written_by(caller, written))
+        self.unless_answered(options, created.await).await
     }
 
     /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
@@ -73,8 +72,7 @@ impl ResourceService {
             self.check(caller, precondition, &shown)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
-        let written = self.unless_answered(options, continued.await).await?;
-        Ok(self.written_by(caller, written))
+        self.unless_answered(options, continued.await).await
     }
 
     /// Replaces all members of an item.
@@ -82,8 +80,7 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Replace, &body, None).await?;
-        Ok(self.written_by(&write.options.caller, written))
+        self.change(write, WriteOperation::Replace, &body, None).await
     }
 
     /// The item that a patch would change.
@@ -106,8 +103,7 @@ impl ResourceService {
         stored: ShownItem,
         patch: Members,
     ) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Patch, &patch, Some(stored)).await?;
-        Ok(self.written_by(&write.options.caller, written))
+        self.change(write, WriteOperation::Patch, &patch, Some(stored)).await
     }
 
     /// Removes an item and the items below it. Requires `delete` on each of them.
@@ -284,7 +280,7 @@ impl ResourceService {
                 self.decide(options, operation, own, Some(&shown), &draft).await?;
             let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
-                return Ok(Written { shown, warnings });
+                return Ok(self.written_by(&options.caller, Written { shown, warnings }));
             }
             self.require_size(replacement.members.len()).map_err(refused)?;
             let stored = if options.is_dry_run {
@@ -312,10 +308,11 @@ impl ResourceService {
         match stored {
             Err(RepositoryError::VersionConflict) => Ok(None),
             // The request is sent again, or another instance was faster with it.
-            Err(RepositoryError::AnsweredBefore) => {
-                Ok(self.answered(options).await?.map(Into::into))
+            Err(RepositoryError::AnsweredBefore) => self.written_before(options).await,
+            stored => {
+                let written = Written { shown: stored?, warnings };
+                Ok(Some(self.written_by(&options.caller, written)))
             }
-            stored => Ok(Some(Written { shown: stored?, warnings })),
         }
     }
 

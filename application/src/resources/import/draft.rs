@@ -219,8 +219,9 @@ impl ResourceService {
         is_first: bool,
         decision: &mut DecisionContext,
     ) -> Result<(ImportedRow, Option<ItemChange>)> {
-        let context = decision.context(&batch.options.caller, draft.operation(), draft.address);
-        let imported = ImportedRow::written(row, &draft);
+        let (operation, version) = (draft.operation(), draft.version());
+        let context = decision.context(&batch.options.caller, operation, draft.address);
+        let imported = ImportedRow::written(row, operation, draft.address.id, version);
         let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
         let verdict = self.judge(&context, before.as_ref(), &draft, decision).await?;
         if !verdict.errors.is_empty() {

@@ -146,7 +146,7 @@ impl Batch<'_> {
     fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
         let mut errors: Violations = errors.into();
         keep(&mut errors, &self.left.errors);
-        ImportedRow::refused(row, errors)
+        ImportedRow::of(row, RowOutcome::Refused(errors))
     }
 
     /// A row that was not refused, with its warnings.
@@ -180,8 +180,7 @@ impl ResourceService {
         let twice = named_twice(batch.rows);
         let failure = OnceLock::new();
         let mut rows = Vec::with_capacity(batch.rows.len());
-        let has_key = batch.options.key.is_some() && !batch.options.is_dry_run;
-        let mut claims_key = has_key && replay.is_empty();
+        let mut claims_key = batch.options.claimed_key().is_some() && replay.is_empty();
         let import = |row, claims_key| {
             let batch = Batch { claims_key, ..batch };
             self.import_one(batch, row, &twice, replay, &failure)

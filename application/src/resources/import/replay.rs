@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
-use domain::{Item, Violations, WriteOperation};
+use domain::{Item, Violations};
 
 use super::Batch;
 use super::pace::few_at_a_time;
-use super::row::{ImportRow, ImportedRow, RowOutcome};
+use super::row::{ImportRow, ImportedRow};
 use crate::ports::{Answered, WriteMetadata};
 use crate::resources::{ResourceService, Written};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
@@ -43,7 +43,7 @@ impl ResourceService {
     /// Looks for what was done under the key of the request.
     pub(super) async fn replay(&self, batch: Batch<'_>) -> Result<Replay> {
         let Batch { options, rows: sent, .. } = batch;
-        let Some(key) = options.key.as_ref().filter(|_| !options.is_dry_run) else {
+        let Some(key) = options.claimed_key() else {
             return Ok(Replay::default());
         };
         let Some(first) = self.imported_by(options, key.clone()).await? else {
@@ -105,12 +105,7 @@ fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
 
 /// A row that was imported before.
 fn imported(batch: Batch<'_>, row: &ImportRow, answered: Answered) -> ImportedRow {
-    let outcome = match answered.kind {
-        WriteOperation::Create => RowOutcome::Created,
-        _ => RowOutcome::Replaced,
-    };
-    let written = Written::from(answered);
-    let Item { id, version, .. } = written.shown.item;
-    let row = ImportedRow { id: Some(id), version: Some(version), ..ImportedRow::of(row, outcome) };
-    batch.warned(row, written.warnings)
+    let Item { id, version, .. } = answered.shown.item;
+    let row = ImportedRow::written(row, answered.kind, id, version);
+    batch.warned(row, Written::from(answered).warnings)
 }
