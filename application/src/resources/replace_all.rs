@@ -9,7 +9,7 @@ use futures_lite::future::yield_now;
 
 use super::ResourceService;
 use super::validate::{ProposedItem, draft_element, named_id};
-use crate::ports::{CollectionContent, ReadDependency, ShownItem};
+use crate::ports::{CollectionContent, ReadDependency};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
@@ -46,9 +46,8 @@ impl ResourceService {
         let mut decision = self.decision();
         if decision.has_rules() {
             let now = decision.now;
-            decision = decision.of_replacement(
-                elements.iter().flatten().map(|element| element.item(now)).collect(),
-            );
+            let items = elements.iter().flatten().map(|element| element.item(now)).collect();
+            decision = decision.writing(items, true);
         }
         let mut verdict = Verdict::default();
         let mut items = Vec::with_capacity(body.elements.len());
@@ -67,9 +66,13 @@ impl ResourceService {
             let said = self.judge(&write_context, before.as_ref(), &draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) =
-                self.add(&mut content, address.id, before.as_ref(), draft.after);
-            items.push((Item { members, ..unjudged }, references));
+            let addition = self.new_item(address.id, draft.after, None);
+            let item = Item { members: Arc::clone(&addition.members), ..unjudged };
+            items.push((item, addition.references.clone()));
+            match before {
+                Some(shown) => content.replacements.push(addition.in_place_of(&shown.item)),
+                None => content.additions.push(addition),
+            }
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
             }
@@ -86,23 +89,6 @@ impl ResourceService {
         }
         let (warnings, read_set) = (verdict.warnings, decision.into_read_set());
         Ok(Judged { content, items, warnings, read_set })
-    }
-
-    /// Adds what an element becomes, and returns its members and what they refer to.
-    fn add(
-        &self,
-        content: &mut CollectionContent,
-        id: ItemId,
-        before: Option<&ShownItem>,
-        after: Members,
-    ) -> (Arc<str>, Vec<Option<ItemId>>) {
-        let addition = self.new_item(id, after, None);
-        let added = (Arc::clone(&addition.members), addition.references.clone());
-        match before {
-            Some(shown) => content.replacements.push(addition.in_place_of(&shown.item)),
-            None => content.additions.push(addition),
-        }
-        added
     }
 
     /// Returns the draft of each element, or the errors that prevent the element from being

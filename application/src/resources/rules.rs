@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Lookup, Pointer, Severity, Transition, Verdict, Violation, Violations,
-    WriteContext, WriteOperation,
+    Found, ItemId, Pointer, Transition, Verdict, Violation, Violations, WriteContext,
+    WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -127,26 +127,16 @@ impl ResourceService {
         let mut found = Vec::new();
         let outcome = match rule.lookups(transition).await {
             Ok(lookups) => {
-                found = self.look_up(lookups, about.severity, decision).await?;
+                for lookup in lookups {
+                    let repository = self.repository.as_ref();
+                    found.push(decision.look_up(repository, lookup, about.severity).await?);
+                }
                 rule.check(&transition.knowing(&found)).await
             }
             Err(violation) => Err(violation),
         };
         verdict.note(&about, outcome.err());
         Ok(Some(found))
-    }
-
-    async fn look_up(
-        &self,
-        lookups: Vec<Lookup>,
-        severity: Severity,
-        decision: &mut DecisionContext,
-    ) -> Result<Vec<Found>> {
-        let mut found = Vec::with_capacity(lookups.len());
-        for lookup in lookups {
-            found.push(decision.look_up(self.repository.as_ref(), lookup, severity).await?);
-        }
-        Ok(found)
     }
 }
 
