@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Collection, ItemId, Members, Operation, Pointer, Version, Violation, Violations, WriteOperation,
+    Collection, ItemId, Members, Operation, Pointer, Violation, Violations, WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -62,14 +62,13 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     pub async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let ItemWrite { options, item, precondition } = *write;
+        let ItemWrite { options, item, .. } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
             let shown = self.find(caller, item).await?;
-            self.require_history(options)?;
-            self.check(caller, precondition, &shown)?;
+            self.check(write, &shown)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
         self.unless_answered(options, continued.await).await
@@ -199,15 +198,6 @@ impl ResourceService {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    /// Refuses a caller who may perform an operation on no item.
-    pub(super) fn require_write(
-        &self,
-        options: &WriteOptions,
-        operation: Operation,
-    ) -> Result<Access> {
-        self.access.require(&options.caller, self.collection, &[Operation::Read, operation])
-    }
-
     /// Refuses a caller who may perform an operation on some items, and not on this one or on those that
     /// are deleted with it.
     pub(super) async fn require_on(
@@ -225,17 +215,12 @@ impl ResourceService {
                 return Err(self.access.refusal(caller, self.collection, operation, &[ownership]));
             }
         }
-        if operation == Operation::Delete {
-            self.require_below(caller, item.id).await?;
+        if operation != Operation::Delete {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Refuses a caller who may not delete an item that belongs to this one. Callers who may delete all
-    /// of them cost no read.
-    async fn require_below(&self, caller: &Caller, item: ItemId) -> Result<()> {
+        // Callers who may delete all of them cost no read.
         let undeletable = self.access.undeletable(caller, self.collection);
-        match undeletable_below(&*self.repository, item, &undeletable).await? {
+        match undeletable_below(&*self.repository, item.id, &undeletable).await? {
             Some(UndeletableItems { collection, ownership, .. }) => {
                 Err(self.access.refusal_below(caller, *collection, &[*ownership]))
             }
@@ -245,12 +230,12 @@ impl ResourceService {
 
     /// The item as it is now, if the caller may write it under the condition.
     async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
-        let ItemWrite { options, item, precondition } = *write;
-        let access = self.require_write(options, operation)?;
+        let ItemWrite { options, item, .. } = *write;
+        let operations = &[Operation::Read, operation];
+        let access = self.access.require(&options.caller, self.collection, operations)?;
         let shown = self.find(&options.caller, item).await?;
         self.require_on(access, &options.caller, operation, item).await?;
-        self.require_history(options)?;
-        self.check(&options.caller, precondition, &shown)?;
+        self.check(write, &shown)?;
         Ok(shown)
     }
 
@@ -349,15 +334,11 @@ impl ResourceService {
         }
     }
 
-    fn check(
-        &self,
-        caller: &Caller,
-        precondition: &Precondition<Version>,
-        shown: &ShownItem,
-    ) -> Result<()> {
+    fn check(&self, write: &ItemWrite<'_>, shown: &ShownItem) -> Result<()> {
+        self.require_history(write.options)?;
         let current = shown.item.version;
-        if precondition.excludes(&current) {
-            let links = self.seen_by(caller, shown.clone()).links;
+        if write.precondition.excludes(&current) {
+            let links = self.seen_by(&write.options.caller, shown.clone()).links;
             return Err(ApplicationError::PreconditionFailed { current, links });
         }
         Ok(())
