@@ -53,7 +53,7 @@ impl ResourceService {
         read_set: Vec<ReadDependency>,
         warnings: &Violations,
     ) -> Result<WriteMetadata> {
-        let time = self.clock.now();
+        let time = self.ports.clock.now();
         let lifetime = self.limits.key_lifetime;
         let warrant = self.access.warrant(options, self.collection, operations)?;
         Ok(WriteMetadata {
@@ -91,7 +91,7 @@ impl ResourceService {
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
         let Some(sent) = options.claimed_key() else { return Ok(None) };
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
-        match self.repository.answered(&metadata).await? {
+        match self.ports.items.answered(&metadata).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => {
                 Err(ApplicationError::KeyReused)
             }

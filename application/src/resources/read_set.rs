@@ -48,16 +48,16 @@ struct LookedUp {
 impl ResourceService {
     /// Returns the context of a decision that begins now.
     pub(super) fn decision(&self) -> DecisionContext {
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         DecisionContext {
-            book: self.rules.rules(self.collection),
+            book: self.ports.rules.rules(self.collection),
             collection: self.collection,
             looked_up: HashMap::new(),
             bytes_kept: 0,
             written: None,
             is_replacement: false,
             now,
-            today: self.clock.day_of(now),
+            today: self.ports.clock.day_of(now),
         }
     }
 }

@@ -79,7 +79,7 @@ impl ResourceService {
         }
         if decision.judges_removals() {
             let related = &content.related;
-            let revision = self.repository.totals(&self.everything(), related).await?.revision;
+            let revision = self.ports.items.totals(&self.everything(), related).await?.revision;
             self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
             // What the client's condition was compared with must be what is replaced.
             content.expected = Some(content.expected.unwrap_or(revision));
@@ -98,14 +98,15 @@ impl ResourceService {
         body: &ReplacementBody,
         named: &[ItemId],
     ) -> Result<Vec<Result<ProposedItem, Violation>>> {
-        let known = self.repository.find_many(&self.everything(), named).await?;
+        let known = self.ports.items.find_many(&self.everything(), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());
         for (_, element) in &body.elements {
             let drafted = draft_element(self.collection, element.as_ref(), &mut known);
             elements.push(drafted.map(|(before, draft)| {
-                let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
+                let id =
+                    before.as_ref().map_or_else(|| self.ports.ids.next_id(), |shown| shown.item.id);
                 ProposedItem { address: ItemAddress { parent: None, id }, before, draft }
             }));
         }

@@ -95,7 +95,7 @@ impl ResourceService {
         let kept: HashSet<_> = kept.iter().copied().collect();
         let mut query = PageQuery::all(self.collection, REMOVALS_AT_A_TIME);
         loop {
-            let page = self.repository.page(&self.everything(), &query).await?;
+            let page = self.ports.items.page(&self.everything(), &query).await?;
             let items = page.items.iter().map(|listed| &listed.shown);
             for removed in items.filter(|shown| !kept.contains(&shown.item.id)) {
                 let own = ItemAddress::of(&removed.item);
@@ -128,7 +128,7 @@ impl ResourceService {
         let outcome = match rule.lookups(transition).await {
             Ok(lookups) => {
                 for lookup in lookups {
-                    let repository = self.repository.as_ref();
+                    let repository = self.ports.items.as_ref();
                     found.push(decision.look_up(repository, lookup, about.severity).await?);
                 }
                 rule.check(&transition.knowing(&found)).await

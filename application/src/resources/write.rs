@@ -121,7 +121,7 @@ impl ResourceService {
             let operations = &[Operation::Delete];
             let metadata = self.metadata(options, operations, read_set, &Violations::default())?;
             let (scope, version) = (self.scope(item.parent), shown.item.version);
-            match self.repository.delete(scope, item.id, version, metadata).await {
+            match self.ports.items.delete(scope, item.id, version, metadata).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
             }
@@ -150,10 +150,10 @@ impl ResourceService {
             let Judged { content, items, warnings, read_set } =
                 self.judge_all(options, body, content).instrument(trace_span!("rules")).await?;
             let written = if options.is_dry_run {
-                Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
+                Ok(CollectionWrite { time: self.ports.clock.now(), revision: Revision(0) })
             } else {
                 let metadata = self.metadata(options, REPLACES_ALL, read_set, &warnings)?;
-                self.repository.replace_all(self.collection, content, metadata).await
+                self.ports.items.replace_all(self.collection, content, metadata).await
             };
             match written {
                 Err(RepositoryError::VersionConflict) => {}
@@ -179,7 +179,7 @@ impl ResourceService {
         body: &Members,
         continues: Option<ItemId>,
     ) -> Result<Written> {
-        let item = ItemAddress { parent, id: self.ids.next_id() };
+        let item = ItemAddress { parent, id: self.ports.ids.next_id() };
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(self.collection, body, continues);
             let (warnings, read_set) =
@@ -189,7 +189,7 @@ impl ResourceService {
                 Ok(self.would_be_inserted(parent, addition).await?)
             } else {
                 let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
-                self.repository.insert(self.scope(parent), addition, metadata).await
+                self.ports.items.insert(self.scope(parent), addition, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
                 return Ok(written);
@@ -209,7 +209,7 @@ impl ResourceService {
     ) -> Result<()> {
         if !access.has_all(operation) {
             let reach = self.reach(caller, item.parent)?;
-            let creator = self.repository.creator(&reach, item.id).await?;
+            let creator = self.ports.items.creator(&reach, item.id).await?;
             let ownership = creator.ok_or(ApplicationError::ItemNotFound)?.ownership(caller);
             if !access.on(ownership).contains(operation) {
                 return Err(self.access.refusal(caller, self.collection, operation, &[ownership]));
@@ -220,7 +220,7 @@ impl ResourceService {
         }
         // Callers who may delete all of them cost no read.
         let undeletable = self.access.undeletable(caller, self.collection);
-        match undeletable_below(&*self.repository, item.id, &undeletable).await? {
+        match undeletable_below(&*self.ports.items, item.id, &undeletable).await? {
             Some(UndeletableItems { collection, ownership, .. }) => {
                 Err(self.access.refusal_below(caller, *collection, &[*ownership]))
             }
@@ -274,7 +274,7 @@ impl ResourceService {
                 let operations = &[operation.into()];
                 let metadata = self.metadata(options, operations, read_set, &warnings)?;
                 let scope = self.scope(item.parent);
-                self.repository.update(scope, replacement, operation, metadata).await
+                self.ports.items.update(scope, replacement, operation, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
                 return Ok(written);
@@ -324,7 +324,7 @@ impl ResourceService {
         if !precondition.is_conditional() {
             return Ok(None);
         }
-        let revision = self.repository.totals(&self.everything(), related).await?.revision;
+        let revision = self.ports.items.totals(&self.everything(), related).await?.revision;
         let current = PageRevision { revision, unseen: unseen.to_vec() };
         self.require_history(options)?;
         if precondition.excludes(&current) {
@@ -348,7 +348,7 @@ impl ResourceService {
     /// over since the condition was read, what was read then is of the next history.
     fn require_history(&self, options: &WriteOptions) -> Result<()> {
         match &options.history {
-            Some(history) if *history != self.log.history_id() => {
+            Some(history) if *history != self.ports.changes.history_id() => {
                 Err(ApplicationError::Store(RepositoryError::Unavailable))
             }
             _ => Ok(()),

@@ -44,7 +44,7 @@ impl ResourceService {
         let ids: Vec<_> = named.filter(|_| batch.import.is_upsert).collect();
         let mut bytes = 0;
         for ids in ids.chunks(READ_AT_A_TIME) {
-            for shown in self.repository.find_many(&self.everything(), ids).await? {
+            for shown in self.ports.items.find_many(&self.everything(), ids).await? {
                 bytes += shown.item.members.len();
                 stored.items.insert(shown.item.id, shown);
             }
@@ -69,7 +69,7 @@ impl ResourceService {
         let reach = Reach::of_the_service(Scope::of(collection));
         let mut existing = HashSet::new();
         for ids in named.chunks(READ_AT_A_TIME) {
-            let found = self.repository.find_many(&reach, ids).await?;
+            let found = self.ports.items.find_many(&reach, ids).await?;
             existing.extend(found.into_iter().map(|shown| shown.item.id));
         }
         Ok(existing)
@@ -115,7 +115,7 @@ impl ResourceService {
             require_no_version(content)?;
             let parent = self.parent_of(content, stored)?;
             let draft = Draft::of(self.collection, &content.members.applied_to(None)?, None);
-            let id = id.unwrap_or_else(|| self.ids.next_id());
+            let id = id.unwrap_or_else(|| self.ports.ids.next_id());
             let address = ItemAddress { parent, id };
             return Ok(ProposedItem { address, before: None, draft });
         };

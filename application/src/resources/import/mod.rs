@@ -264,7 +264,7 @@ impl ResourceService {
             let metadata =
                 self.metadata(batch.options, operations, judged.read_set, &Violations::default())?;
             let metadata = WriteMetadata { key: None, ..metadata };
-            match self.repository.write_all(self.collection, judged.changes, metadata).await {
+            match self.ports.items.write_all(self.collection, judged.changes, metadata).await {
                 Ok(()) => return Ok(judged.rows),
                 Err(RepositoryError::AnsweredBefore) => return Err(BatchError::AnsweredBefore),
                 // Others write the same items or remove them: what there is now tells what to answer.

@@ -62,7 +62,7 @@ impl ResourceService {
         key: IdempotencyKey,
     ) -> Result<Option<Answered>> {
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
-        Ok(self.repository.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
+        Ok(self.ports.items.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
     }
 }
 
