@@ -99,11 +99,8 @@ impl ResourceService {
     async fn existing(&self, mut references: Vec<Option<ItemId>>) -> Result<Vec<Option<ItemId>>> {
         for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
             if let Some(id) = *reference {
-                let found = self
-                    .ports
-                    .items
-                    .find(&Reach::of_the_service(Scope::of(collection)), id)
-                    .await?;
+                let reach = Reach::of_the_service(Scope::of(collection));
+                let found = self.ports.items.find(&reach, id).await?;
                 *reference = found.map(|shown| shown.item.id);
             }
         }
