@@ -26,6 +26,11 @@ impl WriteOptions {
     pub const fn by(caller: Caller) -> Self {
         Self { caller, is_dry_run: false, key: None, request_id: None, history: None }
     }
+
+    /// Returns the key that the write uses up. A dry run uses up none.
+    pub(crate) fn claimed_key(&self) -> Option<&IdempotencyKey> {
+        self.key.as_ref().filter(|_| !self.is_dry_run)
+    }
 }
 
 /// An item of a collection, and its parent where only the items of that parent are seen.

@@ -1,10 +1,9 @@
 //! The demonstration data: made-up items with known identifiers, for an empty store.
 
 use domain::{Collection, ItemId, Members};
-use thiserror::Error;
 
-use crate::Caller;
-use crate::ports::{NewItem, Ports, Reach, RepositoryError, Scope, Warrant, WriteMetadata};
+use crate::ports::{NewItem, Ports, Reach, Scope, Warrant, WriteMetadata};
+use crate::{ApplicationError, Caller, Result};
 
 /// An item of the demonstration data.
 #[derive(Clone, Debug)]
@@ -19,26 +18,12 @@ pub struct DemonstrationItem {
     pub members: Members,
 }
 
-/// Why the demonstration data were not stored.
-#[derive(Debug, Error)]
-pub enum DemonstrationError {
-    /// An item is not valid: an error of the program.
-    #[error("cannot load the demonstration items: the example of `{0}` is not valid")]
-    Invalid(&'static str),
-    /// The store failed.
-    #[error("cannot load the demonstration items: {0}")]
-    Store(#[from] RepositoryError),
-}
-
 /// Stores the demonstration data, unless a collection holds something: a restart keeps the items of
 /// the first start.
 ///
 /// # Errors
-/// `Invalid`; `Store`.
-pub async fn load_demonstration(
-    ports: &Ports,
-    items: Vec<DemonstrationItem>,
-) -> Result<(), DemonstrationError> {
+/// `Invalid`, an error of the program; `Store`.
+pub async fn load_demonstration(ports: &Ports, items: Vec<DemonstrationItem>) -> Result<()> {
     for collection in Collection::all() {
         let totals = ports.items.totals(&Reach::of_the_service(Scope::of(collection)), &[]).await?;
         if totals.items > 0 {
@@ -47,8 +32,7 @@ pub async fn load_demonstration(
         }
     }
     for DemonstrationItem { collection, parent, id, members } in items {
-        let judged = collection.judge(None, members);
-        let members = judged.map_err(|_| DemonstrationError::Invalid(collection.name()))?;
+        let members = collection.judge(None, members).map_err(ApplicationError::Invalid)?;
         let item = NewItem {
             id,
             references: collection.references_in(members.encoded()),

@@ -31,27 +31,11 @@ pub use caller::Caller;
 pub use changes::ChangeService;
 pub use compaction::{Compaction, CompactionOutcome, CompactionStep};
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
-pub use demonstration::{DemonstrationError, DemonstrationItem, load_demonstration};
+pub use demonstration::{DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
-pub use ports::{
-    Access, Answered, CallerDirectory, CallerNames, CaseReport, ChangeAuthor, ChangeLog,
-    ChosenStandby, Clock, CollectionContent, CollectionWrite, CompactionLease, CompactionProgress,
-    Creator, History, IdGenerator, Identity, ItemChange, ItemChangeKind, ItemContent,
-    ItemRepository, LegalHolds, Links, ListedItem, ListedPage, LogPage, LogPosition, LoggedChange,
-    MemberCounts, NewItem, NoPolicies, Ownership, PageRevision, PastPageQuery, PastVersion,
-    Policies, Ports, PublishedIdentity, PublishedIssuer, PublishedPolicy, Reach, ReadDependency,
-    Readiness, Replacement, RepositoryError, Revision, Rule, RuleBook, RuleTrial, RuleTrials,
-    Rules, Scope, Sequence, ShownItem, StandbyStore, Standbys, SupersededPage, SupersededVersion,
-    Totals, TracedExpression, TrialError, TrialLookup, TrialReport, TrialSubject, TrialValue,
-    TrialVerdict, UndeletableItems, Unrecognized, ValueCount, ValueCounts, VersionBodies, Warrant,
-    WriteMetadata, WrittenCase, WrittenRule,
-};
+pub use ports::*;
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, Term, View};
-pub use resources::{
-    AdjacentPage, Audited, Embedded, Import, ImportMode, ImportRow, Imported, ImportedRow, Listing,
-    MOST_EMBEDDED, Replaced, ReplacementBody, ResourceLimits, ResourceService, Restored,
-    RowContent, RowMembers, RowOutcome, VersionPage, Written, audited_operation,
-};
+pub use resources::*;
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

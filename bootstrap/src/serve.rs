@@ -46,7 +46,9 @@ pub async fn serve(
     };
     let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
     if options.demo {
-        load_demonstration(&ports, http_adapter::demonstration_items()).await.map_err(failed)?;
+        load_demonstration(&ports, http_adapter::demonstration_items())
+            .await
+            .map_err(|error| failed(format!("cannot load the demonstration items: {error}")))?;
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);

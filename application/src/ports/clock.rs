@@ -1,5 +1,6 @@
-//! The time.
+//! Time and identifiers.
 
+use domain::ItemId;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -11,4 +12,12 @@ pub trait Clock: Send + Sync {
 
     /// The day it is at a time, in the time zone of those whose rules ask for it.
     fn day_of(&self, time: Timestamp) -> Date;
+}
+
+/// Makes identifiers.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait IdGenerator: Send + Sync {
+    /// A new identifier. MUST be a UUID version 7 and MUST sort after every identifier this process
+    /// made before.
+    fn next_id(&self) -> ItemId;
 }

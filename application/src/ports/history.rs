@@ -23,13 +23,6 @@ pub struct PastVersion {
     pub exists: bool,
 }
 
-impl PastVersion {
-    /// The version before this one that has an item to show.
-    pub fn previous_version(&self) -> Option<Version> {
-        self.change.previous_version()
-    }
-}
-
 /// A part of the items that a scope held at a time, in the order of their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPageQuery {

@@ -5,16 +5,13 @@
 
 mod access;
 mod caller_directory;
-mod case_report;
 mod change_log;
 mod clock;
 mod error;
 mod history;
 mod identity;
-mod ids;
 mod items;
 mod policies;
-mod readiness;
 mod rule_trials;
 mod rules;
 mod shown_item;
@@ -25,16 +22,13 @@ use std::sync::Arc;
 
 pub use access::*;
 pub use caller_directory::*;
-pub use case_report::*;
 pub use change_log::*;
 pub use clock::*;
 pub use error::{RepositoryError, Result};
 pub use history::*;
 pub use identity::*;
-pub use ids::*;
 pub use items::*;
 pub use policies::*;
-pub use readiness::*;
 pub use rule_trials::*;
 pub use rules::*;
 pub use shown_item::*;

@@ -90,3 +90,14 @@ impl Rule for BuiltInRule {
         (self.check)(transition)
     }
 }
+
+/// The outcome of a case: a decision that is tried before its files are put in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseReport {
+    /// The ids of the definitions that decided it.
+    pub decided_by: Vec<String>,
+    /// The decision is the one that the case expects.
+    pub passed: bool,
+    /// One line that names the case, what was expected and what was decided.
+    pub line: String,
+}

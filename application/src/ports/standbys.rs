@@ -69,3 +69,11 @@ pub trait Standbys: Send + Sync {
     /// was restarted may know less than before.
     fn confirm(&self, chosen: &ChosenStandby) -> bool;
 }
+
+/// Tells if the service is ready to do its work.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait Readiness: Send + Sync {
+    /// Asks the store something trivial, where it reads and where it writes.
+    async fn check(&self) -> Result<()>;
+}

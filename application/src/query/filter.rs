@@ -6,7 +6,6 @@ use domain::proposal::FieldKind;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use thiserror::Error;
 
 /// One condition on an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,24 +80,16 @@ pub struct Operand {
     pub boolean: Option<bool>,
 }
 
-/// The value is none the subject can be compared with.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("it takes {wanted}")]
-pub struct OperandError {
-    /// A human-readable description of the values that are accepted.
-    pub wanted: &'static str,
-}
-
 impl Operand {
     /// Understands what a client wrote as a value of the subject's type.
     ///
     /// # Errors
-    /// When the subject has no such values.
-    pub fn read(subject: &Subject, written: &str) -> Result<Self, OperandError> {
+    /// The values that are accepted, in words, when the subject has no such values.
+    pub fn read(subject: &Subject, written: &str) -> Result<Self, &'static str> {
         match subject {
             Subject::CreatedAt | Subject::UpdatedAt => {
                 let wanted = "a time such as 2026-01-31T08:00:00Z, or a day such as 2026-01-31";
-                let time = time(written).ok_or(OperandError { wanted })?;
+                let time = time(written).ok_or(wanted)?;
                 Ok(Self {
                     number: Some(time.as_microsecond().to_string().into()),
                     ..Self::default()
@@ -106,11 +97,7 @@ impl Operand {
             }
             Subject::Member { kind: Some(FieldKind::Date), .. } => {
                 let is_day = written.len() == 10 && written.parse::<Date>().is_ok();
-                if is_day {
-                    Ok(Self::text(written))
-                } else {
-                    Err(OperandError { wanted: "a day such as 2026-01-31" })
-                }
+                is_day.then(|| Self::text(written)).ok_or("a day such as 2026-01-31")
             }
             Subject::Member { kind: Some(FieldKind::String | FieldKind::StringOrList), .. } => {
                 Ok(Self::text(written))

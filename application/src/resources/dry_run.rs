@@ -21,7 +21,7 @@ impl ResourceService {
         addition: NewItem,
     ) -> Result<ShownItem> {
         let NewItem { id, members, continues, references } = addition;
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         let item = Item {
             id,
             version: Version::FIRST,
@@ -42,7 +42,7 @@ impl ResourceService {
         replacement: Replacement,
     ) -> Result<ShownItem> {
         shown.item.version = shown.item.version.next();
-        shown.item.updated_at = self.clock.now().max(shown.item.updated_at);
+        shown.item.updated_at = self.ports.clock.now().max(shown.item.updated_at);
         shown.item.members = replacement.members;
         shown.links.references = self.existing(replacement.references).await?;
         Ok(shown)
@@ -99,8 +99,8 @@ impl ResourceService {
     async fn existing(&self, mut references: Vec<Option<ItemId>>) -> Result<Vec<Option<ItemId>>> {
         for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
             if let Some(id) = *reference {
-                let found =
-                    self.repository.find(&Reach::of_the_service(Scope::of(collection)), id).await?;
+                let reach = Reach::of_the_service(Scope::of(collection));
+                let found = self.ports.items.find(&reach, id).await?;
                 *reference = found.map(|shown| shown.item.id);
             }
         }

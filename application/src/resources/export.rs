@@ -14,7 +14,7 @@ impl ResourceService {
     /// `Store`.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
         let query = request.query(self.collection);
-        Ok(self.repository.select(&self.reach(caller, None)?, &query).await?)
+        Ok(self.ports.items.select(&self.reach(caller, None)?, &query).await?)
     }
 
     /// Returns some items of a selection, in its order, as they were when it was made.
@@ -26,7 +26,7 @@ impl ResourceService {
         caller: &Caller,
         changes: &[Sequence],
     ) -> Result<Vec<ItemContent>> {
-        let mut items = self.history.contents(&self.reach(caller, None)?, changes).await?;
+        let mut items = self.ports.history.contents(&self.reach(caller, None)?, changes).await?;
         if !self.access.sees_parents(caller, self.collection) {
             for item in &mut items {
                 item.parent = None;

@@ -60,7 +60,7 @@ impl ResourceService {
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         }
         let first = Version::from_number(first);
-        let versions = self.history.versions(&reach, item.id, first, page_size).await?;
+        let versions = self.ports.history.versions(&reach, item.id, first, page_size).await?;
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
@@ -76,7 +76,7 @@ impl ResourceService {
         version: Version,
     ) -> Result<(PastVersion, Item)> {
         let reach = self.past_reach(caller, item.parent)?;
-        let found = self.history.version(&reach, item.id, version).await?;
+        let found = self.ports.history.version(&reach, item.id, version).await?;
         let Some(found) = found else {
             let latest = self.newest_change(&reach, item.id).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
@@ -104,7 +104,7 @@ impl ResourceService {
         to: Version,
     ) -> Result<[Arc<str>; 2]> {
         let (made, to) = self.version(caller, item, to).await?;
-        let from = match from.or_else(|| made.previous_version()) {
+        let from = match from.or_else(|| made.change.previous_version()) {
             Some(from) => self.version(caller, item, from).await?.1.members,
             None => Arc::from("{}"),
         };
@@ -124,7 +124,7 @@ impl ResourceService {
     ) -> Result<(PastVersion, Item)> {
         let reach = self.past_reach(caller, item.parent)?;
         self.require_past(time).await?;
-        let found = self.history.version_at(&reach, item.id, time).await?;
+        let found = self.ports.history.version_at(&reach, item.id, time).await?;
         let found = found.ok_or(ApplicationError::ItemNotFound)?;
         let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
@@ -150,7 +150,7 @@ impl ResourceService {
         if let Some(parent) = parent {
             let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
             let of_parent = Reach::of_the_service(Scope::of(collection));
-            let found = self.history.version_at(&of_parent, parent, time).await?;
+            let found = self.ports.history.version_at(&of_parent, parent, time).await?;
             found.and_then(|found| found.item).ok_or(ApplicationError::ParentNotFound)?;
         }
         let query = PastPageQuery {
@@ -158,11 +158,11 @@ impl ResourceService {
             limit: request.page_size,
             is_counted: request.is_counted,
         };
-        let mut content = self.history.page_at(&reach, time, &query).await?;
+        let mut content = self.ports.history.page_at(&reach, time, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
             let first = PastPageQuery { position, limit: 1, is_counted: false };
-            Ok(!self.history.page_at(&reach, time, &first).await?.items.is_empty())
+            Ok(!self.ports.history.page_at(&reach, time, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
         for listed in &mut content.items {
@@ -188,29 +188,24 @@ impl ResourceService {
         past: Result<(PastVersion, Item)>,
     ) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
-        let caller = &options.caller;
-        self.access.require(caller, self.collection, RESTORES)?;
+        self.access.require(&options.caller, self.collection, RESTORES)?;
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;
-            let written = self.written_by(caller, answered.into());
+            let written = self.written_by(&options.caller, answered.into());
             return Ok(Restored { written, is_created });
         }
         let (_, past) = past?;
         let body = stored_members(&past)?;
         for _ in 0..MAX_ATTEMPTS {
-            let reach = self.reach(caller, item.parent)?;
-            if self.repository.find(&reach, item.id).await?.is_some() {
+            let reach = self.reach(&options.caller, item.parent)?;
+            if self.ports.items.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body, None).await {
                     // It was removed just now.
                     Err(ApplicationError::ItemNotFound) => {}
-                    changed => {
-                        let written = self.written_by(caller, changed?);
-                        return Ok(Restored { written, is_created: false });
-                    }
+                    changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
             } else if let Some(written) = self.bring_back(write, &past, &body).await? {
-                let written = self.written_by(caller, written);
                 return Ok(Restored { written, is_created: true });
             }
         }
@@ -222,7 +217,7 @@ impl ResourceService {
     /// The last change of an item that exists or did.
     async fn newest_change(&self, reach: &Reach, item: ItemId) -> Result<LoggedChange> {
         let newest = Version::from_number(i64::MAX);
-        let changes = self.history.versions(reach, item, newest, 1).await?;
+        let changes = self.ports.history.versions(reach, item, newest, 1).await?;
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -250,7 +245,7 @@ impl ResourceService {
             Ok(self.would_be_restored(past, item).await?)
         } else {
             let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
-            self.repository.restore(self.scope(past.parent), item, metadata).await
+            self.ports.items.restore(self.scope(past.parent), item, metadata).await
         };
         self.written(options, stored, warnings).await
     }
@@ -262,7 +257,7 @@ impl ResourceService {
         shown.item.version = newest.version.next();
         shown.item.created_at = past.created_at;
         if let Some(continued) = past.continues {
-            let found = self.repository.find(&self.everything(), continued).await?;
+            let found = self.ports.items.find(&self.everything(), continued).await?;
             shown.links.continues = found.map(|found| found.item.id);
         }
         Ok(shown)
@@ -271,10 +266,10 @@ impl ResourceService {
     /// Rejects a time in the future, whose state is unknown. A time that was assigned to a write is
     /// past, even if it is ahead of this machine's clock.
     async fn require_past(&self, time: Timestamp) -> Result<()> {
-        if time <= self.clock.now() {
+        if time <= self.ports.clock.now() {
             return Ok(());
         }
-        let is_past = self.history.latest_time().await?.is_some_and(|latest| time <= latest);
+        let is_past = self.ports.history.latest_time().await?.is_some_and(|latest| time <= latest);
         if is_past { Ok(()) } else { Err(ApplicationError::InFuture) }
     }
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::ResourceService;
 use super::result::{Written, remarks};
 use crate::ports::{Answered, ReadDependency, WriteMetadata};
-use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
+use crate::{ApplicationError, Result, WriteOptions};
 
 /// The identities of the keys whose requests are at work.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct InFlightKey<'a> {
 impl InFlightKeys {
     /// Begins a request; without a key nothing is noted.
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
-        let Some(key) = key(options) else { return Ok(None) };
+        let Some(key) = options.claimed_key() else { return Ok(None) };
         let identity = key.identity(options.caller.id()).map(str::to_owned);
         if !self.0.lock().insert(identity.clone()) {
             return Err(ApplicationError::KeyInUse);
@@ -43,11 +43,6 @@ impl Drop for InFlightKey<'_> {
     }
 }
 
-/// Returns the idempotency key of a write. A dry run uses up no key.
-fn key(options: &WriteOptions) -> Option<&IdempotencyKey> {
-    options.key.as_ref().filter(|_| !options.is_dry_run)
-}
-
 impl ResourceService {
     /// Returns the record of a write that performs some operations and was decided on `read_set`, for
     /// the change log and the store of idempotency keys.
@@ -58,11 +53,11 @@ impl ResourceService {
         read_set: Vec<ReadDependency>,
         warnings: &Violations,
     ) -> Result<WriteMetadata> {
-        let time = self.clock.now();
+        let time = self.ports.clock.now();
         let lifetime = self.limits.key_lifetime;
         let warrant = self.access.warrant(options, self.collection, operations)?;
         Ok(WriteMetadata {
-            key: key(options).cloned(),
+            key: options.claimed_key().cloned(),
             key_expires: time.checked_add(lifetime).unwrap_or(Timestamp::MAX),
             remarks: remarks(warnings),
             read_set,
@@ -82,15 +77,21 @@ impl ResourceService {
     ) -> Result<Written> {
         match outcome {
             Ok(_) | Err(ApplicationError::Store(_)) => outcome,
-            Err(refusal) => self.answered(options).await?.map(Into::into).ok_or(refusal),
+            Err(refusal) => self.written_before(options).await?.ok_or(refusal),
         }
+    }
+
+    /// Returns what the caller sees of the response that the request got before.
+    pub(super) async fn written_before(&self, options: &WriteOptions) -> Result<Option<Written>> {
+        let answered = self.answered(options).await?;
+        Ok(answered.map(|answered| self.written_by(&options.caller, answered.into())))
     }
 
     /// Returns the response that the request got when it was sent before, if any.
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
-        let Some(sent) = key(options) else { return Ok(None) };
+        let Some(sent) = options.claimed_key() else { return Ok(None) };
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
-        match self.repository.answered(&metadata).await? {
+        match self.ports.items.answered(&metadata).await? {
             Some(answered) if *answered.fingerprint != *sent.fingerprint => {
                 Err(ApplicationError::KeyReused)
             }

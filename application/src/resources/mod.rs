@@ -26,10 +26,7 @@ use domain::{Collection, ItemId, Operation};
 use jiff::SignedDuration;
 
 use crate::access_control::cut_links;
-use crate::ports::{
-    ChangeLog, Clock, History, IdGenerator, ItemRepository, Ports, Reach, RuleBook, Scope,
-    ShownItem,
-};
+use crate::ports::{Ports, Reach, Scope, ShownItem};
 use crate::query::View;
 use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
 
@@ -56,12 +53,7 @@ pub struct ResourceLimits {
 /// The use cases of one collection. Every use case takes the caller, a write in its options.
 pub struct ResourceService {
     collection: Collection,
-    repository: Arc<dyn ItemRepository>,
-    history: Arc<dyn History>,
-    log: Arc<dyn ChangeLog>,
-    ids: Arc<dyn IdGenerator>,
-    clock: Arc<dyn Clock>,
-    rules: Arc<dyn RuleBook>,
+    ports: Ports,
     access: AccessControl,
     limits: ResourceLimits,
     in_flight: InFlightKeys,
@@ -70,16 +62,10 @@ pub struct ResourceService {
 impl ResourceService {
     /// The use cases of `collection`.
     pub fn new(collection: Collection, ports: &Ports, limits: ResourceLimits) -> Self {
-        let Ports { items, history, changes, ids, clock, rules, policies, .. } = ports.clone();
         Self {
             collection,
-            repository: items,
-            history,
-            log: changes,
-            ids,
-            clock,
-            rules,
-            access: AccessControl::new(policies),
+            ports: ports.clone(),
+            access: AccessControl::new(Arc::clone(&ports.policies)),
             limits,
             in_flight: InFlightKeys::default(),
         }
@@ -106,7 +92,7 @@ impl ResourceService {
 
     /// Returns the item that a caller addresses, with all its links.
     async fn find(&self, caller: &Caller, item: ItemAddress) -> Result<ShownItem> {
-        let found = self.repository.find(&self.reach(caller, item.parent)?, item.id).await?;
+        let found = self.ports.items.find(&self.reach(caller, item.parent)?, item.id).await?;
         found.ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -126,7 +112,7 @@ impl ResourceService {
         let Some(parent) = parent else { return Ok(()) };
         let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
         let found =
-            self.repository.find(&Reach::of_the_service(Scope::of(collection)), parent).await?;
+            self.ports.items.find(&Reach::of_the_service(Scope::of(collection)), parent).await?;
         found.map(|_| ()).ok_or(ApplicationError::ParentNotFound)
     }
 

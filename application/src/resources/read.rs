@@ -28,11 +28,11 @@ impl ResourceService {
         let unseen = self.access.unseen(caller, self.collection, &request.view);
         let mut query = request.query(self.collection);
         query.related.retain(|collection| !unseen.contains(collection));
-        let content = self.repository.page(&reach, &query).await?;
+        let content = self.ports.items.page(&reach, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
             let first = PageQuery { position, limit: 1, count_by: None, ..query.clone() };
-            Ok(!self.repository.page(&reach, &first).await?.items.is_empty())
+            Ok(!self.ports.items.page(&reach, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
         let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
@@ -55,7 +55,7 @@ impl ResourceService {
         let reach = self.reach(caller, parent)?;
         let unseen = self.access.unseen(caller, self.collection, &request.view);
         let related = self.related(&request.view, &unseen);
-        let totals = self.repository.totals(&reach, &related).await?;
+        let totals = self.ports.items.totals(&reach, &related).await?;
         let is_there = request.page == 1
             || request.position.is_some()
             || (request.selection.is_everything()
@@ -77,7 +77,7 @@ impl ResourceService {
             None => self.find(caller, item).await?,
             Some(fields) => {
                 let reach = self.reach(caller, item.parent)?;
-                let found = self.repository.find_fields(&reach, item.id, fields).await?;
+                let found = self.ports.items.find_fields(&reach, item.id, fields).await?;
                 found.ok_or(ApplicationError::ItemNotFound)?
             }
         };
@@ -137,7 +137,7 @@ impl ResourceService {
         member: &str,
         limit: u64,
     ) -> Result<ValueCounts> {
-        Ok(self.repository.value_counts(&self.reach(caller, None)?, member, limit).await?)
+        Ok(self.ports.items.value_counts(&self.reach(caller, None)?, member, limit).await?)
     }
 }
 
@@ -157,7 +157,7 @@ impl ResourceService {
             if !unseen.contains(&relation.to) {
                 let scope = Scope::of(relation.to);
                 let reach = self.access.reach(caller, scope, &[Operation::Read])?;
-                found = related(self.repository.as_ref(), &reach, *relation, items).await?;
+                found = related(self.ports.items.as_ref(), &reach, *relation, items).await?;
             }
             for shown in &mut found {
                 cut_links(relation.to, shown, |other| !unseen.contains(&other.to));

@@ -26,10 +26,10 @@ pub(super) struct DecisionContext {
     collection: Collection,
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
-    /// The whole content of the collection, where all of it is replaced.
-    replacement: Option<WrittenItems>,
     /// Items that are written together, in place of the stored ones with their ids.
-    written_together: Option<WrittenItems>,
+    written: Option<WrittenItems>,
+    /// True when they take the place of the whole collection.
+    is_replacement: bool,
     /// The time of the decision.
     pub now: Timestamp,
     today: Date,
@@ -48,16 +48,16 @@ struct LookedUp {
 impl ResourceService {
     /// Returns the context of a decision that begins now.
     pub(super) fn decision(&self) -> DecisionContext {
-        let now = self.clock.now();
+        let now = self.ports.clock.now();
         DecisionContext {
-            book: self.rules.rules(self.collection),
+            book: self.ports.rules.rules(self.collection),
             collection: self.collection,
             looked_up: HashMap::new(),
             bytes_kept: 0,
-            replacement: None,
-            written_together: None,
+            written: None,
+            is_replacement: false,
             now,
-            today: self.clock.day_of(now),
+            today: self.ports.clock.day_of(now),
         }
     }
 }
@@ -97,16 +97,10 @@ impl DecisionContext {
         }
     }
 
-    /// The same, where the whole collection is replaced by these items: a rule then finds them in
-    /// it, and nothing else.
-    pub fn of_replacement(self, items: Vec<Item>) -> Self {
-        Self { replacement: Some(WrittenItems::of(items)), ..self }
-    }
-
     /// The same, where these items are written together: a rule finds them as they will be, beside
-    /// those that are stored.
-    pub fn of_batch(self, items: Vec<Item>) -> Self {
-        Self { written_together: Some(WrittenItems::of(items)), ..self }
+    /// those that are stored, or in place of all of them.
+    pub fn writing(self, items: Vec<Item>, is_replacement: bool) -> Self {
+        Self { written: Some(WrittenItems::of(items)), is_replacement, ..self }
     }
 
     /// Returns the result of a lookup. A warning is based on the state at the time of the lookup.
@@ -120,15 +114,15 @@ impl DecisionContext {
         if lookup.key == LookupKey::Nothing {
             return Ok(Found::Items(Vec::new()));
         }
-        let is_own = lookup.collection == self.collection;
-        if let Some(replacement) = self.replacement.as_mut().filter(|_| is_own) {
-            return Ok(Found::of(replacement.matches(&lookup)));
-        }
-        if self.written_together.is_none() || !is_own {
+        if self.written.is_none() || lookup.collection != self.collection {
             return self.look_up_stored(repository, lookup, severity).await;
         }
-        let stored = self.look_up_stored(repository, lookup.clone(), severity).await?;
-        Ok(match (stored, &mut self.written_together) {
+        let stored = if self.is_replacement {
+            Found::Items(Vec::new())
+        } else {
+            self.look_up_stored(repository, lookup.clone(), severity).await?
+        };
+        Ok(match (stored, &mut self.written) {
             (Found::Items(stored), Some(written)) => written.in_place_of(stored, &lookup),
             (too_much, _) => too_much,
         })

@@ -9,7 +9,7 @@ use futures_lite::future::yield_now;
 
 use super::ResourceService;
 use super::validate::{ProposedItem, draft_element, named_id};
-use crate::ports::{CollectionContent, ReadDependency, ShownItem};
+use crate::ports::{CollectionContent, ReadDependency};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
 /// How many elements are validated before other tasks of the thread go on.
@@ -46,9 +46,8 @@ impl ResourceService {
         let mut decision = self.decision();
         if decision.has_rules() {
             let now = decision.now;
-            decision = decision.of_replacement(
-                elements.iter().flatten().map(|element| element.item(now)).collect(),
-            );
+            let items = elements.iter().flatten().map(|element| element.item(now)).collect();
+            decision = decision.writing(items, true);
         }
         let mut verdict = Verdict::default();
         let mut items = Vec::with_capacity(body.elements.len());
@@ -67,16 +66,20 @@ impl ResourceService {
             let said = self.judge(&write_context, before.as_ref(), &draft, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
-            let (members, references) =
-                self.add(&mut content, address.id, before.as_ref(), draft.after);
-            items.push((Item { members, ..unjudged }, references));
+            let addition = self.new_item(address.id, draft.after, None);
+            let item = Item { members: Arc::clone(&addition.members), ..unjudged };
+            items.push((item, addition.references.clone()));
+            match before {
+                Some(shown) => content.replacements.push(addition.in_place_of(&shown.item)),
+                None => content.additions.push(addition),
+            }
             if index % ELEMENTS_AT_A_TIME == 0 {
                 yield_now().await;
             }
         }
         if decision.judges_removals() {
             let related = &content.related;
-            let revision = self.repository.totals(&self.everything(), related).await?.revision;
+            let revision = self.ports.items.totals(&self.everything(), related).await?.revision;
             self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
             // What the client's condition was compared with must be what is replaced.
             content.expected = Some(content.expected.unwrap_or(revision));
@@ -88,23 +91,6 @@ impl ResourceService {
         Ok(Judged { content, items, warnings, read_set })
     }
 
-    /// Adds what an element becomes, and returns its members and what they refer to.
-    fn add(
-        &self,
-        content: &mut CollectionContent,
-        id: ItemId,
-        before: Option<&ShownItem>,
-        after: Members,
-    ) -> (Arc<str>, Vec<Option<ItemId>>) {
-        let addition = self.new_item(id, after, None);
-        let added = (Arc::clone(&addition.members), addition.references.clone());
-        match before {
-            Some(shown) => content.replacements.push(addition.in_place_of(&shown.item)),
-            None => content.additions.push(addition),
-        }
-        added
-    }
-
     /// Returns the draft of each element, or the errors that prevent the element from being
     /// identified.
     async fn drafts(
@@ -112,14 +98,15 @@ impl ResourceService {
         body: &ReplacementBody,
         named: &[ItemId],
     ) -> Result<Vec<Result<ProposedItem, Violation>>> {
-        let known = self.repository.find_many(&self.everything(), named).await?;
+        let known = self.ports.items.find_many(&self.everything(), named).await?;
         let mut known: HashMap<_, _> =
             known.into_iter().map(|shown| (shown.item.id, Some(shown))).collect();
         let mut elements = Vec::with_capacity(body.elements.len());
         for (_, element) in &body.elements {
             let drafted = draft_element(self.collection, element.as_ref(), &mut known);
             elements.push(drafted.map(|(before, draft)| {
-                let id = before.as_ref().map_or_else(|| self.ids.next_id(), |shown| shown.item.id);
+                let id =
+                    before.as_ref().map_or_else(|| self.ports.ids.next_id(), |shown| shown.item.id);
                 ProposedItem { address: ItemAddress { parent: None, id }, before, draft }
             }));
         }

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Lookup, Pointer, Severity, Transition, Verdict, Violation, Violations,
-    WriteContext, WriteOperation,
+    Found, ItemId, Pointer, Transition, Verdict, Violation, Violations, WriteContext,
+    WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -95,7 +95,7 @@ impl ResourceService {
         let kept: HashSet<_> = kept.iter().copied().collect();
         let mut query = PageQuery::all(self.collection, REMOVALS_AT_A_TIME);
         loop {
-            let page = self.repository.page(&self.everything(), &query).await?;
+            let page = self.ports.items.page(&self.everything(), &query).await?;
             let items = page.items.iter().map(|listed| &listed.shown);
             for removed in items.filter(|shown| !kept.contains(&shown.item.id)) {
                 let own = ItemAddress::of(&removed.item);
@@ -127,26 +127,16 @@ impl ResourceService {
         let mut found = Vec::new();
         let outcome = match rule.lookups(transition).await {
             Ok(lookups) => {
-                found = self.look_up(lookups, about.severity, decision).await?;
+                for lookup in lookups {
+                    let repository = self.ports.items.as_ref();
+                    found.push(decision.look_up(repository, lookup, about.severity).await?);
+                }
                 rule.check(&transition.knowing(&found)).await
             }
             Err(violation) => Err(violation),
         };
         verdict.note(&about, outcome.err());
         Ok(Some(found))
-    }
-
-    async fn look_up(
-        &self,
-        lookups: Vec<Lookup>,
-        severity: Severity,
-        decision: &mut DecisionContext,
-    ) -> Result<Vec<Found>> {
-        let mut found = Vec::with_capacity(lookups.len());
-        for lookup in lookups {
-            found.push(decision.look_up(self.repository.as_ref(), lookup, severity).await?);
-        }
-        Ok(found)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Collection, ItemId, Members, Operation, Pointer, Version, Violation, Violations, WriteOperation,
+    Collection, ItemId, Members, Operation, Pointer, Violation, Violations, WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -53,8 +53,7 @@ impl ResourceService {
             self.require_parent(parent).await?;
             self.insert(options, parent, &body, None).await
         };
-        let written = self.unless_answered(options, created.await).await?;
-        Ok(self.written_by(caller, written))
+        self.unless_answered(options, created.await).await
     }
 
     /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
@@ -63,18 +62,16 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     pub async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let ItemWrite { options, item, precondition } = *write;
+        let ItemWrite { options, item, .. } = *write;
         let caller = &options.caller;
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
             let shown = self.find(caller, item).await?;
-            self.require_history(options)?;
-            self.check(caller, precondition, &shown)?;
+            self.check(write, &shown)?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
-        let written = self.unless_answered(options, continued.await).await?;
-        Ok(self.written_by(caller, written))
+        self.unless_answered(options, continued.await).await
     }
 
     /// Replaces all members of an item.
@@ -82,8 +79,7 @@ impl ResourceService {
     /// # Errors
     /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Replace, &body, None).await?;
-        Ok(self.written_by(&write.options.caller, written))
+        self.change(write, WriteOperation::Replace, &body, None).await
     }
 
     /// The item that a patch would change.
@@ -106,8 +102,7 @@ impl ResourceService {
         stored: ShownItem,
         patch: Members,
     ) -> Result<Written> {
-        let written = self.change(write, WriteOperation::Patch, &patch, Some(stored)).await?;
-        Ok(self.written_by(&write.options.caller, written))
+        self.change(write, WriteOperation::Patch, &patch, Some(stored)).await
     }
 
     /// Removes an item and the items below it. Requires `delete` on each of them.
@@ -126,7 +121,7 @@ impl ResourceService {
             let operations = &[Operation::Delete];
             let metadata = self.metadata(options, operations, read_set, &Violations::default())?;
             let (scope, version) = (self.scope(item.parent), shown.item.version);
-            match self.repository.delete(scope, item.id, version, metadata).await {
+            match self.ports.items.delete(scope, item.id, version, metadata).await {
                 Err(RepositoryError::VersionConflict) => {}
                 done => return Ok(done?),
             }
@@ -155,10 +150,10 @@ impl ResourceService {
             let Judged { content, items, warnings, read_set } =
                 self.judge_all(options, body, content).instrument(trace_span!("rules")).await?;
             let written = if options.is_dry_run {
-                Ok(CollectionWrite { time: self.clock.now(), revision: Revision(0) })
+                Ok(CollectionWrite { time: self.ports.clock.now(), revision: Revision(0) })
             } else {
                 let metadata = self.metadata(options, REPLACES_ALL, read_set, &warnings)?;
-                self.repository.replace_all(self.collection, content, metadata).await
+                self.ports.items.replace_all(self.collection, content, metadata).await
             };
             match written {
                 Err(RepositoryError::VersionConflict) => {}
@@ -184,7 +179,7 @@ impl ResourceService {
         body: &Members,
         continues: Option<ItemId>,
     ) -> Result<Written> {
-        let item = ItemAddress { parent, id: self.ids.next_id() };
+        let item = ItemAddress { parent, id: self.ports.ids.next_id() };
         for _ in 0..MAX_ATTEMPTS {
             let draft = Draft::of(self.collection, body, continues);
             let (warnings, read_set) =
@@ -194,22 +189,13 @@ impl ResourceService {
                 Ok(self.would_be_inserted(parent, addition).await?)
             } else {
                 let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
-                self.repository.insert(self.scope(parent), addition, metadata).await
+                self.ports.items.insert(self.scope(parent), addition, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
                 return Ok(written);
             }
         }
         Err(ApplicationError::TooManyConflicts)
-    }
-
-    /// Refuses a caller who may perform an operation on no item.
-    pub(super) fn require_write(
-        &self,
-        options: &WriteOptions,
-        operation: Operation,
-    ) -> Result<Access> {
-        self.access.require(&options.caller, self.collection, &[Operation::Read, operation])
     }
 
     /// Refuses a caller who may perform an operation on some items, and not on this one or on those that
@@ -223,23 +209,18 @@ impl ResourceService {
     ) -> Result<()> {
         if !access.has_all(operation) {
             let reach = self.reach(caller, item.parent)?;
-            let creator = self.repository.creator(&reach, item.id).await?;
+            let creator = self.ports.items.creator(&reach, item.id).await?;
             let ownership = creator.ok_or(ApplicationError::ItemNotFound)?.ownership(caller);
             if !access.on(ownership).contains(operation) {
                 return Err(self.access.refusal(caller, self.collection, operation, &[ownership]));
             }
         }
-        if operation == Operation::Delete {
-            self.require_below(caller, item.id).await?;
+        if operation != Operation::Delete {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Refuses a caller who may not delete an item that belongs to this one. Callers who may delete all
-    /// of them cost no read.
-    async fn require_below(&self, caller: &Caller, item: ItemId) -> Result<()> {
+        // Callers who may delete all of them cost no read.
         let undeletable = self.access.undeletable(caller, self.collection);
-        match undeletable_below(&*self.repository, item, &undeletable).await? {
+        match undeletable_below(&*self.ports.items, item.id, &undeletable).await? {
             Some(UndeletableItems { collection, ownership, .. }) => {
                 Err(self.access.refusal_below(caller, *collection, &[*ownership]))
             }
@@ -249,12 +230,12 @@ impl ResourceService {
 
     /// The item as it is now, if the caller may write it under the condition.
     async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
-        let ItemWrite { options, item, precondition } = *write;
-        let access = self.require_write(options, operation)?;
+        let ItemWrite { options, item, .. } = *write;
+        let operations = &[Operation::Read, operation];
+        let access = self.access.require(&options.caller, self.collection, operations)?;
         let shown = self.find(&options.caller, item).await?;
         self.require_on(access, &options.caller, operation, item).await?;
-        self.require_history(options)?;
-        self.check(&options.caller, precondition, &shown)?;
+        self.check(write, &shown)?;
         Ok(shown)
     }
 
@@ -284,7 +265,7 @@ impl ResourceService {
                 self.decide(options, operation, own, Some(&shown), &draft).await?;
             let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
-                return Ok(Written { shown, warnings });
+                return Ok(self.written_by(&options.caller, Written { shown, warnings }));
             }
             self.require_size(replacement.members.len()).map_err(refused)?;
             let stored = if options.is_dry_run {
@@ -293,7 +274,7 @@ impl ResourceService {
                 let operations = &[operation.into()];
                 let metadata = self.metadata(options, operations, read_set, &warnings)?;
                 let scope = self.scope(item.parent);
-                self.repository.update(scope, replacement, operation, metadata).await
+                self.ports.items.update(scope, replacement, operation, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
                 return Ok(written);
@@ -312,10 +293,11 @@ impl ResourceService {
         match stored {
             Err(RepositoryError::VersionConflict) => Ok(None),
             // The request is sent again, or another instance was faster with it.
-            Err(RepositoryError::AnsweredBefore) => {
-                Ok(self.answered(options).await?.map(Into::into))
+            Err(RepositoryError::AnsweredBefore) => self.written_before(options).await,
+            stored => {
+                let written = Written { shown: stored?, warnings };
+                Ok(Some(self.written_by(&options.caller, written)))
             }
-            stored => Ok(Some(Written { shown: stored?, warnings })),
         }
     }
 
@@ -342,7 +324,7 @@ impl ResourceService {
         if !precondition.is_conditional() {
             return Ok(None);
         }
-        let revision = self.repository.totals(&self.everything(), related).await?.revision;
+        let revision = self.ports.items.totals(&self.everything(), related).await?.revision;
         let current = PageRevision { revision, unseen: unseen.to_vec() };
         self.require_history(options)?;
         if precondition.excludes(&current) {
@@ -352,15 +334,11 @@ impl ResourceService {
         }
     }
 
-    fn check(
-        &self,
-        caller: &Caller,
-        precondition: &Precondition<Version>,
-        shown: &ShownItem,
-    ) -> Result<()> {
+    fn check(&self, write: &ItemWrite<'_>, shown: &ShownItem) -> Result<()> {
+        self.require_history(write.options)?;
         let current = shown.item.version;
-        if precondition.excludes(&current) {
-            let links = self.seen_by(caller, shown.clone()).links;
+        if write.precondition.excludes(&current) {
+            let links = self.seen_by(&write.options.caller, shown.clone()).links;
             return Err(ApplicationError::PreconditionFailed { current, links });
         }
         Ok(())
@@ -370,7 +348,7 @@ impl ResourceService {
     /// over since the condition was read, what was read then is of the next history.
     fn require_history(&self, options: &WriteOptions) -> Result<()> {
         match &options.history {
-            Some(history) if *history != self.log.history_id() => {
+            Some(history) if *history != self.ports.changes.history_id() => {
                 Err(ApplicationError::Store(RepositoryError::Unavailable))
             }
             _ => Ok(()),

@@ -33,13 +33,6 @@ pub enum Column {
     },
 }
 
-/// Why names are no columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameError {
-    /// A name stands twice.
-    Twice(String),
-}
-
 impl Column {
     /// The columns that every export of a collection begins with.
     pub fn leading(collection: Collection) -> Vec<Self> {
@@ -105,17 +98,17 @@ impl Columns {
     /// Reads the names.
     ///
     /// # Errors
-    /// When two are the same.
+    /// The name that stands twice.
     pub fn named<'a>(
         collection: Collection,
         names: impl Iterator<Item = &'a str>,
-    ) -> Result<Self, NameError> {
+    ) -> Result<Self, String> {
         let (mut columns, mut by_member) = (Vec::new(), HashMap::new());
         let mut seen = HashSet::new();
         for name in names {
             let column = Column::named(collection, name);
             if !seen.insert(column.clone()) {
-                return Err(NameError::Twice(name.to_owned()));
+                return Err(name.to_owned());
             }
             if let Column::Member { name, .. } = &column {
                 by_member.insert(Arc::clone(name), columns.len());
@@ -164,7 +157,7 @@ fn parent(collection: Collection) -> Option<&'static str> {
 mod tests {
     use domain::Collection;
 
-    use super::{Column, Columns, NameError};
+    use super::{Column, Columns};
 
     #[test]
     fn names_of_columns_are_read_back() {
@@ -215,7 +208,7 @@ mod tests {
         let files = Collection::known("files");
         let named = |names: &[&str]| Columns::named(files, names.iter().copied());
         for (names, twice) in [(["id", "a", "id"], "id"), (["x", "y", "'x"], "'x")] {
-            assert_eq!(named(&names).err(), Some(NameError::Twice(twice.into())));
+            assert_eq!(named(&names).err(), Some(twice.into()));
         }
         let columns = named(&["id", "'id"]).unwrap();
         assert_eq!((columns.all().len(), columns.of_member("id")), (2, Some((1, None))));

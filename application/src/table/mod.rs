@@ -11,6 +11,6 @@ mod format;
 mod truncation;
 
 pub use cell::{Cell, is_exact_in_a_double};
-pub use column::{Column, Columns, NameError};
+pub use column::{Column, Columns};
 pub use format::{FORMATS, Format, FormatKind};
 pub use truncation::{MOST_UNITS, truncated};

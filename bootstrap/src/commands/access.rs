@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Caller, Ownership, Ports, UndeletableItems, ownership_of, undeletable_below};
+use application::{
+    Access, Caller, Ownership, Ports, UndeletableItems, ownership_of, undeletable_below,
+};
 use domain::{Collection, ItemId, Operation};
 use jiff::civil::Date;
 use policies_adapter::PolicySet;
@@ -24,19 +26,17 @@ struct Question {
 
 /// Prints the decision and the policies that decided. Fails where nothing is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
-    let unknown = |name: &str| CommandError::Usage(format!("there is no `{name}`; see --help"));
     let question = Question {
         policies: load(&options.policies)?,
         caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
-        collection: Collection::named(&options.group).ok_or_else(|| unknown(&options.group))?,
-        operation: Operation::named(&options.operation)
-            .ok_or_else(|| unknown(&options.operation))?,
+        collection: options.group,
+        operation: options.operation,
         today: options.time_zone.today(),
     };
     let (said, is_permitted) = match &options.item {
         None => question.on_all(),
         Some(id) => {
-            let id = ItemId::parse(id).ok_or_else(|| no_item(&options.group, id))?;
+            let id = ItemId::parse(id).ok_or_else(|| no_item(options.group.name(), id))?;
             let store = look(&options.database).await?;
             let ports = ports(&store, open_rules(None)?, Arc::new(options.time_zone.clock()));
             let answer = question.on_item(&ports, id).await;
@@ -58,13 +58,12 @@ fn no_item(group: &str, id: &str) -> CommandError {
 }
 
 impl Question {
-    fn permits(&self, collection: Collection, ownership: Ownership) -> bool {
-        let access = self.policies.access(&self.caller, collection, || self.today);
-        access.on(ownership).contains(self.operation)
+    fn access(&self, collection: Collection) -> Access {
+        self.policies.access(&self.caller, collection, || self.today)
     }
 
-    fn permits_some(&self, collection: Collection) -> bool {
-        Ownership::ALL.into_iter().any(|ownership| self.permits(collection, ownership))
+    fn permits(&self, collection: Collection, ownership: Ownership) -> bool {
+        self.access(collection).on(ownership).contains(self.operation)
     }
 
     fn decision(&self, collection: Collection, ownership: Ownership) -> String {
@@ -84,7 +83,8 @@ impl Question {
 
     /// The denial of the deletion of all items, because none that belong to them may be deleted.
     fn denied_below(&self) -> Option<String> {
-        let denied = self.deleted_with_it().find(|child| !self.permits_some(*child))?;
+        let denied =
+            self.deleted_with_it().find(|child| !self.access(*child).has_some(self.operation))?;
         Some(self.decision_below(denied, Ownership::Others))
     }
 
@@ -97,14 +97,14 @@ impl Question {
     fn on_all(&self) -> (String, bool) {
         let mut said = String::new();
         self.describe(self.collection, "", &mut said);
-        if !self.permits_some(self.collection) {
+        if !self.access(self.collection).has_some(self.operation) {
             return (said, false);
         }
         if let Some(denied) = self.denied_below() {
             return (format!("{denied}\n"), false);
         }
         for child in self.deleted_with_it() {
-            if !Ownership::ALL.into_iter().all(|ownership| self.permits(child, ownership)) {
+            if !self.access(child).has_all(self.operation) {
                 let which = format!(" of `{}` that are deleted with it", child.name());
                 self.describe(child, &which, &mut said);
             }
@@ -136,8 +136,8 @@ impl Question {
         }
         let mut denied = self.denied_below();
         if denied.is_none() && self.operation == Operation::Delete {
-            let access = |child| self.policies.access(&self.caller, child, || self.today);
-            let undeletable = UndeletableItems::below(self.collection, &self.caller, access);
+            let undeletable =
+                UndeletableItems::below(self.collection, &self.caller, |child| self.access(child));
             denied = undeletable_below(&*ports.items, id, &undeletable)
                 .await?
                 .map(|found| self.decision_below(found.collection, found.ownership));

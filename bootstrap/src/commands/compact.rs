@@ -24,8 +24,8 @@ const BUSY: Duration = Duration::from_secs(1);
 pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     let mut meter = Meter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
     let (compaction, store, last) = meter.watch(open(options)).await?;
-    meter.bar().set_length(last.0.unsigned_abs());
-    let bar = meter.bar().clone();
+    meter.bar.set_length(last.0.unsigned_abs());
+    let bar = meter.bar.clone();
     let work = async {
         if !options.dry_run && store.wait_until_indexed().await.is_err() {
             tracing::warn!(

@@ -15,7 +15,7 @@ const LINES: Duration = Duration::from_secs(10);
 
 /// Watches work of any length.
 pub struct Meter {
-    bar: ProgressBar,
+    pub bar: ProgressBar,
     lines: Interval,
     what: &'static str,
     signals: Signals,
@@ -34,11 +34,6 @@ impl Meter {
         let mut lines = interval_at(tokio::time::Instant::now() + LINES, LINES);
         lines.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self { bar: bar.with_finish(ProgressFinish::Abandon), lines, what, signals })
-    }
-
-    /// The bar, which any thread may advance.
-    pub const fn bar(&self) -> &ProgressBar {
-        &self.bar
     }
 
     /// Waits for work, which a signal ends.

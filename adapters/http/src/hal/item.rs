@@ -222,7 +222,7 @@ fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'
         Snapshot::At(_) => {}
     }
     if let Snapshot::Version(past) = view.snapshot {
-        previous = past.previous_version().map(Version::number);
+        previous = past.change.previous_version().map(Version::number);
     }
     let Some(previous) = previous else { return };
     at(out, "predecessor-version", previous);

@@ -105,7 +105,7 @@ fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, P
 }
 
 fn operand(subject: &Subject, value: &str) -> Result<Operand, String> {
-    Operand::read(subject, value).map_err(|error| format!("takes {}", error.wanted))
+    Operand::read(subject, value).map_err(|wanted| format!("takes {wanted}"))
 }
 
 fn compare(comparison: Comparison, subject: &Subject, value: &str) -> Made {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::table::{Cell, Column, Columns, NameError};
+use application::table::{Cell, Column, Columns};
 use application::{ImportRow, RowContent};
 use domain::{Collection, Pointer, Violation};
 
@@ -64,7 +64,7 @@ impl SheetReader {
             return Err(malformed_file(detail));
         }
         let columns = Columns::named(collection, names.iter().map(String::as_str));
-        let columns = columns.map_err(|NameError::Twice(name)| {
+        let columns = columns.map_err(|name| {
             malformed_file(format!("The column `{name}` is in the first row twice; remove one."))
         })?;
         Ok(Self {

@@ -36,32 +36,6 @@ pub(super) struct JudgedRows {
     pub read_set: Vec<ReadDependency>,
 }
 
-/// The drafts of rows, made one after the other.
-struct RowDrafts<'a> {
-    service: &'a ResourceService,
-    batch: Batch<'a>,
-    stored: &'a Stored,
-    /// The items that rows before named.
-    seen: HashSet<ItemId>,
-}
-
-impl<'a> RowDrafts<'a> {
-    fn new(service: &'a ResourceService, batch: Batch<'a>, stored: &'a Stored) -> Self {
-        Self { service, batch, stored, seen: HashSet::new() }
-    }
-
-    /// The draft of the next row, or the error that prevents its item from being identified. A new
-    /// item has this id, if it has one already.
-    fn next(&mut self, row: &ImportRow, id: Option<ItemId>) -> Result<ProposedItem, Violation> {
-        let is_twice = row.id().is_some_and(|named| !self.seen.insert(named));
-        match &row.content {
-            Err(violation) => Err(violation.clone()),
-            Ok(_) if is_twice => Err(id_stands_twice()),
-            Ok(content) => self.service.row_draft(self.batch.import, content, self.stored, id),
-        }
-    }
-}
-
 impl ResourceService {
     /// Reads the items that rows name; `None` when they are too large to be changed together.
     pub(super) async fn stored(&self, batch: Batch<'_>) -> Result<Option<Stored>> {
@@ -70,7 +44,7 @@ impl ResourceService {
         let ids: Vec<_> = named.filter(|_| batch.import.is_upsert).collect();
         let mut bytes = 0;
         for ids in ids.chunks(READ_AT_A_TIME) {
-            for shown in self.repository.find_many(&self.everything(), ids).await? {
+            for shown in self.ports.items.find_many(&self.everything(), ids).await? {
                 bytes += shown.item.members.len();
                 stored.items.insert(shown.item.id, shown);
             }
@@ -95,7 +69,7 @@ impl ResourceService {
         let reach = Reach::of_the_service(Scope::of(collection));
         let mut existing = HashSet::new();
         for ids in named.chunks(READ_AT_A_TIME) {
-            let found = self.repository.find_many(&reach, ids).await?;
+            let found = self.ports.items.find_many(&reach, ids).await?;
             existing.extend(found.into_iter().map(|shown| shown.item.id));
         }
         Ok(existing)
@@ -111,9 +85,10 @@ impl ResourceService {
         now: Timestamp,
     ) -> (Vec<Item>, Vec<Option<ItemId>>) {
         let (mut items, mut ids) = (Vec::new(), Vec::with_capacity(batch.rows.len()));
-        let mut drafts = RowDrafts::new(self, batch, stored);
+        let mut seen = HashSet::new();
         for row in batch.rows {
-            let item = drafts.next(row, None).ok().map(|draft| draft.item(now));
+            let draft = self.row_draft(batch.import, row, stored, &mut seen, None);
+            let item = draft.ok().map(|draft| draft.item(now));
             ids.push(item.as_ref().map(|item| item.id));
             items.extend(item);
             let_others_run(ids.len()).await;
@@ -121,18 +96,26 @@ impl ResourceService {
         (items, ids)
     }
 
+    /// Returns the draft of the row after those that named the `seen` items, or the error that
+    /// prevents its item from being identified. A new item has this id, if it has one already.
     fn row_draft(
         &self,
         import: &Import,
-        content: &RowContent,
+        row: &ImportRow,
         stored: &Stored,
+        seen: &mut HashSet<ItemId>,
         id: Option<ItemId>,
     ) -> Result<ProposedItem, Violation> {
+        let is_twice = row.id().is_some_and(|named| !seen.insert(named));
+        let content = row.content.as_ref().map_err(Violation::clone)?;
+        if is_twice {
+            return Err(id_stands_twice());
+        }
         let Some(named) = &content.id else {
             require_no_version(content)?;
             let parent = self.parent_of(content, stored)?;
             let draft = Draft::of(self.collection, &content.members.applied_to(None)?, None);
-            let id = id.unwrap_or_else(|| self.ids.next_id());
+            let id = id.unwrap_or_else(|| self.ports.ids.next_id());
             let address = ItemAddress { parent, id };
             return Ok(ProposedItem { address, before: None, draft });
         };
@@ -188,15 +171,16 @@ impl ResourceService {
         if decision.has_rules() && batch.rows.len() > 1 {
             let items;
             (items, ids) = self.proposed_items(batch, stored, decision.now).await;
-            decision = decision.of_batch(items);
+            decision = decision.writing(items, false);
         }
         let mut rows = Vec::with_capacity(batch.rows.len());
         let mut changes = Vec::with_capacity(batch.rows.len());
-        let mut drafts = RowDrafts::new(self, batch, stored);
+        let mut seen = HashSet::new();
         let mut ids = ids.into_iter();
         for row in batch.rows {
             let is_first = batch.claims_key && changes.is_empty();
-            rows.push(match drafts.next(row, ids.next().flatten()) {
+            let id = ids.next().flatten();
+            rows.push(match self.row_draft(batch.import, row, stored, &mut seen, id) {
                 Err(violation) => batch.refused(row, violation),
                 Ok(draft) if is_unchanged(&draft) => ImportedRow::unchanged(row),
                 Ok(draft) => {
@@ -219,8 +203,9 @@ impl ResourceService {
         is_first: bool,
         decision: &mut DecisionContext,
     ) -> Result<(ImportedRow, Option<ItemChange>)> {
-        let context = decision.context(&batch.options.caller, draft.operation(), draft.address);
-        let imported = ImportedRow::written(row, &draft);
+        let (operation, version) = (draft.operation(), draft.version());
+        let context = decision.context(&batch.options.caller, operation, draft.address);
+        let imported = ImportedRow::written(row, operation, draft.address.id, version);
         let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
         let verdict = self.judge(&context, before.as_ref(), &draft, decision).await?;
         if !verdict.errors.is_empty() {

@@ -87,13 +87,23 @@ impl ResourceService {
         }
         let _in_flight = self.in_flight.begin(options)?;
         for _ in 0..MAX_ATTEMPTS {
-            let left = Remaining::default();
+            let kept = Kept::default();
             let batch =
-                Batch { options, import, rows: &import.rows, claims_key: true, left: &left };
+                Batch { options, import, rows: &import.rows, claims_key: true, kept: &kept };
             let replay = self.replay(batch).await?;
             let rows = match import.mode {
                 ImportMode::All if replay.is_empty() => self.import_together(batch).await,
-                ImportMode::All => Ok(replay.all_rows(&import.rows)),
+                // Rows that were not written changed nothing.
+                ImportMode::All => Ok(import
+                    .rows
+                    .iter()
+                    .map(|row| {
+                        replay
+                            .get(&row.number)
+                            .cloned()
+                            .unwrap_or_else(|| ImportedRow::unchanged(row))
+                    })
+                    .collect()),
                 ImportMode::Each => self.import_each(batch, &replay).await,
             };
             match rows {
@@ -119,39 +129,34 @@ struct Batch<'a> {
     rows: &'a [ImportRow],
     /// True when the first row that is written claims the key of the whole request.
     claims_key: bool,
-    left: &'a Remaining,
+    kept: &'a Kept,
 }
 
-/// How many errors and warnings are still kept of all rows. Warnings, which may be many, take no place
-/// from errors.
-struct Remaining {
+/// How many errors and warnings are kept of the rows so far. Warnings, which may be many, take no
+/// place from errors.
+#[derive(Default)]
+struct Kept {
     errors: AtomicUsize,
     warnings: AtomicUsize,
 }
 
-impl Default for Remaining {
-    fn default() -> Self {
-        Self { errors: AtomicUsize::new(MOST_KEPT), warnings: AtomicUsize::new(MOST_KEPT) }
-    }
-}
-
 /// Keeps violations up to the limit of the whole import, and counts the rest.
-fn keep(violations: &mut Violations, left: &AtomicUsize) {
-    violations.keep_first(left.load(Ordering::Relaxed));
-    left.fetch_sub(violations.iter().count(), Ordering::Relaxed);
+fn keep(violations: &mut Violations, kept: &AtomicUsize) {
+    violations.keep_first(MOST_KEPT.saturating_sub(kept.load(Ordering::Relaxed)));
+    kept.fetch_add(violations.iter().count(), Ordering::Relaxed);
 }
 
 impl Batch<'_> {
     /// A row that was refused. Beyond the first errors of all rows, its own are not kept.
     fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
         let mut errors: Violations = errors.into();
-        keep(&mut errors, &self.left.errors);
-        ImportedRow::refused(row, errors)
+        keep(&mut errors, &self.kept.errors);
+        ImportedRow::of(row, RowOutcome::Refused(errors))
     }
 
     /// A row that was not refused, with its warnings.
     fn warned(&self, row: ImportedRow, mut warnings: Violations) -> ImportedRow {
-        keep(&mut warnings, &self.left.warnings);
+        keep(&mut warnings, &self.kept.warnings);
         ImportedRow { warnings, ..row }
     }
 }
@@ -180,8 +185,7 @@ impl ResourceService {
         let twice = named_twice(batch.rows);
         let failure = OnceLock::new();
         let mut rows = Vec::with_capacity(batch.rows.len());
-        let has_key = batch.options.key.is_some() && !batch.options.is_dry_run;
-        let mut claims_key = has_key && replay.is_empty();
+        let mut claims_key = batch.options.claimed_key().is_some() && replay.is_empty();
         let import = |row, claims_key| {
             let batch = Batch { claims_key, ..batch };
             self.import_one(batch, row, &twice, replay, &failure)
@@ -216,7 +220,7 @@ impl ResourceService {
         replay: &Replay,
         failure: &OnceLock<RepositoryError>,
     ) -> Result<ImportedRow, BatchError> {
-        if let Some(imported) = replay.row(row.number) {
+        if let Some(imported) = replay.get(&row.number) {
             return Ok(imported.clone());
         }
         if twice.contains(&row.number) {
@@ -260,7 +264,7 @@ impl ResourceService {
             let metadata =
                 self.metadata(batch.options, operations, judged.read_set, &Violations::default())?;
             let metadata = WriteMetadata { key: None, ..metadata };
-            match self.repository.write_all(self.collection, judged.changes, metadata).await {
+            match self.ports.items.write_all(self.collection, judged.changes, metadata).await {
                 Ok(()) => return Ok(judged.rows),
                 Err(RepositoryError::AnsweredBefore) => return Err(BatchError::AnsweredBefore),
                 // Others write the same items or remove them: what there is now tells what to answer.

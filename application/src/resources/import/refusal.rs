@@ -1,7 +1,5 @@
 //! The errors of rows that neither a field nor a rule finds.
 
-use std::num::ParseIntError;
-
 use domain::{Pointer, Version, Violation};
 
 use super::Import;
@@ -39,30 +37,25 @@ pub(super) fn require_version(
     content: &RowContent,
     current: Version,
 ) -> Result<(), Violation> {
-    let (code, detail) = match content.version.as_deref().map(number) {
+    // Neither `+1` nor `01`.
+    let is_number = |sent: &str| sent.parse().is_ok_and(|number: i64| number.to_string() == sent);
+    let (code, detail) = match content.version.as_deref() {
         None if !import.requires_version => return Ok(()),
         None => (
             "version_required",
             "items are changed under a condition only; export the column `_version` and keep it".to_owned(),
         ),
-        Some(Ok(sent)) if sent == current.number() => return Ok(()),
-        Some(Ok(_)) => (
+        Some(sent) if sent == current.number().to_string() => return Ok(()),
+        Some(sent) if is_number(sent) => (
             "stale_version",
             format!("the item is at version {current} now: somebody changed it after the row was exported; export it again and repeat the change"),
         ),
-        Some(Err(_)) => (
+        Some(_) => (
             "malformed_version",
             "this is no version; restore the number that was exported, or leave the cell empty to change whatever there is".to_owned(),
         ),
     };
     Err(Violation::of_member("_version", code, detail))
-}
-
-/// The number of a version, as it is exported.
-fn number(sent: &str) -> Result<i64, ParseIntError> {
-    let number = sent.parse()?;
-    // Neither `+1` nor `01`.
-    if i64::to_string(&number) == sent { Ok(number) } else { "".parse() }
 }
 
 pub(super) fn too_much(import: &Import) -> Violation {

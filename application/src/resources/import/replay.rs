@@ -7,47 +7,25 @@
 
 use std::collections::HashMap;
 
-use domain::{Item, Violations, WriteOperation};
+use domain::{Item, Violations};
 
 use super::Batch;
 use super::pace::few_at_a_time;
-use super::row::{ImportRow, ImportedRow, RowOutcome};
+use super::row::{ImportRow, ImportedRow};
 use crate::ports::{Answered, WriteMetadata};
 use crate::resources::{ResourceService, Written};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
 /// The rows that were imported before, by their numbers.
-#[derive(Default)]
-pub(super) struct Replay(HashMap<u64, ImportedRow>);
-
-impl Replay {
-    /// Returns true if nothing was written under the key.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// A row that was imported before.
-    pub fn row(&self, number: u64) -> Option<&ImportedRow> {
-        self.0.get(&number)
-    }
-
-    /// All rows of an import that was done whole: those that were not written changed nothing.
-    pub fn all_rows(&self, rows: &[ImportRow]) -> Vec<ImportedRow> {
-        rows.iter()
-            .map(|row| self.row(row.number).cloned().unwrap_or_else(|| ImportedRow::unchanged(row)))
-            .collect()
-    }
-}
+pub(super) type Replay = HashMap<u64, ImportedRow>;
 
 impl ResourceService {
     /// Looks for what was done under the key of the request.
     pub(super) async fn replay(&self, batch: Batch<'_>) -> Result<Replay> {
         let Batch { options, rows: sent, .. } = batch;
-        let Some(key) = options.key.as_ref().filter(|_| !options.is_dry_run) else {
-            return Ok(Replay::default());
-        };
+        let Some(key) = options.claimed_key() else { return Ok(Replay::new()) };
         let Some(first) = self.imported_by(options, key.clone()).await? else {
-            return Ok(Replay::default());
+            return Ok(Replay::new());
         };
         let (fingerprint, row) = first.fingerprint.rsplit_once('#').unwrap_or_default();
         let row = row.parse().ok().filter(|_| fingerprint == key.fingerprint);
@@ -56,7 +34,7 @@ impl ResourceService {
             return Err(ApplicationError::KeyReused);
         };
         let number = first_row.number;
-        let mut rows = HashMap::from([(number, imported(batch, first_row, first))]);
+        let mut rows = Replay::from([(number, imported(batch, first_row, first))]);
         let answered = |place: usize| async move {
             let row = &sent[place];
             if row.number == number {
@@ -75,7 +53,7 @@ impl ResourceService {
             rows.extend(answered.map(imported));
         };
         few_at_a_time(0..sent.len(), answered, take).await?;
-        Ok(Replay(rows))
+        Ok(rows)
     }
 
     async fn imported_by(
@@ -84,7 +62,7 @@ impl ResourceService {
         key: IdempotencyKey,
     ) -> Result<Option<Answered>> {
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;
-        Ok(self.repository.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
+        Ok(self.ports.items.answered(&WriteMetadata { key: Some(key), ..metadata }).await?)
     }
 }
 
@@ -105,12 +83,7 @@ fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
 
 /// A row that was imported before.
 fn imported(batch: Batch<'_>, row: &ImportRow, answered: Answered) -> ImportedRow {
-    let outcome = match answered.kind {
-        WriteOperation::Create => RowOutcome::Created,
-        _ => RowOutcome::Replaced,
-    };
-    let written = Written::from(answered);
-    let Item { id, version, .. } = written.shown.item;
-    let row = ImportedRow { id: Some(id), version: Some(version), ..ImportedRow::of(row, outcome) };
-    batch.warned(row, written.warnings)
+    let Item { id, version, .. } = answered.shown.item;
+    let row = ImportedRow::written(row, answered.kind, id, version);
+    batch.warned(row, Written::from(answered).warnings)
 }

@@ -7,7 +7,6 @@ use domain::{
     ItemId, JsonErrorKind, Members, Pointer, Value, Version, Violation, Violations, WriteOperation,
 };
 
-use crate::resources::validate::ProposedItem;
 use crate::table::{Cell, Column, Columns};
 
 /// A row as it was sent.
@@ -92,18 +91,17 @@ impl ImportedRow {
     }
 
     /// A row whose item is written.
-    pub(super) fn written(row: &ImportRow, proposed: &ProposedItem) -> Self {
-        let outcome = match proposed.operation() {
+    pub(super) fn written(
+        row: &ImportRow,
+        operation: WriteOperation,
+        id: ItemId,
+        version: Version,
+    ) -> Self {
+        let outcome = match operation {
             WriteOperation::Create => RowOutcome::Created,
             _ => RowOutcome::Replaced,
         };
-        let (id, version) = (Some(proposed.address.id), Some(proposed.version()));
-        Self { id, version, ..Self::of(row, outcome) }
-    }
-
-    /// A row that was refused.
-    pub(super) fn refused(row: &ImportRow, errors: impl Into<Violations>) -> Self {
-        Self::of(row, RowOutcome::Refused(errors.into()))
+        Self { id: Some(id), version: Some(version), ..Self::of(row, outcome) }
     }
 
     /// A row with an outcome, and without an item.
@@ -146,16 +144,16 @@ impl RowContent {
         column_of: impl Fn(&str) -> Column,
     ) -> Result<Self, Violation> {
         let (mut id, mut version, mut parent) = (None, None, None);
-        let mut own = ObjectWriter::default();
+        let mut own = Vec::new();
         for (name, value) in object.iter() {
             match column_of(&name) {
                 Column::Id => id = named(&name, value)?,
                 Column::Version => version = named(&name, value)?,
                 Column::Parent => parent = named(&name, value)?,
-                Column::Member { name, .. } => own.add(&name, value.encoded()),
+                Column::Member { name, .. } => own.push(encoded_member(&name, value.encoded())),
             }
         }
-        Ok(Self { id, version, parent, members: RowMembers::Whole(own.finish()?) })
+        Ok(Self { id, version, parent, members: RowMembers::Whole(read_object(&own)?) })
     }
 }
 
@@ -180,20 +178,17 @@ impl RowMembers {
             Self::Whole(members) => return Ok(members.clone()),
             Self::Cells { columns, cells } => (columns, cells),
         };
-        let mut after = ObjectWriter::default();
+        let mut after = Vec::new();
+        let mut add = |name: &str, encoded: &str| after.push(encoded_member(name, encoded));
         for (name, value) in before.into_iter().flat_map(Members::iter) {
-            let Some((place, kind)) = columns.of_member(&name) else {
-                after.add(&name, value.encoded());
-                continue;
-            };
-            let cell = cells.get(place).unwrap_or(&Cell::Empty);
-            if Cell::of(Some(value), kind).is_shown_by(cell) {
-                after.add(&name, value.encoded());
-                continue;
-            }
-            require_whole(&name, cell)?;
-            if let Some(encoded) = cell.encoded(kind) {
-                after.add(&name, &encoded);
+            let column = columns.of_member(&name);
+            let cell = column.and_then(|(place, _)| cells.get(place)).unwrap_or(&Cell::Empty);
+            match column {
+                Some((_, kind)) if !Cell::of(Some(value), kind).is_shown_by(cell) => {
+                    require_whole(&name, cell)?;
+                    cell.encoded(kind).iter().for_each(|encoded| add(&name, encoded));
+                }
+                _ => add(&name, value.encoded()),
             }
         }
         for (column, cell) in columns.all().iter().zip(cells) {
@@ -202,10 +197,10 @@ impl RowMembers {
                 && before.is_none_or(|before| before.get(name).is_none())
             {
                 require_whole(name, cell)?;
-                after.add(name, &encoded);
+                add(name, &encoded);
             }
         }
-        after.finish()
+        read_object(&after)
     }
 }
 
@@ -218,41 +213,24 @@ fn require_whole(name: &str, cell: &Cell<'_>) -> Result<(), Violation> {
     Err(Violation::of_member(name, "truncated_text", detail))
 }
 
-/// Writes a JSON object member by member.
-struct ObjectWriter(String);
-
-impl Default for ObjectWriter {
-    fn default() -> Self {
-        Self("{".to_owned())
-    }
+fn encoded_member(name: &str, encoded: &str) -> String {
+    format!("{}:{encoded}", encode_string(name))
 }
 
-impl ObjectWriter {
-    fn add(&mut self, name: &str, encoded: &str) {
-        if self.0.len() > 1 {
-            self.0.push(',');
-        }
-        self.0.push_str(&encode_string(name));
-        self.0.push(':');
-        self.0.push_str(encoded);
-    }
-
-    /// The members. Names and values were read before; together they may be too deep, or a name may
-    /// stand twice, once with an apostrophe.
-    fn finish(mut self) -> Result<Members, Violation> {
-        self.0.push('}');
-        let refused = |code, detail| Violation::new(Pointer::root(), code, detail);
-        match Members::read(self.0.as_bytes()) {
-            Ok(Some(members)) => Ok(members),
-            Err(error) if error.kind == JsonErrorKind::TooDeep => Err(refused(
+/// Reads members. Names and values were read before; together they may be too deep, or a name may
+/// stand twice, once with an apostrophe.
+fn read_object(members: &[String]) -> Result<Members, Violation> {
+    let read = Members::read(format!("{{{}}}", members.join(",")).as_bytes());
+    read.map(Option::unwrap_or_default).map_err(|error| {
+        let (code, detail) = match error.kind {
+            JsonErrorKind::TooDeep => (
                 "too_deep",
-                "a value has too many levels of arrays and objects for an item; flatten it"
-                    .to_owned(),
-            )),
-            Err(error) => Err(refused("malformed_row", format!("the row is no item: {error}"))),
-            Ok(None) => Err(refused("malformed_row", "the row is no item".to_owned())),
-        }
-    }
+                "a value has too many levels of arrays and objects for an item; flatten it".into(),
+            ),
+            _ => ("malformed_row", format!("the row is no item: {error}")),
+        };
+        Violation::new(Pointer::root(), code, detail)
+    })
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ async fn a_version_of_another_history_is_compared_with_none() {
         let mut log = MockChangeLog::new();
         log.expect_history_id().returning(|| "next".into());
         let mut service = service(Collection::known("files"), repository);
-        service.log = Arc::new(log);
+        service.ports.changes = Arc::new(log);
         service
     };
     let unavailable =

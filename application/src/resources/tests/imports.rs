@@ -69,7 +69,8 @@ async fn beside_a_post(options: &WriteOptions, import: &Import) -> (Imported, us
     let post = async {
         files.create(WRITE, None, members("{}")).await.unwrap();
         // Each row that was drafted has an id, and the POST the one after them.
-        let drafted = usize::try_from(files.ids.next_id().uuid().as_u128() & 0xffff).unwrap() - 8;
+        let drafted =
+            usize::try_from(files.ports.ids.next_id().uuid().as_u128() & 0xffff).unwrap() - 8;
         drafted.max(count.load(Ordering::Relaxed))
     };
     let (imported, rows_before) = zip(files.import(options, import), post).await;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use application::AuditLevel;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use domain::{Collection, Operation};
 use ipnet::IpNet;
@@ -142,11 +142,11 @@ pub struct AccessCheckOptions {
     #[arg(long = "as", value_name = "FILE")]
     pub caller: PathBuf,
     /// The operation
-    #[arg(long, value_name = "OPERATION", value_parser = PossibleValuesParser::new(Operation::ALL.map(Operation::name)))]
-    pub operation: String,
+    #[arg(long, value_name = "OPERATION", value_parser = PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| Operation::named(&name).expect("a possible value")))]
+    pub operation: Operation,
     /// The group of the items
-    #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
-    pub group: String,
+    #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()).map(|name| Collection::known(&name)))]
+    pub group: Collection,
     /// An item of the group, whose creator is looked up in the database
     #[arg(long, value_name = "ID")]
     pub item: Option<String>,

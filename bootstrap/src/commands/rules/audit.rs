@@ -46,7 +46,7 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let store = look(&options.database).await?;
     let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
     let mut audit = Audit::begin(&ports, options).await?;
-    let bar = meter.bar().clone();
+    let bar = meter.bar.clone();
     bar.set_length(audit.total);
     let outcome = meter.watch(audit.run(&bar)).await;
     meter.end();
@@ -209,7 +209,7 @@ impl Audit {
     fn summarize(&self, format: AuditFormat, meter: &Meter) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {
-            let (total, seconds) = (meter.bar().position(), meter.seconds());
+            let (total, seconds) = (meter.bar.position(), meter.seconds());
             let line = format!("looked at {total} items in {seconds:.1} s");
             entries.write(&line, &Value::Null)?;
         }

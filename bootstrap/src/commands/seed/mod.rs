@@ -62,7 +62,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
     let use_cases =
         COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
-    let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar().clone());
+    let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar.clone());
     let load = Arc::new(Load { recipe, use_cases, stored, bar, halted });
     let mut work = pin!(load.store_all(programs, library));
     loop {
@@ -88,7 +88,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
         None => crate::commands::print(&format!(
             "stored {stored} in {:.1} s, {:.0} items per second\n",
             meter.seconds(),
-            meter.bar().per_sec()
+            meter.bar.per_sec()
         )),
     }
 }

@@ -16,7 +16,7 @@ pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
     let mut meter = Meter::start(None, BAR, "copying the database file, in bytes")?;
     let file = NewFile::create(&options.file)?;
     let (store, to, bar) =
-        (store_options(&options.database), file.partial().to_owned(), meter.bar().clone());
+        (store_options(&options.database), file.partial().to_owned(), meter.bar.clone());
     let report = move |copied, total| {
         bar.set_length(total);
         bar.set_position(copied);
@@ -24,6 +24,6 @@ pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
     meter.watch(joined(spawn_blocking(move || store.back_up(&to, &report)))).await?;
     meter.end();
     file.finish()?;
-    let (bytes, seconds) = (meter.bar().position(), meter.seconds());
+    let (bytes, seconds) = (meter.bar.position(), meter.seconds());
     crate::commands::print(&format!("backed up {bytes} bytes in {seconds:.1} s\n"))
 }

@@ -25,12 +25,12 @@ pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
     let mut meter = Meter::start(None, BAR, "exporting, by the numbers of the changes")?;
     let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
-    meter.bar().set_length(log.last().0.unsigned_abs());
+    meter.bar.set_length(log.last().0.unsigned_abs());
     let out: Box<dyn Write + Send> = match &file {
         Some(file) => Box::new(file.handle()?),
         None => Box::new(io::stdout()),
     };
-    let (bar, path) = (meter.bar().clone(), options.file.clone());
+    let (bar, path) = (meter.bar.clone(), options.file.clone());
     let write_error = move |cause| match &path {
         Some(path) => CommandError::Target(path.clone(), cause),
         None => cause.into(),

@@ -260,12 +260,9 @@ fn id(value: Value<'_>) -> Option<ItemId> {
     ItemId::parse(&value.as_string()?)
 }
 
-fn time_of(value: Value<'_>) -> Option<Timestamp> {
-    exact_time(&value.as_string()?)
-}
-
 /// There is one string for each time, so that what is read is written equal.
-fn exact_time(text: &str) -> Option<Timestamp> {
+fn time_of(value: Value<'_>) -> Option<Timestamp> {
+    let text = value.as_string()?;
     text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
 }
 

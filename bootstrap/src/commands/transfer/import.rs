@@ -32,7 +32,7 @@ pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     let template = if length.is_some() { BAR } else { SPINNER };
     let mut meter = Meter::start(length, template, "importing, in bytes")?;
     let largest = options.max_body.min(LARGEST);
-    let (bar, options_of_store) = (meter.bar().clone(), store_options(&options.database));
+    let (bar, options_of_store) = (meter.bar.clone(), store_options(&options.database));
     let validator = HistoryValidator::new()?;
     let begun = spawn_blocking(move || Reading::begin(source, named, largest, bar, validator));
     let reading = meter.watch(joined(begun)).await?;
