@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ::csv::{Position, ReaderBuilder, StringRecord, Terminator, Writer, WriterBuilder};
+use ::csv::{ReaderBuilder, StringRecord, Terminator, Writer, WriterBuilder};
 use application::table::Cell;
 use application::{ImportRow, ItemContent};
 use bytes::Bytes;
@@ -79,7 +79,7 @@ pub fn read(
     let (mut number, mut lines) = (0, Lines::default());
     while reader.read_record(&mut record).map_err(malformed)? {
         number += 1;
-        let begins = record.position().map_or(0, Position::byte);
+        let begins = record.position().map_or(0, |position| position.byte());
         let line = lines.of(content.as_bytes(), usize::try_from(begins).unwrap_or(usize::MAX));
         let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
         sheet.add((number, line), cells)?;
