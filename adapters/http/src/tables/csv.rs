@@ -79,8 +79,9 @@ pub fn read(
     let (mut number, mut lines) = (0, Lines::default());
     while reader.read_record(&mut record).map_err(malformed)? {
         number += 1;
-        let begins = record.position().map_or(0, |position| position.byte());
-        let line = lines.of(content.as_bytes(), usize::try_from(begins).unwrap_or(usize::MAX));
+        let begins = if let Some(position) = record.position() { position.byte() } else { 0 };
+        let begins = usize::try_from(begins).unwrap_or(usize::MAX);
+        let line = lines.of(content.as_bytes(), begins);
         let cells = record.iter().map(|cell| Cell::sent(cell.to_owned())).collect();
         sheet.add((number, line), cells)?;
     }
