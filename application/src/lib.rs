@@ -35,7 +35,7 @@ pub use demonstration::{DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
 pub use ports::*;
 pub use precondition::{Named, Precondition};
-pub use query::{PageRequest, Search, SearchError, Term, View};
+pub use query::{PageRequest, Search, SearchError, SearchTerm, View};
 pub use resources::*;
 pub use rule_catalog::{PublishedRule, RuleCatalog, RuleHome};
 pub use rule_trial::RuleTrialService;

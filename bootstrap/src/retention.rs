@@ -25,12 +25,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_mins(1);
 
 /// The policy, if there is one, and the legal holds.
-pub struct Retention {
+pub struct RetentionSettings {
     policy: Option<RetentionPolicy>,
     holds: Arc<HoldFiles>,
 }
 
-impl Retention {
+impl RetentionSettings {
     /// Reads what the options name.
     pub fn open(options: &RetentionOptions) -> Result<Self, CommandError> {
         let holds = options.legal_holds.as_deref().map(HoldFiles::open).transpose();

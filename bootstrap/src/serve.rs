@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::access::AccessFiles;
 use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
 use crate::monitoring::Monitoring;
-use crate::retention::Retention;
+use crate::retention::RetentionSettings;
 use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
 
 /// Serves requests until a signal.
@@ -28,7 +28,7 @@ pub async fn serve(
     let (mut watches, readings) = Watches::new();
     // What is wrong with a file is told before the database is touched.
     let rules = open_rules(options.rules.as_deref())?;
-    let retention = Retention::open(&options.retention)?;
+    let retention = RetentionSettings::open(&options.retention)?;
     let port = Port::of(inherited, options.listen).map_err(failed)?;
     let address = port.address();
     options.require_safe(address)?;

@@ -21,8 +21,8 @@ use crate::base_url::BaseUrl;
 use crate::endpoints::change_feed::ChangeFeed;
 use crate::endpoints::change_stream::ChangeStream;
 use crate::endpoints::documentation::{Changing, Documentation};
-use crate::endpoints::endpoint;
 use crate::endpoints::exports::Exports;
+use crate::endpoints::handler;
 use crate::endpoints::health::Ready;
 use crate::endpoints::imports::Imports;
 use crate::endpoints::resources::{GroupEndpoint, HttpContext};
@@ -238,7 +238,7 @@ fn transfers_of(
     let (gate, name) = (&transfers.context.gate, group.collection.name());
     let shared = || (Arc::clone(service), Arc::clone(transfers));
     let (service, transfers) = shared();
-    let imports = endpoint(Arc::new(Imports { group, service, transfers }), Imports::answer);
+    let imports = handler(Arc::new(Imports { group, service, transfers }), Imports::answer);
     let types = vec![MediaType::JSON, MediaType::HAL];
     let asks = Asks::Operations(group, &[Permission::Create]);
     let imports = MethodRouter::new(gate, types, [(Method::POST, asks, imports)]);
@@ -246,8 +246,8 @@ fn transfers_of(
         let (service, transfers) = shared();
         let exports = Arc::new(Exports { group, service, format, transfers });
         let asks = Asks::Operations(group, &[Permission::Read]);
-        let (kind, endpoint) = (MediaType::of_file(format), endpoint(exports, Exports::answer));
-        let router = MethodRouter::unnegotiated(gate, kind, asks, endpoint);
+        let (kind, handler) = (MediaType::of_file(format), handler(exports, Exports::answer));
+        let router = MethodRouter::unnegotiated(gate, kind, asks, handler);
         (format!("{EXPORTS}/{name}.{}", format.extension), router)
     });
     exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()

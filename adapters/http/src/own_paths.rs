@@ -18,7 +18,7 @@ use crate::endpoints::policies::policies;
 use crate::endpoints::resources::HttpContext;
 use crate::endpoints::rule_trials::try_rule;
 use crate::endpoints::rules::rules;
-use crate::endpoints::{endpoint, problem_pages};
+use crate::endpoints::{handler, problem_pages};
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
@@ -47,35 +47,29 @@ impl OwnPaths<'_> {
     pub fn all(self, stream: ChangeStream, ready: Ready, rule_schema: String) -> Vec<Route> {
         let context = || Arc::clone(self.context);
         let explorer = || Arc::clone(&self.explorer);
-        let entry_point = (representation(&self.context.base_url).into(), explorer());
+        let entry_point = representation(&self.context.base_url).into();
+        let entry_point = handler((entry_point, explorer()), entry_point::entry_point);
         let base_url = Arc::clone(&self.context.base_url);
         let documentation = Documentation::new(base_url, self.context.changing.clone());
         let pages = self.explorer.documentation(documentation.document()).unwrap_or_default();
-        let documentation = endpoint(Arc::new(documentation), Documentation::answer);
-        let stream = endpoint(stream, ChangeStream::answer);
+        let documentation = handler(Arc::new(documentation), Documentation::answer);
+        let stream = handler(stream, ChangeStream::answer);
         let file =
-            |file: StaticContent| self.public(file.media, endpoint(Arc::new(file), static_content));
+            |file: StaticContent| self.public(file.media, handler(Arc::new(file), static_content));
         let schema = StaticContent::new(MediaType::JSON, rule_schema, NOTHING);
         let icon = StaticContent::new(MediaType::ICON, ICON, NOTHING);
-        let rules = || endpoint((context(), explorer()), rules);
-        let alive = endpoint((), liveness);
-        let trials = endpoint((context(), self.trials.clone()), try_rule);
-        let policies = || endpoint(context(), policies);
-        let evaluation = endpoint((context(), Arc::clone(&self.groups)), evaluate);
-        let protected = endpoint(context(), protected_resource);
+        let rules = || handler((context(), explorer()), rules);
+        let alive = handler((), liveness);
+        let trials = handler((context(), self.trials.clone()), try_rule);
+        let policies = || handler(context(), policies);
+        let evaluation = handler((context(), Arc::clone(&self.groups)), evaluate);
+        let protected = handler(context(), protected_resource);
         let own = [
-            (
-                "/",
-                self.get(
-                    &PAGE_TYPES,
-                    Asks::Anybody,
-                    endpoint(entry_point, entry_point::entry_point),
-                ),
-            ),
-            (CHANGES, self.get(&HAL, Asks::SomeRead, endpoint(context(), changes))),
+            ("/", self.get(&PAGE_TYPES, Asks::Anybody, entry_point)),
+            (CHANGES, self.get(&HAL, Asks::SomeRead, handler(context(), changes))),
             (CHANGE_STREAM, self.get(&[MediaType::EVENT_STREAM], Asks::SomeRead, stream)),
             (HEALTH, self.get(&[MediaType::JSON], Asks::Nothing, alive)),
-            (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, ready.boxed())),
+            (READINESS, self.get(&[MediaType::JSON], Asks::Nothing, Box::new(ready))),
             ("/openapi.json", self.public(MediaType::JSON, documentation)),
             (RULE_SCHEMA, file(schema)),
             ("/favicon.ico", file(icon)),
@@ -84,10 +78,10 @@ impl OwnPaths<'_> {
             (RULE_TRIAL, self.post(Asks::SignedIn, trials)),
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
-            (ACCESS, self.get(&HAL, Asks::Anybody, endpoint(context(), own_access))),
+            (ACCESS, self.get(&HAL, Asks::Anybody, handler(context(), own_access))),
             (EVALUATION, self.post(Asks::SignedIn, evaluation)),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
-            (SIGN_IN, self.public(MediaType::JSON, endpoint(context(), sign_in))),
+            (SIGN_IN, self.public(MediaType::JSON, handler(context(), sign_in))),
         ];
         let pages = pages.into_iter().map(|(path, page)| (path, file(page)));
         let own = own.into_iter().map(|(path, router)| (path.to_owned(), router)).chain(pages);

@@ -6,7 +6,7 @@ use domain::Operations;
 
 use crate::issuer_keys::KeySource;
 use crate::mapping::ClaimMapping;
-use crate::token::{Algorithm, Header, Reason, TokenConditions};
+use crate::token::{Algorithm, Reason, TokenConditions, TokenHeader};
 
 /// An issuer whose access tokens are accepted.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) enum TokenType {
 
 impl Issuer {
     /// Checks the header of a token that says it is of this issuer.
-    pub fn check_header(&self, header: &Header) -> Result<(), Reason> {
+    pub fn check_header(&self, header: &TokenHeader) -> Result<(), Reason> {
         let token_type = header.token_type.as_deref();
         match self.token_type {
             TokenType::AccessToken if token_type != Some("at+jwt") => {

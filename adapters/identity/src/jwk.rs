@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{Members, Value, json};
 use jsonwebtoken::DecodingKey;
 
-use crate::token::{Algorithm, Header, KeyType};
+use crate::token::{Algorithm, KeyType, TokenHeader};
 
 /// Most keys of an issuer.
 const MOST_KEYS: usize = 64;
@@ -21,7 +21,7 @@ const SECRET_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 /// The keys of an issuer that can be used.
 #[derive(Debug)]
 pub(crate) struct KeySet {
-    keys: Vec<Key>,
+    keys: Vec<VerificationKey>,
     /// The document as it was read, which tells it from others.
     text: String,
     /// The keys that were left out, and why, for the operator.
@@ -29,7 +29,7 @@ pub(crate) struct KeySet {
 }
 
 #[derive(Debug)]
-struct Key {
+struct VerificationKey {
     id: Option<String>,
     family: KeyType,
     /// The only algorithm that it is for, where it says so.
@@ -66,14 +66,14 @@ impl KeySet {
         for (index, jwk) in listed.enumerate() {
             let id = jwk.member("kid").and_then(Value::as_string).map(Cow::into_owned);
             ids.extend(id.clone());
-            match Key::read(jwk, id) {
+            match VerificationKey::read(jwk, id) {
                 Ok(key) => keys.extend(key),
                 Err(reason) => warnings.push(format!("key {} is left out: {reason}", index + 1)),
             }
         }
         let is_twice = |id: &str| ids.iter().filter(|other| *other == id).count() > 1;
         let before = keys.len();
-        keys.retain(|key: &Key| !key.id.as_deref().is_some_and(is_twice));
+        keys.retain(|key: &VerificationKey| !key.id.as_deref().is_some_and(is_twice));
         if keys.len() < before {
             warnings.push("keys with the same `kid` are left out".to_owned());
         }
@@ -91,7 +91,7 @@ impl KeySet {
     }
 
     /// Finds the key that a token is verified with.
-    pub fn find(&self, header: &Header) -> FoundKey<'_> {
+    pub fn find(&self, header: &TokenHeader) -> FoundKey<'_> {
         let mut fitting = self.keys.iter().filter(|key| key.fits(header.algorithm));
         match &header.key_id {
             Some(id) => match fitting.find(|key| key.id.as_ref() == Some(id)) {
@@ -108,7 +108,7 @@ impl KeySet {
     }
 }
 
-impl Key {
+impl VerificationKey {
     fn fits(&self, algorithm: Algorithm) -> bool {
         self.family == algorithm.key_type() && self.algorithm.is_none_or(|own| own == algorithm)
     }

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 
 use crate::error::{ErrorCollector, Located, Location};
 use crate::expression::date;
-use crate::yaml::{Content, Entry, Node, Scalar, ScalarKind};
+use crate::yaml::{Content, MappingEntry, Node, Scalar, ScalarKind};
 
 /// A mapping of which only some keys are known.
 pub struct Table {
@@ -108,7 +108,7 @@ pub struct Word {
 pub struct Keys<'a> {
     /// Where the mapping is.
     pub place: Location,
-    entries: Vec<&'a Entry>,
+    entries: Vec<&'a MappingEntry>,
 }
 
 impl<'a> Keys<'a> {
@@ -134,7 +134,7 @@ impl<'a> Keys<'a> {
         errors.take(refuse_alternatives(node, entries, table));
         let known = table.keys.iter().map(|key| key.name);
         let known: Vec<_> = known.chain(others.into_iter().flatten().copied()).collect();
-        let is_sound = |entry: &&Entry| {
+        let is_sound = |entry: &&MappingEntry| {
             let before = errors.count();
             if let Some(key) = table.keys.iter().find(|key| key.name == entry.key) {
                 let checked = key.form.check(&entry.value, key.name, errors);
@@ -257,7 +257,11 @@ impl Word {
 }
 
 /// Refuses anything but exactly one of the alternatives of a table.
-fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table) -> Result<(), Located> {
+fn refuse_alternatives(
+    node: &Node,
+    entries: &[MappingEntry],
+    table: &Table,
+) -> Result<(), Located> {
     let alternatives = table.keys.iter().filter(|key| key.presence == Presence::Alternative);
     let names: Vec<_> = alternatives.map(|key| key.name).collect();
     let mut present = entries.iter().filter(|entry| names.contains(&entry.key.as_str()));
@@ -277,7 +281,7 @@ fn refuse_alternatives(node: &Node, entries: &[Entry], table: &Table) -> Result<
 ///
 /// # Errors
 /// It is none.
-pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [Entry], Located> {
+pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [MappingEntry], Located> {
     if let Content::Mapping(entries) = &node.content {
         return Ok(entries);
     }

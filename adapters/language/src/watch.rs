@@ -29,12 +29,12 @@ pub type FailedReloads = BTreeSet<&'static str>;
 pub struct Watches {
     /// The tasks; they end when it is dropped.
     pub tasks: JoinSet<()>,
-    state: State,
+    state: WatchState,
 }
 
 /// The outcomes of all reloads.
 #[derive(Clone, Default)]
-struct State {
+struct WatchState {
     readings: channel::Sender<Readings>,
     failed: channel::Sender<FailedReloads>,
     metrics: ReloadMetrics,
@@ -44,7 +44,7 @@ impl Watches {
     /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver sees each
     /// signal, and when the files were read again after it.
     pub fn new() -> (Self, channel::Receiver<Readings>) {
-        let (state, mut tasks) = (State::default(), JoinSet::new());
+        let (state, mut tasks) = (WatchState::default(), JoinSet::new());
         match signal(SignalKind::hangup()) {
             Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, state.readings.clone()))),
             Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
@@ -87,7 +87,7 @@ async fn count(mut hang_ups: Signal, readings: channel::Sender<Readings>) {
 
 /// Keeps the content of files up to date, for ever. After each signal it notes at its index that they
 /// were read again.
-async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, state: State) {
+async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, state: WatchState) {
     let (mut seen, mut last, mut signals) = (None, 0, state.readings.subscribe());
     loop {
         let asked_for = tokio::select! {
@@ -126,7 +126,7 @@ async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, sta
 /// The end of a look at files: whether other content is in force, if they were read again.
 type Done = Result<Result<Option<bool>, FileErrors>, JoinError>;
 
-impl State {
+impl WatchState {
     fn note<T: FileContent>(&self, done: &Done) {
         let has_failed = match done {
             Ok(Ok(None)) => return,

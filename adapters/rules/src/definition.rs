@@ -5,10 +5,10 @@ use language::effective::Effective;
 use language::error::ErrorCollector;
 use language::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
 use language::keys::{self, Keys, LONGEST_NAME};
-use language::yaml::{Entry, Node};
+use language::yaml::{MappingEntry, Node};
 
 use crate::file_format::RULE;
-use crate::file_rule::{Field, FileRule, Message};
+use crate::file_rule::{FileRule, Message, RuleField};
 use crate::lookup_target::LookupTarget;
 use crate::metrics::Verdicts;
 use crate::notes::Notes;
@@ -49,7 +49,7 @@ pub(crate) fn read(
     };
     let operations = operations(&keys, errors);
     let effective = Effective::read(&keys, "rule", errors);
-    let field = keys.scalar("field").map(|scalar| Field {
+    let field = keys.scalar("field").map(|scalar| RuleField {
         pointer: keys.pointer("field").unwrap_or_default(),
         written: scalar.text.as_str().into(),
         place: scalar.place,
@@ -111,7 +111,9 @@ fn lookups(
 ) -> (Vec<(String, Shape)>, Vec<LookupTarget>, Notes) {
     let (mut variables, mut targets, mut notes) = (Vec::new(), Vec::new(), Notes::default());
     let entries = keys.get("lookup").and_then(|node| errors.take(keys::entries(node, "`lookup`")));
-    for (index, Entry { key, place, value }) in entries.unwrap_or_default().iter().enumerate() {
+    for (index, MappingEntry { key, place, value }) in
+        entries.unwrap_or_default().iter().enumerate()
+    {
         if index == Lookup::MOST {
             errors.add(*place, format!("a rule looks up at most {} times", Lookup::MOST));
             break;

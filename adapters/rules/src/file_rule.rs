@@ -40,7 +40,7 @@ pub struct FileRule {
     pub(crate) when: Option<Expression>,
     pub(crate) check: Expression,
     pub(crate) message: Message,
-    pub(crate) field: Option<Field>,
+    pub(crate) field: Option<RuleField>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) source: Option<Box<str>>,
     /// The names of the lookup variables, in the order of the targets.
@@ -51,7 +51,7 @@ pub struct FileRule {
 }
 
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct RuleField {
     /// As it is written.
     pub written: Box<str>,
     /// As violations have it.

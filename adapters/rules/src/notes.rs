@@ -7,13 +7,13 @@ use language::yaml::Scalar;
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The members that they read. `id` is none.
-    pub reads: Vec<Read>,
+    pub reads: Vec<NotedRead>,
     /// The places where a date is used as no date can be.
     pub dates: Vec<DateMisuse>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct NotedRead {
     pub of: Variable,
     pub name: Box<str>,
     pub place: Location,
@@ -32,7 +32,7 @@ impl Notes {
     /// Takes notes on an expression that begins at a byte of a scalar.
     pub fn add(&mut self, expression: &Expression, scalar: &Scalar, start: usize) {
         let reads = expression.reads().into_iter().filter(|read| read.name != "id");
-        self.reads.extend(reads.map(|MemberRead { of, name, offset }| Read {
+        self.reads.extend(reads.map(|MemberRead { of, name, offset }| NotedRead {
             of,
             name: name.into(),
             place: scalar.place_of(start + offset),

@@ -8,5 +8,5 @@ pub mod tokenizer;
 
 pub use filter::*;
 pub use page::*;
-pub use search::{Search, SearchError, Term};
+pub use search::{Search, SearchError, SearchTerm};
 pub use sort::*;

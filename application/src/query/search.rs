@@ -21,12 +21,12 @@ const SNIPPET_WORDS: (usize, usize) = (8, 32);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
     /// The terms that must all be found; never empty.
-    pub terms: Vec<Term>,
+    pub terms: Vec<SearchTerm>,
 }
 
 /// Folded words that must follow each other in one text; mostly one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Term {
+pub struct SearchTerm {
     /// The words; never empty.
     pub words: Vec<Arc<str>>,
     /// True when the last of them is the beginning of a word.
@@ -66,9 +66,9 @@ impl Search {
         let terms = parts.iter().enumerate().flat_map(|(index, part)| {
             let is_phrase = index % 2 == 1;
             if is_phrase {
-                vec![Term::exact(part)]
+                vec![SearchTerm::exact(part)]
             } else {
-                part.split_whitespace().map(Term::read).collect()
+                part.split_whitespace().map(SearchTerm::read).collect()
             }
         });
         let mut terms = terms.collect::<Result<Vec<_>, _>>()?;
@@ -129,7 +129,7 @@ impl Search {
     }
 }
 
-impl Term {
+impl SearchTerm {
     /// The words of a phrase.
     fn exact(written: &str) -> Result<Self, SearchError> {
         if written.contains('*') {
@@ -204,7 +204,7 @@ fn push_escaped(out: &mut String, text: &str) {
 mod tests {
     use domain::Members;
 
-    use super::{Search, SearchError, Term};
+    use super::{Search, SearchError, SearchTerm};
 
     #[test]
     fn words_and_phrases_are_told_apart() {
@@ -237,7 +237,7 @@ mod tests {
             (&"x ".repeat(33), Err(SearchError::TooManyWords)),
         ] {
             let read = Search::read(written).map(|search| {
-                let written = |term: &Term| {
+                let written = |term: &SearchTerm| {
                     format!("{}{}", term.words.join(" "), if term.is_prefix { "*" } else { "" })
                 };
                 search.terms.iter().map(written).collect::<Vec<_>>().join("|")

@@ -16,7 +16,7 @@ use crate::commands::options::AccessCheckOptions;
 use crate::{close, failed, look, open_rules, ports};
 
 /// A caller who wants to do something, and the policies that decide.
-struct Question {
+struct AccessQuestion {
     policies: PolicySet,
     caller: Caller,
     collection: Collection,
@@ -26,7 +26,7 @@ struct Question {
 
 /// Prints the decision and the policies that decided. Fails where nothing is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
-    let question = Question {
+    let question = AccessQuestion {
         policies: load(&options.policies)?,
         caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
         collection: options.group,
@@ -57,7 +57,7 @@ fn no_item(group: &str, id: &str) -> CommandError {
     failed(format!("the database has no item {id} in `{group}`"))
 }
 
-impl Question {
+impl AccessQuestion {
     fn access(&self, collection: Collection) -> Access {
         self.policies.access(&self.caller, collection, || self.today)
     }

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use crate::commands::error::CommandError;
 use crate::commands::options::CompactOptions;
 use crate::commands::print;
-use crate::commands::progress::Meter;
-use crate::retention::{Retention, sum_of};
+use crate::commands::progress::ProgressMeter;
+use crate::retention::{RetentionSettings, sum_of};
 use crate::{close, connect, failed, look};
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
@@ -22,7 +22,8 @@ const BUSY: Duration = Duration::from_secs(1);
 
 /// Removes the bodies that are not to be kept, in one pass.
 pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
-    let mut meter = Meter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
+    let mut meter =
+        ProgressMeter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
     let (compaction, store, last) = meter.watch(open(options)).await?;
     meter.bar.set_length(last.0.unsigned_abs());
     let bar = meter.bar.clone();
@@ -52,7 +53,7 @@ pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
 
 /// Opens the store, of which the last change is returned too. A dry run only looks, beside who serves it.
 async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence), CommandError> {
-    let retention = Retention::open(&options.retention)?;
+    let retention = RetentionSettings::open(&options.retention)?;
     let store = if options.dry_run {
         look(&options.database).await?
     } else {

@@ -6,6 +6,7 @@ use std::panic;
 use std::sync::OnceLock;
 
 use application::traces::TARGET;
+use telemetry_adapter::traces::TraceLayer;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
@@ -20,9 +21,6 @@ use tracing_subscriber::{Layer, Registry, fmt, registry, reload};
 
 use crate::commands::log_filter;
 use crate::commands::options::{LogFormat, LoggingOptions};
-
-/// A layer that makes traces of the spans of [`TARGET`].
-pub type TraceLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// The filter in force: the log is the process's own.
 static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();

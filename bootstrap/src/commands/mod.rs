@@ -41,7 +41,6 @@ use tokio::task::JoinHandle;
 
 use crate::{VERSION, base_url, failed, open_rules, serve};
 pub use error::CommandError;
-use logging::TraceLayer;
 pub use logging::set_filter as set_log_filter;
 use options::{
     AccessCommand, CallersCommand, Command, HistoryCommand, KeysCommand, LoggingOptions,
@@ -51,6 +50,7 @@ pub use options::{
     AccessLogFormat, AccessOptions, DatabaseOptions, MigrateMode, RetentionOptions, ServeOptions,
 };
 pub use signals::Signals;
+use telemetry_adapter::traces::TraceLayer;
 
 /// Runs the command that the process was started with. Prints an error as one line.
 pub fn run() -> ExitCode {

@@ -14,14 +14,14 @@ use crate::commands::signals::Signals;
 const LINES: Duration = Duration::from_secs(10);
 
 /// Watches work of any length.
-pub struct Meter {
+pub struct ProgressMeter {
     pub bar: ProgressBar,
     lines: Interval,
     what: &'static str,
     signals: Signals,
 }
 
-impl Meter {
+impl ProgressMeter {
     /// Starts the clock, and takes the signals over. The template is that of [`bar`];
     /// `what` is done is said by the log.
     pub fn start(

@@ -30,7 +30,7 @@ use crate::query::ExportQuery;
 use crate::request::caller::caller_of;
 use crate::server::LeastRate;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
-use crate::tables::{Header, MOST_COLUMNS, csv, members_of, ndjson};
+use crate::tables::{HeaderRow, MOST_COLUMNS, csv, members_of, ndjson};
 
 /// Items that are read together.
 const READ_AT_A_TIME: usize = 128;
@@ -105,7 +105,7 @@ impl Exports {
     }
 
     /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
-    async fn workbook(&self, mut items: SelectedItems, header: Header) -> Result<Body, Problem> {
+    async fn workbook(&self, mut items: SelectedItems, header: HeaderRow) -> Result<Body, Problem> {
         let (name, folder) = (self.group.collection.name(), self.transfers.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
         let mut is_end = false;
@@ -203,14 +203,14 @@ impl SelectedItems {
 
     /// The first row: the fields asked for, those of the field table, or all members that any of
     /// the items has.
-    async fn header(&mut self, fields: Option<MemberNames>) -> Result<Header, Problem> {
+    async fn header(&mut self, fields: Option<MemberNames>) -> Result<HeaderRow, Problem> {
         let names = match (fields, self.collection.spec().fields) {
             (Some(fields), _) => fields,
             (None, Fields::Typed(fields)) => fields.iter().map(|field| field.name.into()).collect(),
             (None, Fields::Open(_)) => self.all_members().await?,
         };
         let leading = self.service.leading_columns(&self.caller);
-        Ok(Header::of_members(self.collection, leading, &names))
+        Ok(HeaderRow::of_members(self.collection, leading, &names))
     }
 
     /// The members of all items, in the order in which they come first.

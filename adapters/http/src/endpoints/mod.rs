@@ -29,7 +29,7 @@ use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
 /// A handler from a function and the state that it takes besides the request.
-pub fn endpoint<S: Clone + Send + Sync + 'static, F>(
+pub fn handler<S: Clone + Send + Sync + 'static, F>(
     state: S,
     answer: fn(S, Request) -> F,
 ) -> Box<dyn Handler>

@@ -7,7 +7,7 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use crate::base_url::BaseUrl;
-use crate::endpoints::{content, endpoint};
+use crate::endpoints::{content, handler};
 use crate::explorer::Explorer;
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links;
@@ -46,7 +46,7 @@ pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodR
         pages.push((path, explorer.relation(name, &text)?, hal));
     }
     let route = |(path, html, hal): (String, String, Value)| {
-        let page = endpoint(Arc::new((html, hal.to_string())), page);
+        let page = handler(Arc::new((html, hal.to_string())), page);
         let methods = [(Method::GET, Asks::Nothing, page)];
         (path, MethodRouter::new(gate, PAGE_TYPES.to_vec(), methods))
     };

@@ -34,7 +34,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::assets::{self, Asset};
 use crate::endpoints::resources::HttpContext;
-use crate::endpoints::{endpoint, in_time};
+use crate::endpoints::{handler, in_time};
 use crate::groups::{GROUPS, Group};
 use crate::headers::media_type::MediaType;
 use crate::links::RULE_PARAMETER;
@@ -155,11 +155,11 @@ impl Explorer {
         }
         let gate = &self.context.gate;
         let page = |(path, page)| {
-            let page = endpoint((Arc::clone(self), page), answer);
+            let page = handler((Arc::clone(self), page), answer);
             (path, MethodRouter::unnegotiated(gate, MediaType::HTML, Asks::Anybody, page))
         };
         let asset = |asset: &'static Asset| {
-            let file = endpoint(asset, assets::asset);
+            let file = handler(asset, assets::asset);
             (asset.route(), MethodRouter::unnegotiated(gate, asset.media, Asks::Nothing, file))
         };
         pages.into_iter().map(page).chain(assets::ALL.iter().map(asset)).collect()

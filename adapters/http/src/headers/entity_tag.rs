@@ -29,7 +29,7 @@ pub struct MalformedCondition(HeaderName);
 
 /// The kind of server that something was read at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum ServerRole {
     /// The one that takes writes.
     Primary,
     /// One that replays the log of the primary.
@@ -97,10 +97,10 @@ impl EntityTag {
     /// The tag of what was read at a node and has a revision. Commits become visible in one order at
     /// the primary and in another at standbys, so the same revision may be another state there. No
     /// condition on a write is made with the tag of a standby.
-    pub fn read_at(self, node: Node) -> Self {
+    pub fn read_at(self, node: ServerRole) -> Self {
         match node {
-            Node::Primary => self,
-            Node::Standby => Self(format!("s{}", self.0)),
+            ServerRole::Primary => self,
+            ServerRole::Standby => Self(format!("s{}", self.0)),
         }
     }
 

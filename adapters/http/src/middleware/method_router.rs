@@ -45,13 +45,6 @@ pub struct MethodRouter {
 #[async_trait]
 pub trait Handler: Send + Sync {
     async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
-
-    fn boxed(self) -> Box<dyn Handler>
-    where
-        Self: Sized + 'static,
-    {
-        Box::new(self)
-    }
 }
 
 /// A method that a path serves, what it asks of callers, and what answers it.

@@ -133,9 +133,9 @@ const EXPORT: &str = "All items that `filter` and `q` select, in the order of `s
 
 /// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
-    let own = ROWS.iter().map(|row| match row.5 {
-        "" => path(row, &inline(MetaSchema::new("object"))),
-        shown => path(row, &reference(shown)),
+    let own = ROWS.iter().map(|row| match row {
+        (.., "", _) => path(row, &inline(MetaSchema::new("object"))),
+        (.., shown, _) => path(row, &reference(shown)),
     });
     own.chain(FORMATS.iter().filter(|format| format.is_exported).map(export)).collect()
 }

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use domain::Collection;
 
 use super::sheet::{SheetReader, most_columns, require_columns};
-use super::{Header, malformed_file, members_of};
+use super::{HeaderRow, malformed_file, members_of};
 use crate::problem::Problem;
 
 /// The byte order mark, by which some programs know UTF-8.
 pub const BOM: &str = "\u{feff}";
 
 /// Writes the first row.
-pub fn header(header: &Header, has_bom: bool) -> Vec<u8> {
+pub fn header(header: &HeaderRow, has_bom: bool) -> Vec<u8> {
     let mut out = if has_bom { BOM.as_bytes().to_vec() } else { Vec::new() };
     out.extend(written(|writer| writer.write_record(header.names.iter())));
     out
@@ -26,7 +26,7 @@ pub fn header(header: &Header, has_bom: bool) -> Vec<u8> {
 ///
 /// # Errors
 /// When a stored item cannot be read.
-pub fn rows(header: &Header, items: &[ItemContent]) -> io::Result<Vec<u8>> {
+pub fn rows(header: &HeaderRow, items: &[ItemContent]) -> io::Result<Vec<u8>> {
     let members = items.iter().map(members_of).collect::<io::Result<Vec<_>>>()?;
     Ok(written(|writer| {
         for (item, members) in items.iter().zip(&members) {

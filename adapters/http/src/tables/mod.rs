@@ -23,12 +23,12 @@ pub const MOST_COLUMNS: usize = 1_000;
 pub const MOST_ROWS: usize = 100_000;
 
 /// The first row of a file: what each column is, and its name.
-pub struct Header {
+pub struct HeaderRow {
     columns: Vec<Column>,
     pub names: Vec<String>,
 }
 
-impl Header {
+impl HeaderRow {
     /// The columns that an export begins with, and these members.
     pub fn of_members(collection: Collection, leading: Vec<Column>, members: &[Arc<str>]) -> Self {
         let members = members.iter().map(|name| Column::member(collection, name));

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::sheet::{SheetReader, most_columns, require_columns};
 use super::workbook_check::{self, SHEET_ROWS, too_large};
-use super::{Header, malformed_file, members_of};
+use super::{HeaderRow, malformed_file, members_of};
 use crate::problem::Problem;
 
 /// The days that a workbook can tell: those from 1900 to 9999.
@@ -42,7 +42,7 @@ pub enum WriteError {
 /// Writes a workbook through temporary files, so that its size takes no memory.
 pub struct WorkbookWriter {
     workbook: Workbook,
-    header: Header,
+    header: HeaderRow,
     row: u32,
 }
 
@@ -51,7 +51,7 @@ impl WorkbookWriter {
     ///
     /// # Errors
     /// When a file cannot be written there.
-    pub fn new(name: &str, header: Header, folder: &Path) -> Result<Self, WriteError> {
+    pub fn new(name: &str, header: HeaderRow, folder: &Path) -> Result<Self, WriteError> {
         let mut workbook = Workbook::new();
         workbook.set_tempdir(folder)?;
         let sheet = workbook.add_worksheet_with_constant_memory()?;

@@ -11,7 +11,7 @@ pub(crate) const LONGEST_SUBJECT: usize = 255;
 
 /// The form of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ClaimForm {
     String,
     /// A number of seconds since 1970.
     Time,
@@ -24,22 +24,22 @@ enum Form {
 
 /// The claims whose types are known, and those that must be there. A claim of a wrong type is not as
 /// good as none: another reader may take it for something.
-const CLAIMS: &[(&str, Form, bool)] = &[
-    ("iss", Form::String, true),
-    ("exp", Form::Time, true),
-    ("iat", Form::Time, true),
-    ("aud", Form::Strings, true),
-    ("sub", Form::String, false),
-    ("nbf", Form::Time, false),
-    ("jti", Form::String, false),
-    ("client_id", Form::String, false),
-    ("azp", Form::String, false),
-    ("scope", Form::String, false),
-    ("scp", Form::Strings, false),
-    ("act", Form::Object, false),
-    ("auth_time", Form::Time, false),
-    ("acr", Form::String, false),
-    ("amr", Form::List, false),
+const CLAIMS: &[(&str, ClaimForm, bool)] = &[
+    ("iss", ClaimForm::String, true),
+    ("exp", ClaimForm::Time, true),
+    ("iat", ClaimForm::Time, true),
+    ("aud", ClaimForm::Strings, true),
+    ("sub", ClaimForm::String, false),
+    ("nbf", ClaimForm::Time, false),
+    ("jti", ClaimForm::String, false),
+    ("client_id", ClaimForm::String, false),
+    ("azp", ClaimForm::String, false),
+    ("scope", ClaimForm::String, false),
+    ("scp", ClaimForm::Strings, false),
+    ("act", ClaimForm::Object, false),
+    ("auth_time", ClaimForm::Time, false),
+    ("acr", ClaimForm::String, false),
+    ("amr", ClaimForm::List, false),
 ];
 
 /// The claims of a token that anything depends on, all of their types.
@@ -63,7 +63,7 @@ pub(crate) struct TokenConditions {
     pub longest_lifetime: SignedDuration,
 }
 
-impl Form {
+impl ClaimForm {
     const fn described(self) -> &'static str {
         match self {
             Self::String => "a string",

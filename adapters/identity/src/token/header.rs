@@ -6,7 +6,7 @@ use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, members};
 
 /// The members of a header that anything depends on. Keys that a header names or has in it
 /// (`jku`, `jwk`, `x5u`, `x5c`) are never looked at.
-pub(crate) struct Header {
+pub(crate) struct TokenHeader {
     pub algorithm: Algorithm,
     /// The type, in lower case and without `application/`.
     pub token_type: Option<String>,
@@ -21,7 +21,7 @@ const REFUSED: [(&str, &str); 4] = [
     ("enc", "the token is encrypted; send a signed token"),
 ];
 
-impl Header {
+impl TokenHeader {
     pub(super) fn read(encoded: &str) -> Result<Self, Reason> {
         let bytes = decode(encoded, MOST_HEADER_BYTES).ok_or_else(|| {
             format!("the token's header is not base64url of at most {MOST_HEADER_BYTES} bytes")

@@ -5,7 +5,7 @@ mod header;
 mod signature;
 
 pub(crate) use claims::{Claims, TokenConditions, check_subject};
-pub(crate) use header::Header;
+pub(crate) use header::TokenHeader;
 pub(crate) use signature::{InvalidSignature, verify};
 
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ impl Algorithm {
 pub(crate) struct Token<'a> {
     /// All of it.
     pub text: &'a str,
-    pub header: Header,
+    pub header: TokenHeader,
     /// The payload.
     pub claims: Members,
 }
@@ -90,7 +90,7 @@ impl<'a> Token<'a> {
     /// Reads the parts of a token.
     pub fn read(text: &'a str) -> Result<Self, Reason> {
         let (header, payload) = parts(text)?;
-        let header = Header::read(header)?;
+        let header = TokenHeader::read(header)?;
         let payload = decode(payload, MOST_BYTES).ok_or("the token's payload is not base64url")?;
         Ok(Self { text, header, claims: members("payload", &payload)? })
     }

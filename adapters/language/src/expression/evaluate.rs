@@ -6,7 +6,7 @@ use domain::Value;
 use super::functions::MOST_PARAMETERS;
 use super::meter::{ERROR, Meter, NODE};
 use super::numbers::Number;
-use super::term::{Call, Loop, Macro, Member, Term, Variable};
+use super::term::{Call, Loop, Macro, MemberAccess, Term, Variable};
 use super::value::{ELEMENT, List, Map, Val};
 use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
 
@@ -102,7 +102,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn member(&mut self, member: &'a Member) -> Outcome<Val<'a>> {
+    fn member(&mut self, member: &'a MemberAccess) -> Outcome<Val<'a>> {
         let value = self.holder(member)?.get(&member.name, &member.encoded, self.meter)?;
         value.ok_or_else(|| match &member.path {
             Some(path) => failed!("`{path}` is missing; test has({path}) first"),
@@ -113,12 +113,12 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn has(&mut self, member: &'a Member) -> Outcome<bool> {
+    fn has(&mut self, member: &'a MemberAccess) -> Outcome<bool> {
         self.holder(member)?.has(&member.name, &member.encoded, self.meter)
     }
 
     /// The map that has the member.
-    fn holder(&mut self, member: &'a Member) -> Outcome<Map<'a>> {
+    fn holder(&mut self, member: &'a MemberAccess) -> Outcome<Map<'a>> {
         let holder = match self.value(&member.of)? {
             Val::Map(map) => return Ok(map),
             other => other,

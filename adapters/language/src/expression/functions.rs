@@ -13,7 +13,7 @@ use super::kinds::{
 };
 use super::meter::{CONVERSION, Meter, NODE, ZONE};
 use super::operator::Operator;
-use super::value::{ELEMENT, StringValue, Val};
+use super::value::{ELEMENT, StringVal, Val};
 use super::{Outcome, conversions, dates, numbers};
 use Run::{Between, Extreme, Later, One, PartOf, Selector, Two};
 use Style::{Both, Global, Method};
@@ -253,9 +253,7 @@ fn lower<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
 fn trim<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(text.as_string()?.len())?;
     match text {
-        Val::String(StringValue::Borrowed(text)) => {
-            Ok(Val::String(StringValue::Borrowed(text.trim())))
-        }
+        Val::String(StringVal::Borrowed(text)) => Ok(Val::String(StringVal::Borrowed(text.trim()))),
         _ => Val::made_string(meter, text.as_string()?.trim()),
     }
 }

@@ -4,9 +4,9 @@
 use std::slice::from_ref;
 
 use super::Expression;
-use super::kinds::Kind;
+use super::kinds::ValueKind;
 use super::operator::Operator;
-use super::term::{Macro, Member, Term, Variable};
+use super::term::{Macro, MemberAccess, Term, Variable};
 use super::value::{List, Val};
 
 /// A member that an expression reads.
@@ -52,8 +52,8 @@ impl Expression {
             let mut add = |date, compared| uses.extend(date_use(date, compared, ranges));
             match node {
                 Term::Binary(operator, sides) => {
-                    let compares =
-                        operator.result(Kind::String, Kind::String) == Some(Kind::Boolean);
+                    let compares = operator.result(ValueKind::String, ValueKind::String)
+                        == Some(ValueKind::Boolean);
                     let adds = matches!(operator, Operator::Add | Operator::Subtract);
                     for (date, other) in [(&sides[0], &sides[1]), (&sides[1], &sides[0])] {
                         match other {
@@ -104,7 +104,7 @@ fn date_use<'n>(date: &'n Term, compared: Option<&'n str>, ranges: &Ranges) -> O
     (is_date || member.is_some()).then_some(DateUse { member, compared })
 }
 
-impl Member {
+impl MemberAccess {
     fn read(&self, ranges: &Ranges) -> Option<MemberRead<'_>> {
         let of = match self.of {
             Term::Variable(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Null,
     Boolean,
     Integer,
@@ -18,21 +18,21 @@ pub(super) enum Kind {
 }
 
 /// Every kind, as messages name it, and as CEL names its type.
-const KINDS: [(Kind, &str, &str); 11] = [
-    (Kind::Null, "null", "null_type"),
-    (Kind::Boolean, "a boolean", "bool"),
-    (Kind::Integer, "an integer", "int"),
-    (Kind::Double, "a double", "double"),
-    (Kind::Decimal, "a decimal", "decimal"),
-    (Kind::String, "a string", "string"),
-    (Kind::List, "a list", "list"),
-    (Kind::Map, "a map", "map"),
-    (Kind::Timestamp, "a timestamp", "google.protobuf.Timestamp"),
-    (Kind::Duration, "a duration", "google.protobuf.Duration"),
-    (Kind::Type, "a type", "type"),
+const KINDS: [(ValueKind, &str, &str); 11] = [
+    (ValueKind::Null, "null", "null_type"),
+    (ValueKind::Boolean, "a boolean", "bool"),
+    (ValueKind::Integer, "an integer", "int"),
+    (ValueKind::Double, "a double", "double"),
+    (ValueKind::Decimal, "a decimal", "decimal"),
+    (ValueKind::String, "a string", "string"),
+    (ValueKind::List, "a list", "list"),
+    (ValueKind::Map, "a map", "map"),
+    (ValueKind::Timestamp, "a timestamp", "google.protobuf.Timestamp"),
+    (ValueKind::Duration, "a duration", "google.protobuf.Duration"),
+    (ValueKind::Type, "a type", "type"),
 ];
 
-impl Kind {
+impl ValueKind {
     pub(super) const fn with_article(self) -> &'static str {
         KINDS[self as usize].1
     }
@@ -59,26 +59,26 @@ pub(super) const NONE: Kinds = Kinds(0);
 /// All kinds.
 pub const ANY: Kinds = Kinds(u16::MAX);
 /// The kind of null.
-pub const NULL: Kinds = Kinds::of(Kind::Null);
+pub const NULL: Kinds = Kinds::of(ValueKind::Null);
 /// The kind of a condition.
-pub const BOOLEAN: Kinds = Kinds::of(Kind::Boolean);
-pub(super) const INTEGER: Kinds = Kinds::of(Kind::Integer);
-pub(super) const DOUBLE: Kinds = Kinds::of(Kind::Double);
-pub(super) const DECIMAL: Kinds = Kinds::of(Kind::Decimal);
+pub const BOOLEAN: Kinds = Kinds::of(ValueKind::Boolean);
+pub(super) const INTEGER: Kinds = Kinds::of(ValueKind::Integer);
+pub(super) const DOUBLE: Kinds = Kinds::of(ValueKind::Double);
+pub(super) const DECIMAL: Kinds = Kinds::of(ValueKind::Decimal);
 /// The kind of a text.
-pub const STRING: Kinds = Kinds::of(Kind::String);
+pub const STRING: Kinds = Kinds::of(ValueKind::String);
 /// The kind of a list.
-pub const LIST: Kinds = Kinds::of(Kind::List);
-pub(super) const MAP: Kinds = Kinds::of(Kind::Map);
-pub(super) const TIMESTAMP: Kinds = Kinds::of(Kind::Timestamp);
-pub(super) const DURATION: Kinds = Kinds::of(Kind::Duration);
-pub(super) const TYPE: Kinds = Kinds::of(Kind::Type);
+pub const LIST: Kinds = Kinds::of(ValueKind::List);
+pub(super) const MAP: Kinds = Kinds::of(ValueKind::Map);
+pub(super) const TIMESTAMP: Kinds = Kinds::of(ValueKind::Timestamp);
+pub(super) const DURATION: Kinds = Kinds::of(ValueKind::Duration);
+pub(super) const TYPE: Kinds = Kinds::of(ValueKind::Type);
 pub(super) const NUMBER: Kinds = INTEGER.or(DOUBLE).or(DECIMAL);
 /// The kinds of JSON values.
 pub(super) const JSON: Kinds = NULL.or(BOOLEAN).or(NUMBER).or(STRING).or(LIST).or(MAP);
 
 impl Kinds {
-    pub(super) const fn of(kind: Kind) -> Self {
+    pub(super) const fn of(kind: ValueKind) -> Self {
         Self(1 << kind as u16)
     }
 
@@ -95,11 +95,11 @@ impl Kinds {
         self.0 == 0
     }
 
-    pub(super) const fn has(self, kind: Kind) -> bool {
+    pub(super) const fn has(self, kind: ValueKind) -> bool {
         self.0 & Self::of(kind).0 != 0
     }
 
-    pub(super) fn iter(self) -> impl Iterator<Item = Kind> {
+    pub(super) fn iter(self) -> impl Iterator<Item = ValueKind> {
         KINDS.iter().map(|(kind, ..)| *kind).filter(move |kind| self.has(*kind))
     }
 

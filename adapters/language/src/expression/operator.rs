@@ -1,7 +1,7 @@
 //! The operators of two values, and the kinds they take and give.
 
 use super::EvaluationError;
-use super::kinds::{Kind, Kinds, NONE};
+use super::kinds::{Kinds, NONE, ValueKind};
 
 /// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
 /// does not look at both sides always.
@@ -47,8 +47,8 @@ impl Operator {
     }
 
     /// The kind of its result for values of two kinds; `None` when it takes no such values.
-    pub(super) fn result(self, left: Kind, right: Kind) -> Option<Kind> {
-        use Kind::{Boolean, Decimal, Double, Duration, Integer, List, String, Timestamp};
+    pub(super) fn result(self, left: ValueKind, right: ValueKind) -> Option<ValueKind> {
+        use ValueKind::{Boolean, Decimal, Double, Duration, Integer, List, String, Timestamp};
         let are_numbers = left.is_number() && right.is_number();
         match (self, left, right) {
             (Self::Equal | Self::NotEqual, ..) => {
@@ -83,7 +83,7 @@ impl Operator {
             .fold(NONE, |all, kind| all.or(Kinds::of(kind)))
     }
 
-    pub(super) fn cannot_take(self, left: Kind, right: Kind) -> EvaluationError {
+    pub(super) fn cannot_take(self, left: ValueKind, right: ValueKind) -> EvaluationError {
         failed!(
             "`{}` does not take {} and {}",
             self.sign(),

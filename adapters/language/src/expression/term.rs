@@ -12,9 +12,9 @@ pub(super) enum Term {
     Variable(Variable),
     /// The variable of an enclosing `all`, `map` and so on.
     Local(Local),
-    Member(Box<Member>),
+    Member(Box<MemberAccess>),
     /// `has(self.title)`
-    Has(Box<Member>),
+    Has(Box<MemberAccess>),
     /// The element of a list or the value of a map.
     Index(Box<[Term; 2]>),
     Not(Box<Term>),
@@ -86,7 +86,7 @@ pub(super) struct Call {
 }
 
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct MemberAccess {
     pub of: Term,
     pub name: Box<str>,
     /// The name as it stands in JSON, without quotes.

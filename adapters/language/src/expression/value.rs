@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
 use super::dates::Time;
-use super::kinds::Kind;
+use super::kinds::ValueKind;
 use super::meter::{CONVERSION, Meter, NODE, STEP};
 use super::numbers::{self, Number};
 use super::{EvaluationError, Outcome};
@@ -24,17 +24,17 @@ pub(super) enum Val<'a> {
     Integer(i64),
     Double(f64),
     Decimal(Decimal),
-    String(StringValue<'a>),
+    String(StringVal<'a>),
     List(List<'a>),
     Map(Map<'a>),
     Timestamp(Time),
     Duration(SignedDuration),
-    Type(Kind),
+    Type(ValueKind),
 }
 
 /// A string of an item or of the expression, or one that was made.
 #[derive(Clone, Debug)]
-pub(super) enum StringValue<'a> {
+pub(super) enum StringVal<'a> {
     Borrowed(&'a str),
     Made(Arc<str>),
 }
@@ -62,33 +62,33 @@ pub(super) enum Map<'a> {
 pub(super) const ELEMENT: usize = 2 * size_of::<Val<'static>>();
 
 impl<'a> Val<'a> {
-    pub(super) const fn kind(&self) -> Kind {
+    pub(super) const fn kind(&self) -> ValueKind {
         match self {
-            Self::Null => Kind::Null,
-            Self::Boolean(_) => Kind::Boolean,
-            Self::Integer(_) => Kind::Integer,
-            Self::Double(_) => Kind::Double,
-            Self::Decimal(_) => Kind::Decimal,
-            Self::String(_) => Kind::String,
-            Self::List(_) => Kind::List,
-            Self::Map(_) => Kind::Map,
-            Self::Timestamp(_) => Kind::Timestamp,
-            Self::Duration(_) => Kind::Duration,
-            Self::Type(_) => Kind::Type,
+            Self::Null => ValueKind::Null,
+            Self::Boolean(_) => ValueKind::Boolean,
+            Self::Integer(_) => ValueKind::Integer,
+            Self::Double(_) => ValueKind::Double,
+            Self::Decimal(_) => ValueKind::Decimal,
+            Self::String(_) => ValueKind::String,
+            Self::List(_) => ValueKind::List,
+            Self::Map(_) => ValueKind::Map,
+            Self::Timestamp(_) => ValueKind::Timestamp,
+            Self::Duration(_) => ValueKind::Duration,
+            Self::Type(_) => ValueKind::Type,
         }
     }
 
     /// The same without a share in its string.
     pub(super) fn borrowed(&'a self) -> Self {
         match self {
-            Self::String(string) => Self::String(StringValue::Borrowed(string.as_str())),
+            Self::String(string) => Self::String(StringVal::Borrowed(string.as_str())),
             other => other.clone(),
         }
     }
 
     pub(super) fn made_string(meter: &Meter, text: &str) -> Outcome<Self> {
         meter.hold(text.len() + NODE)?;
-        Ok(Self::String(StringValue::Made(text.into())))
+        Ok(Self::String(StringVal::Made(text.into())))
     }
 
     /// A list that is made. Its elements were counted when they were pushed.
@@ -102,7 +102,7 @@ impl<'a> Val<'a> {
             json::Kind::Null => Self::Null,
             json::Kind::Boolean => Self::Boolean(value.encoded() == "true"),
             json::Kind::Number => numbers::of_json(meter, value.encoded())?.into(),
-            json::Kind::String => Self::String(StringValue::of_json(meter, value.encoded())?),
+            json::Kind::String => Self::String(StringVal::of_json(meter, value.encoded())?),
             json::Kind::Array => Self::List(List::Json(value)),
             json::Kind::Object => Self::Map(Map::Json(value)),
         })
@@ -180,7 +180,7 @@ impl From<Number> for Val<'_> {
     }
 }
 
-impl<'a> StringValue<'a> {
+impl<'a> StringVal<'a> {
     /// The string of a JSON string with its quotes.
     fn of_json(meter: &Meter, encoded: &'a str) -> Outcome<Self> {
         meter.scan(encoded.len())?;
@@ -397,10 +397,10 @@ impl<'a> Map<'a> {
         let names = names.filter(move |(name, _)| map.ids().all(|(id, _)| id != *name));
         let made = if let Self::Made(entries) = self { entries.clone() } else { Arc::default() };
         let made = (0..made.len()).map(move |index| Ok(made[index].0.clone()));
-        let ids = ids.map(|(id, _)| Ok(Val::String(StringValue::Borrowed(id))));
+        let ids = ids.map(|(id, _)| Ok(Val::String(StringVal::Borrowed(id))));
         let names = names.map(|(name, value)| {
             meter.charge(name.len() + value.encoded().len())?;
-            StringValue::of_name(meter, name).map(Val::String)
+            StringVal::of_name(meter, name).map(Val::String)
         });
         ids.chain(names).chain(made).map(|key| meter.charge(STEP).and(key))
     }

@@ -7,7 +7,7 @@ mod node;
 mod scalar;
 mod tree;
 
-pub use node::{Content, Entry, Node};
+pub use node::{Content, MappingEntry, Node};
 pub use scalar::Scalar;
 pub(crate) use scalar::ScalarKind;
 pub use tree::{Advice, MOST_VALUES, parse};

@@ -30,12 +30,12 @@ pub enum Content {
     /// A list.
     List(Vec<Arc<Node>>),
     /// The keys are different strings, in the order written.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<MappingEntry>),
 }
 
 /// A key of a mapping and its value.
 #[derive(Debug)]
-pub struct Entry {
+pub struct MappingEntry {
     /// The key.
     pub key: String,
     /// Where the key begins.
@@ -77,7 +77,7 @@ impl Node {
     }
 
     /// Returns the entry of a key, if it is a mapping that has it.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&MappingEntry> {
         let Content::Mapping(entries) = &self.content else { return None };
         entries.iter().find(|entry| entry.key == key)
     }

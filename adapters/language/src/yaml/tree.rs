@@ -7,7 +7,7 @@ use std::sync::Arc;
 use domain::json::MAX_DEPTH;
 use granit_parser::{Event, Parser, Span, StrInput, options};
 
-use super::{Content, Entry, Node, Scalar};
+use super::{Content, MappingEntry, Node, Scalar};
 use crate::error::{ErrorCollector, Located, Location};
 
 /// Most values of all files together: what bounds the memory of trees, which are many times the
@@ -167,7 +167,7 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(elements)
     }
 
-    fn entries(&mut self) -> Result<Vec<Entry>, Located> {
+    fn entries(&mut self) -> Result<Vec<MappingEntry>, Located> {
         let (mut entries, mut lines) = (Vec::new(), HashMap::new());
         while let Some((event, span)) = self.next()?
             && event != Event::MappingEnd
@@ -190,7 +190,7 @@ impl<'t> Builder<'t, '_, '_> {
                 self.errors.add(place, reason);
             } else {
                 lines.insert(key.clone(), place.line);
-                entries.push(Entry { key: key.clone(), place, value });
+                entries.push(MappingEntry { key: key.clone(), place, value });
             }
         }
         Ok(entries)

@@ -5,7 +5,7 @@ use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations}
 use language::expression::{Shape, Variable};
 use language::keys::did_you_mean;
 
-use super::subject::Subject;
+use super::subject::CompiledSubject;
 use crate::sample_items::{SampleItem, made_up_id, own_members};
 
 /// Members of a representation that are not the item's, so that what was fetched can be sent.
@@ -27,7 +27,7 @@ impl Given {
     ///
     /// # Errors
     /// All that does not fit.
-    pub fn of(trial: &RuleTrial, subject: &Subject) -> Result<Self, Violations> {
+    pub fn of(trial: &RuleTrial, subject: &CompiledSubject) -> Result<Self, Violations> {
         let mut violations = Violations::default();
         let own =
             |members: &Members| own_members(shown_members(members), Some(trial.collection), false);
@@ -79,7 +79,11 @@ fn shown_members(members: &Members) -> Members {
     members.clone().retain(|name, _| !IGNORED.contains(&name))
 }
 
-fn found(trial: &RuleTrial, subject: &Subject, violations: &mut Violations) -> Vec<Option<Found>> {
+fn found(
+    trial: &RuleTrial,
+    subject: &CompiledSubject,
+    violations: &mut Violations,
+) -> Vec<Option<Found>> {
     let variables = subject.variables();
     let base = Pointer::to_member("lookup");
     let names = || variables.iter().map(|(name, _)| name.as_str());
@@ -94,8 +98,10 @@ fn found(trial: &RuleTrial, subject: &Subject, violations: &mut Violations) -> V
     let each = variables.iter().enumerate().map(|(index, (name, shape))| {
         let (_, given) = find(name)?;
         let collection = match subject {
-            Subject::Rule { rule, .. } => rule.targets.get(index).map(|target| target.collection),
-            Subject::Expression { .. } => None,
+            CompiledSubject::Rule { rule, .. } => {
+                rule.targets.get(index).map(|target| target.collection)
+            }
+            CompiledSubject::Expression { .. } => None,
         };
         let items = match (given, shape) {
             (TrialLookup::One(item), Shape::One) => item.as_slice(),

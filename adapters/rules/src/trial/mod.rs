@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use domain::{Pointer, Violations, WriteContext};
 use given::Given;
 use language::evaluation;
-use subject::Subject;
+use subject::CompiledSubject;
 
 /// Tries rules as files have them, and expressions alone.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ impl RuleTrials for Trials {
         context: WriteContext,
     ) -> Result<TrialReport, Violations> {
         let sent = trial.clone();
-        let subject = match evaluation::read(move || Subject::read(&sent)).await {
+        let subject = match evaluation::read(move || CompiledSubject::read(&sent)).await {
             Some(Ok(subject)) => subject?,
             Some(Err(errors)) => return Ok(undecided(errors)),
             None => {
@@ -36,8 +36,10 @@ impl RuleTrials for Trials {
         };
         let given = Given::of(trial, &subject)?;
         Ok(match &subject {
-            Subject::Rule { rule, is_json } => run::rule(rule, *is_json, &given, context).await,
-            Subject::Expression { expression, .. } => {
+            CompiledSubject::Rule { rule, is_json } => {
+                run::rule(rule, *is_json, &given, context).await
+            }
+            CompiledSubject::Expression { expression, .. } => {
                 run::expression(expression, &given, &context).await
             }
         })

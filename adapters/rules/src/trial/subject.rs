@@ -17,7 +17,7 @@ use crate::file_rule::{FileRule, Message};
 const MOST_BYTES: usize = 128 << 10;
 
 /// The thing that is tried, read and checked.
-pub(super) enum Subject {
+pub(super) enum CompiledSubject {
     Rule {
         rule: Box<FileRule>,
         /// It was sent as JSON, so that errors point to its members.
@@ -30,7 +30,7 @@ pub(super) enum Subject {
     },
 }
 
-impl Subject {
+impl CompiledSubject {
     /// Reads what is tried. The outer error is that of the thing itself; the inner one that of the
     /// lookups beside it.
     pub fn read(trial: &RuleTrial) -> Result<Result<Self, Violations>, Vec<TrialError>> {
@@ -74,7 +74,7 @@ impl Subject {
 fn expression(
     source: &str,
     trial: &RuleTrial,
-) -> Result<Result<Subject, Violations>, Vec<TrialError>> {
+) -> Result<Result<CompiledSubject, Violations>, Vec<TrialError>> {
     let mut violations = Violations::default();
     for (name, _) in &trial.lookups {
         if let Some(reason) = definition::misnamed(name) {
@@ -92,7 +92,7 @@ fn expression(
     let variables: Vec<_> =
         trial.lookups.iter().map(|(name, found)| (name.clone(), shape(found))).collect();
     match Expression::compile(source, ANY, &variables) {
-        Ok(expression) => Ok(Ok(Subject::Expression { expression, variables })),
+        Ok(expression) => Ok(Ok(CompiledSubject::Expression { expression, variables })),
         Err(error) => {
             let before = source.get(..error.offset).unwrap_or(source);
             let (message, place) = (error.reason, Some(in_text(before)));

@@ -8,7 +8,7 @@
 //! word by how rare it is among all items.
 
 use application::query::COUNTED_MATCHES;
-use application::{Search, Term};
+use application::{Search, SearchTerm};
 use sea_orm::DbBackend;
 
 use crate::sql::sql_text::SqlText;
@@ -43,7 +43,7 @@ pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> S
 /// item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length /
 /// 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String) {
-    let words = search.terms.iter().flat_map(Term::each_word);
+    let words = search.terms.iter().flat_map(SearchTerm::each_word);
     let counted = words.map(|(word, is_beginning)| {
         let is_word = if is_beginning {
             format!("term BETWEEN {} AND {}", text.bind(word), text.bind(format!("{word}{LAST}")))
@@ -56,7 +56,7 @@ fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String)
         )
     });
     let counted: Vec<_> = counted.collect();
-    let phrase = |term: &Term| {
+    let phrase = |term: &SearchTerm| {
         format!("\"{}\"{}", term.words.join(" "), if term.is_prefix { " *" } else { "" })
     };
     let phrases: Vec<_> = search.terms.iter().map(phrase).collect();
@@ -84,7 +84,7 @@ fn postgres(
     let lexeme = |(word, is_beginning): (&str, bool)| {
         format!("'{word}'{}", if is_beginning { ":*" } else { "" })
     };
-    let phrase = |term: &Term| {
+    let phrase = |term: &SearchTerm| {
         let words: Vec<_> = term.each_word().map(lexeme).collect();
         format!("({})", words.join(" <-> "))
     };

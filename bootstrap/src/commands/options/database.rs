@@ -29,7 +29,7 @@ pub struct DatabaseOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Database")]
 #[expect(clippy::struct_field_names, reason = "clap names the options after the fields")]
-struct Written {
+struct DatabaseArguments {
     /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
     /// the server of PostgreSQL that takes writes is used
     // Values from the environment are not shown: they hold a password.
@@ -52,17 +52,17 @@ struct Written {
 
 impl Args for DatabaseOptions {
     fn augment_args(command: Command) -> Command {
-        Written::augment_args(command)
+        DatabaseArguments::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Written::augment_args_for_update(command)
+        DatabaseArguments::augment_args_for_update(command)
     }
 }
 
 impl FromArgMatches for DatabaseOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let written = Written::from_arg_matches(matches)?;
+        let written = DatabaseArguments::from_arg_matches(matches)?;
         let credentials = std::env::var_os("CREDENTIALS_DIRECTORY");
         let urls = urls(matches.value_source("database_url"), &written, credentials.as_deref());
         let urls = urls.map_err(|error| clap::Error::raw(ErrorKind::ValueValidation, error))?;
@@ -82,7 +82,7 @@ impl FromArgMatches for DatabaseOptions {
 /// given.
 fn urls(
     url: Option<ValueSource>,
-    written: &Written,
+    written: &DatabaseArguments,
     credentials: Option<&OsStr>,
 ) -> Result<Option<Vec<String>>, String> {
     let is_given = url != Some(ValueSource::DefaultValue);
@@ -134,10 +134,10 @@ mod tests {
 
     use clap::parser::ValueSource::{CommandLine, DefaultValue, EnvVariable};
 
-    use super::{Written, read, urls};
+    use super::{DatabaseArguments, read, urls};
 
-    fn written(database_url_file: Option<PathBuf>) -> Written {
-        Written { database_url: vec![], database_url_file, database_connections: 1 }
+    fn written(database_url_file: Option<PathBuf>) -> DatabaseArguments {
+        DatabaseArguments { database_url: vec![], database_url_file, database_connections: 1 }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::entries::Entries;
 use crate::commands::error::CommandError;
 use crate::commands::options::{AuditFormat, AuditOptions};
-use crate::commands::progress::Meter;
+use crate::commands::progress::ProgressMeter;
 use crate::{close, look, open_rules, ports};
 
 const BAR: &str =
@@ -42,10 +42,10 @@ const RULE: &[&str] = &[
 /// and which it would refuse or warn of.
 pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let rules = open_rules(Some(&options.file))?;
-    let mut meter = Meter::start(None, BAR, "looking at items")?;
+    let mut meter = ProgressMeter::start(None, BAR, "looking at items")?;
     let store = look(&options.database).await?;
     let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
-    let mut audit = Audit::begin(&ports, options).await?;
+    let mut audit = AuditRun::begin(&ports, options).await?;
     let bar = meter.bar.clone();
     bar.set_length(audit.total);
     let outcome = meter.watch(audit.run(&bar)).await;
@@ -61,19 +61,19 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
 }
 
 /// The results so far.
-struct Audit {
+struct AuditRun {
     caller: Caller,
     /// The number of items in the collections.
     total: u64,
     is_summary: bool,
     /// The collections that there are rules about.
     groups: Vec<(Collection, ResourceService)>,
-    counts: BTreeMap<String, Count>,
+    counts: BTreeMap<String, RuleTally>,
     entries: Entries,
 }
 
 /// A rule, and the number of items that it would refuse or warn of.
-struct Count {
+struct RuleTally {
     rule: PublishedRule,
     /// The audited operation: an item may break a rule about creates and be sound.
     operation: WriteOperation,
@@ -86,7 +86,7 @@ struct Count {
     first_undecided: Option<(ItemId, Box<str>)>,
 }
 
-impl Count {
+impl RuleTally {
     fn of(rule: PublishedRule) -> Self {
         let operation = audited_operation(&rule.operations).unwrap_or(WriteOperation::Replace);
         let (examined, applied, remarked, undecided) = <_>::default();
@@ -103,12 +103,13 @@ impl Count {
     }
 }
 
-impl Audit {
+impl AuditRun {
     async fn begin(ports: &Ports, options: &AuditOptions) -> Result<Self, CommandError> {
         let caller = Caller::service("audit");
         let rules = RuleCatalog::new(Arc::clone(&ports.rules)).list(&caller);
         let rules = rules.into_iter().filter(|rule| rule.home == RuleHome::File);
-        let counts: BTreeMap<_, _> = rules.map(|rule| (rule.id.clone(), Count::of(rule))).collect();
+        let counts: BTreeMap<_, _> =
+            rules.map(|rule| (rule.id.clone(), RuleTally::of(rule))).collect();
         let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
         // Nothing is written, so nothing is limited.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
@@ -188,7 +189,7 @@ impl Audit {
     fn tell_undecided(&mut self) -> Result<(), CommandError> {
         for (code, count) in self.counts.iter().filter(|_| !self.is_summary) {
             let Some((id, reason)) = &count.first_undecided else { continue };
-            let Count { rule, operation, undecided, .. } = count;
+            let RuleTally { rule, operation, undecided, .. } = count;
             let (group, severity) = (rule.collection.name(), rule.severity.name());
             let (id, items) = (id.to_string(), if *undecided == 1 { "item" } else { "items" });
             let said =
@@ -206,7 +207,7 @@ impl Audit {
     }
 
     /// Writes an entry for each rule.
-    fn summarize(&self, format: AuditFormat, meter: &Meter) -> Result<(), CommandError> {
+    fn summarize(&self, format: AuditFormat, meter: &ProgressMeter) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {
             let (total, seconds) = (meter.bar.position(), meter.seconds());
@@ -214,7 +215,7 @@ impl Audit {
             entries.write(&line, &Value::Null)?;
         }
         for (id, count) in &self.counts {
-            let Count { rule, operation, examined, applied, remarked, undecided, .. } = count;
+            let RuleTally { rule, operation, examined, applied, remarked, undecided, .. } = count;
             let (refused, warned, does) = match rule.severity {
                 Severity::Error => (*remarked, 0, "refuse"),
                 Severity::Warning => (0, *remarked, "warn of"),

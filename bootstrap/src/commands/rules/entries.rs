@@ -10,10 +10,10 @@ use crate::commands::options::AuditFormat;
 /// A table that is written to standard output row by row.
 pub struct Entries {
     columns: &'static [&'static str],
-    writer: Writer,
+    writer: EntryWriter,
 }
 
-enum Writer {
+enum EntryWriter {
     Plain(BufWriter<Stdout>),
     /// With the number of entries so far.
     Json(BufWriter<Stdout>, usize),
@@ -28,12 +28,12 @@ impl Entries {
     ) -> Result<Self, CommandError> {
         let out = || BufWriter::new(io::stdout());
         let writer = match format {
-            AuditFormat::Plain => Writer::Plain(out()),
-            AuditFormat::Json => Writer::Json(out(), 0),
+            AuditFormat::Plain => EntryWriter::Plain(out()),
+            AuditFormat::Json => EntryWriter::Json(out(), 0),
             AuditFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(io::stdout());
                 writer.write_record(columns).map_err(io::Error::from)?;
-                Writer::Csv(Box::new(writer))
+                EntryWriter::Csv(Box::new(writer))
             }
         };
         Ok(Self { columns, writer })
@@ -43,15 +43,15 @@ impl Entries {
     pub fn write(&mut self, text: &str, values: &Value) -> Result<(), CommandError> {
         let values = values.as_array().into_iter().flatten();
         match &mut self.writer {
-            Writer::Plain(out) => writeln!(out, "{text}")?,
-            Writer::Json(out, count) => {
+            EntryWriter::Plain(out) => writeln!(out, "{text}")?,
+            EntryWriter::Json(out, count) => {
                 let names = self.columns.iter().map(ToString::to_string);
                 let object: Map<_, _> = names.zip(values.into_iter().cloned()).collect();
                 let start = if *count == 0 { "[" } else { ",\n " };
                 *count += 1;
                 write!(out, "{start}{}", Value::Object(object))?;
             }
-            Writer::Csv(writer) => {
+            EntryWriter::Csv(writer) => {
                 let field = |value: &Value| match value {
                     Value::String(text) => text.clone(),
                     number => number.to_string(),
@@ -65,10 +65,10 @@ impl Entries {
     /// Ends the table.
     pub fn end(&mut self) -> Result<(), CommandError> {
         let ended = match &mut self.writer {
-            Writer::Plain(out) => out.flush(),
-            Writer::Json(out, 0) => writeln!(out, "[]").and_then(|()| out.flush()),
-            Writer::Json(out, _) => writeln!(out, "]").and_then(|()| out.flush()),
-            Writer::Csv(writer) => writer.flush(),
+            EntryWriter::Plain(out) => out.flush(),
+            EntryWriter::Json(out, 0) => writeln!(out, "[]").and_then(|()| out.flush()),
+            EntryWriter::Json(out, _) => writeln!(out, "]").and_then(|()| out.flush()),
+            EntryWriter::Csv(writer) => writer.flush(),
         };
         Ok(ended?)
     }

@@ -22,7 +22,7 @@ use system_adapter::SystemClock;
 use crate::commands::error::CommandError;
 use crate::commands::joined;
 use crate::commands::options::SeedOptions;
-use crate::commands::progress::Meter;
+use crate::commands::progress::ProgressMeter;
 use crate::{close, connect, open_rules, ports};
 use items::Recipe;
 
@@ -48,7 +48,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
     let total = programs + proposals * (1 + library);
-    let mut meter = Meter::start(Some(total), BAR, "storing made-up data")?;
+    let mut meter = ProgressMeter::start(Some(total), BAR, "storing made-up data")?;
     let open = async {
         let store = connect(&options.database).await?;
         store.migrate().await.map_err(CommandError::from).map(|()| store)

@@ -6,14 +6,14 @@ use super::new_file::NewFile;
 use crate::commands::error::CommandError;
 use crate::commands::joined;
 use crate::commands::options::BackupOptions;
-use crate::commands::progress::Meter;
+use crate::commands::progress::ProgressMeter;
 use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
 /// Backs up the file that the options name.
 pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
-    let mut meter = Meter::start(None, BAR, "copying the database file, in bytes")?;
+    let mut meter = ProgressMeter::start(None, BAR, "copying the database file, in bytes")?;
     let file = NewFile::create(&options.file)?;
     let (store, to, bar) =
         (store_options(&options.database), file.partial().to_owned(), meter.bar.clone());

@@ -12,7 +12,7 @@ use super::new_file::NewFile;
 use crate::commands::error::CommandError;
 use crate::commands::joined;
 use crate::commands::options::ExportOptions;
-use crate::commands::progress::Meter;
+use crate::commands::progress::ProgressMeter;
 use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
@@ -23,7 +23,7 @@ const BUFFER: usize = 1 << 16;
 /// Writes the store that the options name to where they say.
 pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
-    let mut meter = Meter::start(None, BAR, "exporting, by the numbers of the changes")?;
+    let mut meter = ProgressMeter::start(None, BAR, "exporting, by the numbers of the changes")?;
     let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
     meter.bar.set_length(log.last().0.unsigned_abs());
     let out: Box<dyn Write + Send> = match &file {

@@ -57,7 +57,7 @@ const SHOWN: usize = 60;
 
 /// A line after the header.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum ExportEntry {
     /// A change.
     Change(Box<ChangeRecord>),
     /// The last line: the number of changes, and the checksum of all lines before it.
@@ -122,7 +122,7 @@ pub fn read_header(line: &[u8]) -> Result<(), String> {
 }
 
 /// Reads a line after the header, or returns its first error and how to fix it.
-pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
+pub fn read_entry(line: &[u8]) -> Result<ExportEntry, String> {
     // The members are nested one deeper than where they stand alone.
     let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| {
         // The reader knows bodies of requests.
@@ -135,13 +135,13 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     if !has(&"group") && TRAILER.iter().any(has) {
         return read_trailer(&read);
     }
-    let line = Fields::of(&read, &FIELDS)?;
+    let line = EntryFields::of(&read, &FIELDS)?;
     let kind = line.read("kind", |value| WriteOperation::of_change(&value.as_string()?))?;
     let removed_at = line.read_unless_null("removed_at", time_of)?;
     if kind == WriteOperation::Delete && removed_at.is_some() {
         return Err("a deletion has no members: make `removed_at` null".into());
     }
-    Ok(Entry::Change(Box::new(ChangeRecord {
+    Ok(ExportEntry::Change(Box::new(ChangeRecord {
         sequence: Sequence(line.read("sequence", positive)?),
         collection: line.read("group", |value| Collection::named(&value.as_string()?))?,
         item: line.read("item_id", id)?,
@@ -165,16 +165,16 @@ pub fn read_entry(line: &[u8]) -> Result<Entry, String> {
     })))
 }
 
-fn read_trailer(read: &Read) -> Result<Entry, String> {
-    let line = Fields::of(read, &TRAILER)?;
-    Ok(Entry::Trailer {
+fn read_trailer(read: &Read) -> Result<ExportEntry, String> {
+    let line = EntryFields::of(read, &TRAILER)?;
+    Ok(ExportEntry::Trailer {
         changes: line.read("changes", |value| value.as_number()?.parse().ok())?,
         sha256: line.read("sha256", |value| Some(value.as_string()?.into_owned()))?,
     })
 }
 
 /// Returns the members of a change that has them, as they are written.
-fn body(line: &Fields<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
+fn body(line: &EntryFields<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
     let object = line.read("members", |value| value.encoded().starts_with('{').then_some(value))?;
     if has_unstorable {
         check_storable(object)?;
@@ -183,9 +183,9 @@ fn body(line: &Fields<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
 }
 
 /// The members of a line by name.
-struct Fields<'a>(HashMap<&'static str, Value<'a>>);
+struct EntryFields<'a>(HashMap<&'static str, Value<'a>>);
 
-impl<'a> Fields<'a> {
+impl<'a> EntryFields<'a> {
     /// Takes the named members, which must be there and the only ones.
     fn of(read: &'a Read, names: &[&'static str]) -> Result<Self, String> {
         let mut found = HashMap::with_capacity(names.len());

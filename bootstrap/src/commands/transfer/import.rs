@@ -8,11 +8,11 @@ use storage_adapter::{CollectionSummary, HistoryValidator, ImportTransaction, St
 use tokio::sync::mpsc::channel;
 use tokio::task::spawn_blocking;
 
-use super::reading::{Found, Reading};
+use super::reading::{ExportReading, ReadExport};
 use crate::commands::error::CommandError;
 use crate::commands::joined;
 use crate::commands::options::ImportOptions;
-use crate::commands::progress::Meter;
+use crate::commands::progress::ProgressMeter;
 use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
@@ -24,17 +24,18 @@ const SPINNER: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}";
 const LARGEST: usize = 900_000_000;
 
 /// Where an export is read from.
-type Source = Box<dyn BufRead + Send>;
+type ByteSource = Box<dyn BufRead + Send>;
 
 /// Checks and stores what the options name. The header is read before the store is touched.
 pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     let (source, named, length) = open(options.file.as_deref())?;
     let template = if length.is_some() { BAR } else { SPINNER };
-    let mut meter = Meter::start(length, template, "importing, in bytes")?;
+    let mut meter = ProgressMeter::start(length, template, "importing, in bytes")?;
     let largest = options.max_body.min(LARGEST);
     let (bar, options_of_store) = (meter.bar.clone(), store_options(&options.database));
     let validator = HistoryValidator::new()?;
-    let begun = spawn_blocking(move || Reading::begin(source, named, largest, bar, validator));
+    let begun =
+        spawn_blocking(move || ExportReading::begin(source, named, largest, bar, validator));
     let reading = meter.watch(joined(begun)).await?;
     let found = if options.dry_run {
         options_of_store.check_is_empty().await?;
@@ -51,8 +52,8 @@ pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
 /// Stores what is read while more is read.
 async fn store(
     options: &StoreOptions,
-    reading: Reading<Source>,
-) -> Result<(ImportTransaction, Found), CommandError> {
+    reading: ExportReading<ByteSource>,
+) -> Result<(ImportTransaction, ReadExport), CommandError> {
     let mut import = ImportTransaction::begin(options).await?;
     let (sender, mut checked) = channel(1);
     let work = spawn_blocking(move || reading.finish(Some(sender)));
@@ -63,7 +64,7 @@ async fn store(
 }
 
 /// Returns the source, its name, and its length if that is known.
-fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandError> {
+fn open(file: Option<&Path>) -> Result<(ByteSource, String, Option<u64>), CommandError> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
     };
@@ -74,7 +75,7 @@ fn open(file: Option<&Path>) -> Result<(Source, String, Option<u64>), CommandErr
 }
 
 /// Returns a line that says what was stored.
-fn summary(found: &Found, is_dry_run: bool, seconds: f64) -> String {
+fn summary(found: &ReadExport, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
     let stored = if is_dry_run {
         format!(

@@ -14,7 +14,7 @@ pub enum Line<'a> {
 }
 
 /// Reads line after line.
-pub struct Lines<R> {
+pub struct LineReader<R> {
     source: R,
     /// The name of the source in messages.
     named: String,
@@ -26,7 +26,7 @@ pub struct Lines<R> {
     pub bytes: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     /// Begins to read lines of at most `limit` bytes, without what ends them.
     pub const fn new(source: R, named: String, limit: u64) -> Self {
         Self { source, named, limit, line: Vec::new(), number: 0, bytes: 0 }
@@ -56,12 +56,12 @@ impl<R: BufRead> Lines<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Lines};
+    use super::{Line, LineReader};
 
     #[test]
     fn lines_are_numbered_and_too_long_ones_skipped() {
         let mut lines =
-            Lines::new(b"abc\nabcd\n\nlonger than that\nab".as_slice(), String::new(), 3);
+            LineReader::new(b"abc\nabcd\n\nlonger than that\nab".as_slice(), String::new(), 3);
         let expected = [
             Line::Whole(b"abc\n"),
             Line::TooLong,

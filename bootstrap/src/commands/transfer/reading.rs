@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 use storage_adapter::{CheckedChange, CollectionSummary, HistoryValidator};
 use tokio::sync::mpsc::Sender;
 
-use super::format::{self, Entry};
-use super::lines::{Line, Lines};
+use super::format::{self, ExportEntry};
+use super::lines::{Line, LineReader};
 use crate::commands::error::CommandError;
 use crate::failed;
 
@@ -26,7 +26,7 @@ const TOO_LARGE: &str =
 
 /// The content of a file without errors.
 #[derive(Debug)]
-pub struct Found {
+pub struct ReadExport {
     /// The number of changes.
     pub changes: u64,
     /// The items they leave, by group.
@@ -34,8 +34,8 @@ pub struct Found {
 }
 
 /// An export that is being read.
-pub struct Reading<R> {
-    lines: Lines<R>,
+pub struct ExportReading<R> {
+    lines: LineReader<R>,
     largest: usize,
     bar: ProgressBar,
     digest: Sha256,
@@ -45,7 +45,7 @@ pub struct Reading<R> {
     errors: Vec<String>,
 }
 
-impl<R: BufRead> Reading<R> {
+impl<R: BufRead> ExportReading<R> {
     /// Begins with the header. `named` is the name of the source in messages, `largest` the most
     /// bytes that the members of an item may have.
     pub fn begin(
@@ -55,7 +55,7 @@ impl<R: BufRead> Reading<R> {
         bar: ProgressBar,
         validator: HistoryValidator,
     ) -> Result<Self, CommandError> {
-        let lines = Lines::new(source, named, (largest + format::ENVELOPE) as u64);
+        let lines = LineReader::new(source, named, (largest + format::ENVELOPE) as u64);
         let (digest, errors) = (Sha256::new(), Vec::new());
         let mut reading = Self { lines, largest, bar, digest, validator, changes: 0, errors };
         let line = match reading.lines.next()? {
@@ -75,7 +75,7 @@ impl<R: BufRead> Reading<R> {
     pub fn finish(
         mut self,
         sender: Option<Sender<Vec<CheckedChange>>>,
-    ) -> Result<Found, CommandError> {
+    ) -> Result<ReadExport, CommandError> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while self.errors.len() < MOST_ERRORS
             && let ControlFlow::Continue(checked) = self.next()?
@@ -99,7 +99,7 @@ impl<R: BufRead> Reading<R> {
             // Here too, a failure is told by who stores.
             let _ = sender.blocking_send(batch);
         }
-        Ok(Found { changes: self.changes, summary: self.validator.summary()? })
+        Ok(ReadExport { changes: self.changes, summary: self.validator.summary()? })
     }
 
     /// Reads a line: the change in it, unless it is refused; or the end.
@@ -107,7 +107,7 @@ impl<R: BufRead> Reading<R> {
         let entry = match self.lines.next()? {
             Some(Line::Whole(line)) => {
                 let entry = format::read_entry(line);
-                if !matches!(entry, Ok(Entry::Trailer { .. })) {
+                if !matches!(entry, Ok(ExportEntry::Trailer { .. })) {
                     self.digest.update(line);
                 }
                 entry
@@ -120,14 +120,16 @@ impl<R: BufRead> Reading<R> {
         };
         let is_too_large = |members: &str| members.len() > self.largest;
         let checked = match entry {
-            Ok(Entry::Trailer { changes, sha256 }) => {
+            Ok(ExportEntry::Trailer { changes, sha256 }) => {
                 self.close(changes, &sha256)?;
                 return Ok(ControlFlow::Break(()));
             }
-            Ok(Entry::Change(change)) if change.members.as_deref().is_some_and(is_too_large) => {
+            Ok(ExportEntry::Change(change))
+                if change.members.as_deref().is_some_and(is_too_large) =>
+            {
                 Err(TOO_LARGE.to_owned())
             }
-            Ok(Entry::Change(change)) => self.validator.check(self.lines.number, *change)?,
+            Ok(ExportEntry::Change(change)) => self.validator.check(self.lines.number, *change)?,
             Err(error) => Err(error),
         };
         self.changes += 1;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::Term;
+use application::SearchTerm;
 use domain::{Collection, ItemId};
 use fastrand::Rng;
 use serde_json::Value;
@@ -95,7 +95,7 @@ impl Body {
     }
 
     /// Tells whether one of its strings has these words, one after the other.
-    pub fn has_words(&self, term: &Term) -> bool {
+    pub fn has_words(&self, term: &SearchTerm) -> bool {
         let is_met = |(word, (wanted, is_beginning)): (&&str, (&str, bool))| {
             if is_beginning { word.starts_with(wanted) } else { *word == wanted }
         };

@@ -33,7 +33,7 @@ use crate::endpoints::documentation::Changing;
 use crate::endpoints::in_time;
 use crate::groups::{Group, GroupOperation, PathForm, VERSION_PARAMETER};
 use crate::headers::consistency_token;
-use crate::headers::entity_tag::Node;
+use crate::headers::entity_tag::ServerRole;
 use crate::headers::history as tag_history;
 use crate::headers::idempotency_key::{self, IDEMPOTENCY_KEY};
 use crate::headers::media_type::{MediaType, has_content_type};
@@ -81,7 +81,7 @@ pub struct GroupEndpoint {
     group: Group,
     service: Arc<ResourceService>,
     context: Arc<HttpContext>,
-    node: Node,
+    node: ServerRole,
     /// The same at each of the standbys.
     standbys: Vec<Self>,
 }
@@ -98,8 +98,9 @@ impl GroupEndpoint {
             let context = Arc::clone(context);
             Self { group, service, context, node, standbys }
         };
-        let standbys = at_standbys.map(|service| on(Node::Standby, service, Vec::new())).collect();
-        Arc::new(on(Node::Primary, service, standbys))
+        let standbys =
+            at_standbys.map(|service| on(ServerRole::Standby, service, Vec::new())).collect();
+        Arc::new(on(ServerRole::Primary, service, standbys))
     }
 
     /// The gate that admits its requests.
@@ -110,9 +111,12 @@ impl GroupEndpoint {
     /// The endpoints of a form of path, by their methods, and what they ask of callers.
     pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<ServedMethod> {
         let served = self.group.operations().filter(|operation| operation.form() == form);
-        let endpoint = |operation| OperationEndpoint { group: Arc::clone(self), operation }.boxed();
-        let asks = |operation: GroupOperation| Asks::Operations(self.group, operation.asks());
-        served.map(|operation| (operation.method(), asks(operation), endpoint(operation))).collect()
+        let served = served.map(|operation| -> ServedMethod {
+            let asks = Asks::Operations(self.group, operation.asks());
+            let handler = OperationEndpoint { group: Arc::clone(self), operation };
+            (operation.method(), asks, Box::new(handler))
+        });
+        served.collect()
     }
 
     /// Answers a request. Its use case may take the time of the limit.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Header, KeySet, is_accepted};
+use super::{KeySet, TokenHeader, is_accepted};
 
 const RSA_KEY: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
 const PAYLOAD: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
@@ -128,6 +128,6 @@ fn set_of(key: &Value) -> KeySet {
 fn refuse_algorithm(header: &str, signature: &str, key: &Value) {
     let signed = format!("{header}.{COOKBOOK_PAYLOAD}.{signature}");
     assert!(!is_accepted(&signed, &json!({"keys": [key]})));
-    let reason = Header::read(header).err().expect("a refusal");
+    let reason = TokenHeader::read(header).err().expect("a refusal");
     assert_eq!(reason, "the token is signed with an algorithm that is not accepted");
 }

@@ -3,8 +3,10 @@
 use cel::common::ast::{Expr, IdedExpr, SelectExpr};
 
 use super::super::evaluate::described;
-use super::super::kinds::{ANY, BOOLEAN, JSON, Kind, Kinds, LIST, MAP, NULL, STRING, TIMESTAMP};
-use super::super::term::{Local, Member, Term, Variable};
+use super::super::kinds::{
+    ANY, BOOLEAN, JSON, Kinds, LIST, MAP, NULL, STRING, TIMESTAMP, ValueKind,
+};
+use super::super::term::{Local, MemberAccess, Term, Variable};
 use super::super::value::Val;
 use super::super::{Shape, shorten};
 use super::{Compiled, Compiler, Typed, constant_of, did_you_mean};
@@ -35,7 +37,7 @@ const WRITE: &[(Variable, Kinds)] = &[
 
 /// Returns whether every expression about a write knows a name, so that no lookup may have it.
 pub fn is_taken(name: &str) -> bool {
-    Variables::OF_A_WRITE.find(name).is_some() || Kind::of_type(name).is_some()
+    Variables::OF_A_WRITE.find(name).is_some() || ValueKind::of_type(name).is_some()
 }
 
 impl Compiler<'_> {
@@ -56,7 +58,7 @@ impl Compiler<'_> {
             let node = Term::Variable(variable);
             return Ok(Typed { node, kinds, elements: STRING });
         }
-        if let Some(kind) = Kind::of_type(name) {
+        if let Some(kind) = ValueKind::of_type(name) {
             return Ok(constant_of(Val::Type(kind)));
         }
         let lookups = self.lookups.iter().map(|(name, _)| name.as_str());
@@ -72,7 +74,7 @@ impl Compiler<'_> {
         let kind = if let Expr::Select(middle) = &select.operand.expr
             && let Expr::Ident(first) = &middle.operand.expr
         {
-            Kind::of_type(&[first, &middle.field, &select.field].map(String::as_str).join("."))
+            ValueKind::of_type(&[first, &middle.field, &select.field].map(String::as_str).join("."))
         } else {
             None
         };
@@ -82,12 +84,12 @@ impl Compiler<'_> {
         }
     }
 
-    fn select(&mut self, select: &SelectExpr) -> Compiled<Member> {
+    fn select(&mut self, select: &SelectExpr) -> Compiled<MemberAccess> {
         let of = self.demanded(&select.operand, MAP, "what has members")?;
         Ok(self.member_of(of.node, &select.field, &select.operand))
     }
 
-    pub(super) fn member_of(&self, of: Term, name: &str, at: &IdedExpr) -> Member {
+    pub(super) fn member_of(&self, of: Term, name: &str, at: &IdedExpr) -> MemberAccess {
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
@@ -96,7 +98,7 @@ impl Compiler<'_> {
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());
-        Member {
+        MemberAccess {
             of,
             name: name.into(),
             encoded: quoted[1..quoted.len() - 1].into(),
@@ -105,7 +107,7 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn member(member: Member) -> Typed {
+    pub(super) fn member(member: MemberAccess) -> Typed {
         let is_id = &*member.name == "id";
         let kinds = match member.of {
             Term::Variable(Variable::After | Variable::Before) if is_id => STRING,

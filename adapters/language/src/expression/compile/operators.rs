@@ -5,7 +5,7 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 use super::super::kinds::{ANY, BOOLEAN, INTEGER, LIST, MAP, NONE, NUMBER, STRING};
 use super::super::operator::Operator;
 use super::super::term::Term;
-use super::super::value::{StringValue, Val};
+use super::super::value::{StringVal, Val};
 use super::{Compiled, Compiler, Typed, constant_of, constants};
 
 impl Compiler<'_> {
@@ -15,7 +15,7 @@ impl Compiler<'_> {
             LiteralValue::Double(double) => Val::Double(*double.inner()),
             LiteralValue::Int(integer) => Val::Integer(*integer.inner()),
             LiteralValue::Null => Val::Null,
-            LiteralValue::String(text) => Val::String(StringValue::Made(text.inner().into())),
+            LiteralValue::String(text) => Val::String(StringVal::Made(text.inner().into())),
             LiteralValue::UInt(_) => {
                 return self.refuse(at, "there are no unsigned numbers here; write it without `u`");
             }

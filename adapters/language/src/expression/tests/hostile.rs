@@ -279,7 +279,7 @@ fn any_source() -> impl Strategy<Value = String> {
 
 fn evaluate_any(
     source: &str,
-) -> Option<(Kinds, Result<super::super::kinds::Kind, EvaluationError>)> {
+) -> Option<(Kinds, Result<super::super::kinds::ValueKind, EvaluationError>)> {
     let (after, context, lookups) = (members(super::ITEM), context(), lookups());
     let found = [Found::Items(vec![item(r#"{"name": "P"}"#)]), Found::Items(vec![item("{}")])];
     let scope = Scope { lookups: &lookups, found: &found, ..scope(&after, &context) };

@@ -1,7 +1,7 @@
 //! Traces: what was evaluated, written as it is read.
 
 use super::super::trace::MOST_PARTS;
-use super::super::value::{Map, StringValue, Val};
+use super::super::value::{Map, StringVal, Val};
 use super::super::{ANY, CostLimit, Expression, JsonText, Meter, Scope, Trace, TracedPart};
 use super::{ITEM, context, found, lookups, members, scope};
 
@@ -163,7 +163,7 @@ fn a_value_is_cut_to_json_at_any_length() {
         assert!(read.is_ok(), "{most}: {}", json.text);
         assert_eq!(json.is_cut, most < members.encoded().len(), "{most}");
     }
-    let string = Val::String(StringValue::Borrowed("abc\u{1}\u{2}defg"));
+    let string = Val::String(StringVal::Borrowed("abc\u{1}\u{2}defg"));
     for most in 0..30 {
         let json = JsonText::of(&string, most);
         assert!(domain::json::read(json.text.as_bytes()).is_ok(), "{most}: {}", json.text);

@@ -6,7 +6,7 @@ use domain::{Collection, ItemId, Version, WriteOperation};
 use sha2::{Digest as _, Sha256};
 use storage_adapter::ChangeRecord;
 
-use super::{Entry, checksum, header, read_entry, read_header, trailer};
+use super::{ExportEntry, checksum, header, read_entry, read_header, trailer};
 
 const ID: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
 
@@ -35,7 +35,7 @@ fn line(name: &str, value: &str) -> String {
 
 fn change(line: &str) -> ChangeRecord {
     match read_entry(line.as_bytes()) {
-        Ok(Entry::Change(change)) => *change,
+        Ok(ExportEntry::Change(change)) => *change,
         other => panic!("{other:?}"),
     }
 }
@@ -152,7 +152,7 @@ fn header_and_trailer_are_known_again() {
         let error = read_header(other.as_bytes()).unwrap_err();
         assert!(error.starts_with("the file is no export"), "{other}: {error}");
     }
-    let entry = Entry::Trailer { changes: 3, sha256: "ab".to_owned() };
+    let entry = ExportEntry::Trailer { changes: 3, sha256: "ab".to_owned() };
     assert_eq!(read_entry(trailer(3, "ab").as_bytes()), Ok(entry));
     refused("{\"changes\":-1,\"sha256\":\"\"}", "a number");
 }
