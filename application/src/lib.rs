@@ -1,7 +1,7 @@
 //! The use cases of the service, over ports.
 //!
-//! [`ResourceService`] has list, get, create, continue, replace, patch, delete and replace-all for a
-//! collection. It decides in the domain and stores through [`ItemRepository`]; ids and time come
+//! [`ResourceService`] has the use cases of a collection: reads, writes, history, exports, imports and
+//! the audit of rules. It decides in the domain and stores through [`ItemRepository`]; ids and time come
 //! from [`IdGenerator`] and [`Clock`]. No type of a framework, a database or HTTP appears here.
 //!
 //! A read-modify-write is: find, decide, write with the version that was found. The repository

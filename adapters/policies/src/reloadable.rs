@@ -11,7 +11,7 @@ use language::error::FileErrors;
 
 use crate::policy_set::PolicySet;
 
-/// The policies of a path, read again when it is asked for. A request is decided by one edition.
+/// The policies of a path, read again when it changes and at SIGHUP. A request is decided by one edition.
 pub struct ReloadablePolicies {
     /// Their files.
     pub files: Arc<ReloadableFiles<PolicySet>>,

@@ -14,7 +14,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use crate::metrics;
 use crate::rule_set::RuleSet;
 
-/// The rules of a path, read again when it is asked for. By default, no rules, for good.
+/// The rules of a path, read again when it changes and at SIGHUP. By default, no rules, for good.
 #[derive(Debug, Default)]
 pub struct ReloadableRules {
     /// Their files.

@@ -27,9 +27,8 @@ impl PathForm {
         [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
 }
 
-/// An operation of a group. Unlike the verbs of a write
-/// ([`WriteOperation`]), these include reads, and some write several items:
-/// which verbs each performs is listed once, beside the rules that judge them.
+/// An operation of a group. Unlike [`WriteOperation`], these include reads, and some write several
+/// items: [`GroupOperation::writes`] tells what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOperation {
     /// GET on the collection.
