@@ -2,6 +2,7 @@
 //!
 //! The reader and the JSON Schema both follow the same tables.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::{Pointer, nearest};
@@ -50,6 +51,8 @@ pub struct Key {
 
 /// Most characters of an id or of another name.
 pub const LONGEST_NAME: usize = 64;
+/// Most rules, and most policies, of all files.
+const MOST_ELEMENTS: usize = 1_000;
 /// Ids, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
 
@@ -335,6 +338,39 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
         Content::List(elements) => Ok(elements),
         _ => Err((node.place, format!("`{key}` is a list, not {}", node.with_article()))),
     }
+}
+
+/// Elements of all files by their ids, with where they are, for people. Of those that have errors,
+/// the id is all that is known.
+pub type ById<T> = HashMap<Box<str>, (Option<Arc<T>>, String)>;
+
+/// Reads a list of elements whose ids are unique in all files, and returns those without errors.
+/// `list` is its key, `one` the name of an element in messages. `read` returns the id, if there is
+/// one, and the element, if nothing is wrong with it.
+pub fn read_elements<T>(
+    keys: &Keys<'_>,
+    (list, one): (&str, &str),
+    known: &mut ById<T>,
+    errors: &mut ErrorCollector<'_>,
+    read: impl Fn(&Node, &mut ErrorCollector<'_>) -> Option<(Box<str>, Option<T>)>,
+) -> Vec<Arc<T>> {
+    let mut sound = Vec::new();
+    for node in keys.elements(list) {
+        if known.len() == MOST_ELEMENTS {
+            errors.add(node.place, format!("there are more than {MOST_ELEMENTS} {list}"));
+            break;
+        }
+        let Some((id, element)) = read(node, errors) else { continue };
+        if let Some((_, at)) = known.get(&id) {
+            let reason = format!("there is a {one} `{id}` already, at {at}; choose another id");
+            errors.add(node.place, reason);
+            continue;
+        }
+        let element = element.map(Arc::new);
+        sound.extend(element.clone());
+        known.insert(id, (element, format!("{}:{}", errors.file(), node.place.line)));
+    }
+    sound
 }
 
 /// The likeliest of the known words, if one is, and all of them.

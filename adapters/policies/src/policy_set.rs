@@ -1,6 +1,5 @@
 //! The policies and cases of some files, all sound.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,10 +7,9 @@ use application::{Access, Caller, CaseReport, Ownership, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::FileContent;
-use language::error::{ErrorCollector, FileErrors};
+use language::error::FileErrors;
 use language::files::FileSet;
-use language::keys::Keys;
-use language::yaml::Node;
+use language::keys::{ById, read_elements};
 
 use crate::access_table::AccessTable;
 use crate::cases::{Case, CaseReader};
@@ -19,8 +17,6 @@ use crate::definition;
 use crate::file_format::{FILE, LATER_OF_FILE};
 use crate::policy::Policy;
 use crate::reading::{ADVICE, keys_of};
-
-const MOST_POLICIES: usize = 1_000;
 
 /// The policies and cases of some files.
 #[derive(Debug, Default)]
@@ -43,18 +39,20 @@ impl PolicySet {
 
     /// Reads the policies of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
-        let (mut reader, mut has_list) = (PolicyReader::default(), false);
+        let (mut policies, mut known, mut has_list) = (Vec::new(), ById::default(), false);
+        let mut cases = CaseReader::default();
         for (file, tree) in files.trees(&ADVICE) {
             let mut errors = files.errors_of(&file);
             if let Some(keys) = keys_of(&tree, &FILE, LATER_OF_FILE, &mut errors) {
                 has_list |= keys.get("policies").is_some();
-                reader.policies(&keys, &mut errors);
-                reader.cases.cases(&keys, &mut errors);
-                reader.cases.matrix(&keys, &mut errors);
+                let (names, errors) = (("policies", "policy"), &mut errors);
+                policies.extend(read_elements(&keys, names, &mut known, errors, definition::read));
+                cases.cases(&keys, errors);
+                cases.matrix(&keys, errors);
             }
         }
         files.finish(&["policies"], has_list)?;
-        let PolicyReader { policies, cases: CaseReader { cases, .. }, .. } = reader;
+        let cases = cases.cases;
         let table = |collection| AccessTable::of(collection, &policies);
         Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases })
     }
@@ -143,36 +141,5 @@ impl FileContent for PolicySet {
         if self.policies.is_empty() {
             tracing::warn!("`policies: []` is in force: every request for items is refused");
         }
-    }
-}
-
-#[derive(Default)]
-struct PolicyReader {
-    /// Where the policy of an id is, for people.
-    known: HashMap<Box<str>, String>,
-    policies: Vec<Arc<Policy>>,
-    cases: CaseReader,
-}
-
-impl PolicyReader {
-    fn policies(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
-        for node in keys.elements("policies") {
-            if self.known.len() == MOST_POLICIES {
-                errors.add(node.place, format!("there are more than {MOST_POLICIES} policies"));
-                return;
-            }
-            self.policy(node, errors);
-        }
-    }
-
-    fn policy(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) {
-        let Some((id, policy)) = definition::read(node, errors) else { return };
-        if let Some(at) = self.known.get(&id) {
-            let reason = format!("there is a policy `{id}` already, at {at}; choose another id");
-            errors.add(node.place, reason);
-            return;
-        }
-        self.policies.extend(policy.map(Arc::new));
-        self.known.insert(id, format!("{}:{}", errors.file(), node.place.line));
     }
 }

@@ -66,6 +66,18 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
+/// An evaluation that failed, and the key of the rule whose expression it was.
+pub(crate) type Failure = (&'static str, EvaluationError);
+
+/// The outcome of a rule that could be evaluated.
+pub(crate) enum Judged {
+    /// The guard does not hold.
+    Skipped,
+    Passed,
+    /// With the message, unless it cannot be made.
+    Failed(Outcome<String>),
+}
+
 impl FileRule {
     /// The members of a variable that it reads, each once, in the order of their names.
     pub(crate) fn members_of(&self, variable: Variable) -> Vec<&str> {
@@ -116,16 +128,11 @@ impl FileRule {
         }
     }
 
-    /// The guard, where it can be asked before anything is looked up. `None` is none.
-    pub(crate) fn early_guard(&self) -> Option<&Expression> {
-        self.when.as_ref().filter(|when| !when.uses_lookups)
-    }
-
     pub(crate) fn look_up(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<Vec<Lookup>> {
-        let is_guarded_off = match self.early_guard() {
-            Some(guard) => !guard.boolean(scope, meter)?,
-            None => false,
-        };
+        if self.targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_guarded_off = !self.holds(false, scope, meter)?;
         let lookup = |target: &LookupTarget| {
             let key = if is_guarded_off { LookupKey::Nothing } else { target.key(scope, meter)? };
             Ok(Lookup { collection: target.collection, key, without: scope.context.id })
@@ -133,48 +140,54 @@ impl FileRule {
         self.targets.iter().map(lookup).collect()
     }
 
-    /// Returns whether the guard holds: whether the check is evaluated at all.
-    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
-        if let Some(guard) = self.early_guard()
-            && !guard.boolean(scope, meter)?
-        {
-            return Ok(false);
-        }
-        self.late_guard(scope, meter)
+    /// Returns whether a guard holds that uses lookups, or one that does not. Returns `true` if the
+    /// rule has no such guard.
+    fn holds(&self, uses_lookups: bool, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
+        let guard = self.when.as_ref().filter(|when| when.uses_lookups == uses_lookups);
+        guard.map_or(Ok(true), |guard| guard.boolean(scope, meter))
     }
 
-    /// Returns whether the guard holds, of one that had to wait for what is looked up.
-    pub(crate) fn late_guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
+    /// Returns whether the guard holds: whether the check is evaluated at all.
+    fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
+        // If there are lookups, a guard that uses none was traced when they were evaluated.
+        let trace = scope.trace.filter(|_| self.targets.is_empty());
+        if !self.holds(false, &Scope { trace, ..*scope }, meter)? {
+            return Ok(false);
+        }
         // A list that is not whole decides nothing.
         for (index, (name, _)) in self.variables.iter().enumerate() {
             complete(name, scope.found.get(index))?;
         }
-        match self.when.as_ref().filter(|when| when.uses_lookups) {
-            Some(guard) => guard.boolean(scope, meter),
-            None => Ok(true),
-        }
+        self.holds(true, scope, meter)
     }
 
-    fn lookups_by(
+    /// Evaluates the guard, the check and the message, each if the one before asks for it.
+    pub(crate) fn judge(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Judged, Failure> {
+        if !self.guard(scope, meter).map_err(|error| ("when", error))? {
+            return Ok(Judged::Skipped);
+        }
+        if self.check.boolean(scope, meter).map_err(|error| ("check", error))? {
+            return Ok(Judged::Passed);
+        }
+        Ok(Judged::Failed(self.own_message(scope, meter)))
+    }
+
+    /// Judges a write. `hides_reason` keeps from the caller why a rule could not be decided.
+    fn check_by(
         &self,
         meter: &Meter,
         transition: &Transition<'_>,
-    ) -> Result<Vec<Lookup>, Violation> {
-        if self.targets.is_empty() {
-            return Ok(Vec::new());
-        }
-        let scope = Scope { found: &[], ..self.scope(transition) };
-        self.look_up(&scope, meter).map_err(|error| self.undecided(error, false))
-    }
-
-    fn check_by(&self, meter: &Meter, transition: &Transition<'_>) -> Result<(), Violation> {
-        let scope = self.scope(transition);
-        let is_met = || Ok(!self.guard(&scope, meter)? || self.check.boolean(&scope, meter)?);
-        match is_met() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.violation(&self.message(&scope, meter))),
-            Err(error) => Err(self.undecided(error, self.knows_others(transition.found))),
-        }
+        hides_reason: bool,
+    ) -> Result<(), Violation> {
+        let message = match self.judge(&self.scope(transition), meter) {
+            Ok(Judged::Skipped | Judged::Passed) => return Ok(()),
+            Ok(Judged::Failed(message)) => message,
+            Err((_, error)) => return Err(self.undecided(error, hides_reason)),
+        };
+        Err(self.violation(&message.unwrap_or_else(|error| {
+            tracing::debug!(rule = &*self.id, ?error, "a rule has no message to give");
+            self.other_message()
+        })))
     }
 
     /// Returns whether expressions see items that were looked up: they do when all lookups are whole.
@@ -185,35 +198,33 @@ impl FileRule {
 
     /// The violation of a rule that could not be decided. Its reason may quote items that were looked
     /// up, which a caller may not be permitted to read.
-    fn undecided(&self, error: EvaluationError, quotes_others: bool) -> Violation {
-        let reason = error.into_reason();
-        let told = if quotes_others {
-            self.not_decided("; the log of the service says why")
+    fn undecided(&self, error: EvaluationError, hides_reason: bool) -> Violation {
+        let (id, reason) = (&self.id, error.into_reason());
+        let why = if hides_reason {
+            "; the log of the service says why".to_owned()
         } else {
-            self.not_decided(&format!(": {reason}"))
+            format!(": {reason}")
         };
+        let told = format!("the rule `{id}` could not be decided, so it counts as not passed{why}");
         Violation { undecided: Some(reason.into()), ..self.violation(&told) }
     }
 
-    fn not_decided(&self, why: &str) -> String {
-        format!("the rule `{}` could not be decided, so it counts as not passed{why}", self.id)
-    }
-
     /// Judges a write of a case, of which everything is known, and returns the message of the
-    /// violation. Nothing is logged: a case may be about what cannot be decided.
+    /// violation. Nothing is logged: a case may be about what cannot be decided. The author of the
+    /// case has written all that a reason may quote, so no reason is hidden.
     pub(crate) fn judge_case(
         &self,
         transition: &Transition<'_>,
         found: &[Found],
     ) -> Result<(), String> {
         // It must be possible to say what is looked for, though the case says what is found.
-        self.lookups_by(&Meter::of(CostLimit::Lookups), transition)
-            .and_then(|_| self.check_by(&Meter::of(CostLimit::Verdict), &transition.knowing(found)))
-            .map_err(|violation| match violation.undecided {
-                // Who tries a rule has written all that the reason may quote.
-                Some(reason) => self.violation(&self.not_decided(&format!(": {reason}"))).detail,
-                None => violation.detail,
+        self.look_up(&self.scope(transition), &Meter::of(CostLimit::Lookups))
+            .map_err(|error| self.undecided(error, false))
+            .and_then(|_| {
+                let meter = Meter::of(CostLimit::Verdict);
+                self.check_by(&meter, &transition.knowing(found), false)
             })
+            .map_err(|violation| violation.detail)
     }
 
     fn violation(&self, message: &str) -> Violation {
@@ -221,15 +232,8 @@ impl FileRule {
         Violation::new(pointer, self.id.to_string(), shortened(message, LONGEST_MESSAGE))
     }
 
-    fn message(&self, scope: &Scope<'_>, meter: &Meter) -> String {
-        self.own_message(scope, meter).unwrap_or_else(|error| {
-            tracing::debug!(rule = &*self.id, ?error, "a rule has no message to give");
-            self.other_message()
-        })
-    }
-
     /// Returns the message that the rule gives, unless it cannot.
-    pub(crate) fn own_message(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
+    fn own_message(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
         let message = match &self.message {
             Message::Fixed(message) => return Ok(message.to_string()),
             Message::Computed { expression, .. } => expression.string(scope, meter)?,
@@ -273,17 +277,21 @@ impl Rule for FileRule {
     /// Returns a lookup per target, in their order. If the guard says that the rule does not apply,
     /// all of them look for nothing.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
+        // An evaluation of nothing would still take a unit of the task's budget.
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }
-        evaluation::run(CostLimit::Lookups, |meter| self.lookups_by(meter, transition)).await
+        let look_up = |meter: &Meter| self.look_up(&self.scope(transition), meter);
+        let lookups = evaluation::run(CostLimit::Lookups, look_up).await;
+        lookups.map_err(|error| self.undecided(error, false))
     }
 
     async fn check(&self, transition: &Transition<'_>) -> Result<(), Violation> {
         let verdicts = &self.verdicts;
         let began = Instant::now();
-        let verdict =
-            evaluation::run(CostLimit::Verdict, |meter| self.check_by(meter, transition)).await;
+        let hides_reason = self.knows_others(transition.found);
+        let check = |meter: &Meter| self.check_by(meter, transition, hides_reason);
+        let verdict = evaluation::run(CostLimit::Verdict, check).await;
         verdicts.time.observe(began.elapsed().as_secs_f64());
         let counter = match &verdict {
             Ok(()) => &verdicts.passed,

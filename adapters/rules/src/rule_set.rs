@@ -9,15 +9,14 @@ use jiff::civil::Date;
 use language::FileContent;
 use language::error::{ErrorCollector, FileErrors};
 use language::files::FileSet;
-use language::keys::{self, Keys};
+use language::keys::{self, ById, Keys, read_elements};
 use language::yaml::Node;
 
-use crate::cases::{self, Case, KnownRules};
+use crate::cases::{self, Case};
 use crate::definition;
 use crate::file_format::{ADVICE, FILE, OPEN_GROUP};
 use crate::file_rule::FileRule;
 
-const MOST_RULES: usize = 1_000;
 const MOST_CASES: usize = 10_000;
 
 /// The rules and cases of some files.
@@ -44,19 +43,27 @@ impl RuleSet {
 
     /// Reads the rules of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet, reserved: &[&str]) -> Result<Self, FileErrors> {
-        let mut reader = RuleReader { reserved, ..RuleReader::default() };
+        let (mut rules, mut known, mut declared) = (Vec::new(), ById::default(), Vec::new());
+        let read = |node: &Node, errors: &mut ErrorCollector<'_>| {
+            let (id, rule) = definition::read(node, errors)?;
+            if reserved.contains(&&*id) {
+                let reason = format!("the service uses the id `{id}` itself; choose another id");
+                errors.add(node.place, reason);
+            }
+            Some((id, rule))
+        };
         let trees = files.trees(&ADVICE);
         let mut keys = Vec::with_capacity(trees.len());
         for (file, tree) in &trees {
             let mut errors = files.errors_of(file);
             let Some(of_file) = Keys::of(tree, &FILE, Some(&[]), &mut errors) else { continue };
-            reader.rules(&of_file, &mut errors);
-            reader.members(&of_file, &mut errors);
+            let names = ("rules", "rule");
+            rules.extend(read_elements(&of_file, names, &mut known, &mut errors, read));
+            declared.extend(members(&of_file, &mut errors));
             keys.push((file, of_file));
         }
-        let cases = reader.cases(&keys, &mut files);
+        let cases = cases(&keys, &known, &mut files);
         files.finish(&["rules"], keys.iter().any(|(_, keys)| keys.get("rules").is_some()))?;
-        let RuleReader { rules, declared, .. } = reader;
         let of = |collection| {
             let rules = rules.iter().filter(|rule| rule.collection == collection);
             rules.map(|rule| Arc::clone(rule) as Arc<dyn Rule>).collect()
@@ -127,71 +134,38 @@ impl FileContent for RuleSet {
     }
 }
 
-#[derive(Default)]
-struct RuleReader<'a> {
-    reserved: &'a [&'a str],
-    known: KnownRules,
-    rules: Vec<Arc<FileRule>>,
-    declared: Vec<(Collection, Box<str>)>,
+/// The members that a file declares.
+fn members(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<(Collection, Box<str>)> {
+    let mut declared = Vec::new();
+    let entries = keys.get("members").and_then(|it| errors.take(keys::entries(it, "`members`")));
+    for entry in entries.unwrap_or_default() {
+        errors.take(OPEN_GROUP.check(&entry.key, entry.place));
+        let names = errors.take(keys::list(&entry.value, &entry.key)).unwrap_or_default();
+        for name in names {
+            let name = errors.take(keys::string(name, &entry.key));
+            let of = Collection::named(&entry.key).zip(name);
+            declared.extend(of.map(|(of, name)| (of, name.text.as_str().into())));
+        }
+    }
+    declared
 }
 
-impl RuleReader<'_> {
-    fn rules(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
-        for node in keys.elements("rules") {
-            if self.known.len() == MOST_RULES {
-                errors.add(node.place, format!("there are more than {MOST_RULES} rules"));
-                return;
+/// The cases, after all rules: a case may stand in another file than its rule.
+fn cases(
+    of_files: &[(&Arc<str>, Keys<'_>)],
+    rules: &ById<FileRule>,
+    files: &mut FileSet,
+) -> Vec<Case> {
+    let (mut read, mut bytes_left) = (Vec::new(), cases::MOST_BYTES);
+    for (file, keys) in of_files {
+        let mut errors = files.errors_of(file);
+        for node in keys.elements("cases") {
+            if read.len() == MOST_CASES {
+                errors.add(node.place, format!("there are more than {MOST_CASES} cases"));
+                return read;
             }
-            self.rule(node, errors);
+            read.extend(cases::read(node, rules, &mut bytes_left, &mut errors));
         }
     }
-
-    fn rule(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) {
-        let Some((id, rule)) = definition::read(node, errors) else { return };
-        if self.reserved.contains(&&*id) {
-            errors.add(
-                node.place,
-                format!("the service uses the id `{id}` itself; choose another id"),
-            );
-        }
-        if let Some((_, at)) = self.known.get(&id) {
-            errors.add(
-                node.place,
-                format!("there is a rule `{id}` already, at {at}; choose another id"),
-            );
-            return;
-        }
-        let rule = rule.map(Arc::new);
-        self.rules.extend(rule.clone());
-        self.known.insert(id, (rule, format!("{}:{}", errors.file(), node.place.line)));
-    }
-
-    fn members(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
-        let Some(node) = keys.get("members") else { return };
-        for entry in errors.take(keys::entries(node, "`members`")).unwrap_or_default() {
-            errors.take(OPEN_GROUP.check(&entry.key, entry.place));
-            let names = errors.take(keys::list(&entry.value, &entry.key)).unwrap_or_default();
-            for name in names {
-                let name = errors.take(keys::string(name, &entry.key));
-                let declared = Collection::named(&entry.key).zip(name);
-                self.declared.extend(declared.map(|(of, name)| (of, name.text.as_str().into())));
-            }
-        }
-    }
-
-    /// The cases, after all rules: a case may stand in another file than its rule.
-    fn cases(&mut self, of_files: &[(&Arc<str>, Keys<'_>)], files: &mut FileSet) -> Vec<Case> {
-        let (mut read, mut bytes_left) = (Vec::new(), cases::MOST_BYTES);
-        for (file, keys) in of_files {
-            let mut errors = files.errors_of(file);
-            for node in keys.elements("cases") {
-                if read.len() == MOST_CASES {
-                    errors.add(node.place, format!("there are more than {MOST_CASES} cases"));
-                    return read;
-                }
-                read.extend(cases::read(node, &self.known, &mut bytes_left, &mut errors));
-            }
-        }
-        read
-    }
+    read
 }

@@ -12,7 +12,7 @@ use language::error::Location;
 use crate::file_format::{FAIL, PASS};
 use crate::file_rule::FileRule;
 
-pub(crate) use read::{KnownRules, MOST_BYTES, read};
+pub(crate) use read::{MOST_BYTES, read};
 
 /// A write, and what its rule is to say.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! From an element of `cases:` to a case.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::WrittenCase;
@@ -11,7 +10,7 @@ use jiff::tz::TimeZone;
 use language::caller;
 use language::effective::Effective;
 use language::error::ErrorCollector;
-use language::keys::{Keys, did_you_mean};
+use language::keys::{ById, Keys, did_you_mean};
 use language::yaml::{Content, Node};
 
 use super::Case;
@@ -26,14 +25,10 @@ const SOME_DAY: Date = date(2026, 1, 1);
 /// Most bytes of the items of all cases together: aliases let a short file stand for long ones.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-/// The rules of all files by their ids, with where they are, for people. Of those that have errors,
-/// the id is all that is known.
-pub(crate) type KnownRules = HashMap<Box<str>, (Option<Arc<FileRule>>, String)>;
-
 /// Reads a case of one of the rules, taking the bytes of its items off `bytes_left`.
 pub(crate) fn read(
     node: &Node,
-    rules: &KnownRules,
+    rules: &ById<FileRule>,
     bytes_left: &mut usize,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<Case> {
@@ -74,7 +69,7 @@ pub(crate) fn read(
 /// The rule that a case is about, if it is there and sound.
 fn named_rule(
     node: &Node,
-    rules: &KnownRules,
+    rules: &ById<FileRule>,
     errors: &mut ErrorCollector<'_>,
 ) -> Option<Arc<FileRule>> {
     let scalar = node.entry("rule")?.value.scalar()?;

@@ -5,20 +5,17 @@ use domain::json::shortened;
 use domain::{Pointer, Transition, WriteContext, WriteOperation};
 use language::evaluation;
 use language::expression::{
-    CostLimit, EvaluationError, Expression, JsonText, Meter, Scope, Trace, TracedPart,
+    CostLimit, Expression, JsonText, Meter, Outcome, Scope, Trace, TracedPart,
 };
 
 use super::given::Given;
 use super::undecided;
-use crate::file_rule::{FileRule, LONGEST_MESSAGE};
+use crate::file_rule::{Failure, FileRule, Judged, LONGEST_MESSAGE};
 
 /// Most bytes of the value of an expression.
 const MOST_BYTES: usize = 64 << 10;
 /// Most entries of the trace of a trial.
 const MOST_ENTRIES: usize = 200;
-
-/// An evaluation that failed, and the key of the rule whose expression it was.
-type Failure = (&'static str, EvaluationError);
 
 /// Tries an expression.
 pub(super) async fn expression(
@@ -29,17 +26,16 @@ pub(super) async fn expression(
     let context = WriteContext { id: given.id, ..context.clone() };
     // All lookups are given: they are those that the expression was read with.
     let found = given.found().unwrap_or_default();
-    let (outcome, traced) = evaluation::run(CostLimit::Verdict, |meter| {
-        let trace = Trace::default();
+    let (outcome, traced) = traced(CostLimit::Verdict, |trace, meter| {
         let scope = Scope {
             after: &given.after,
             before: given.before.as_ref(),
             context: &context,
             lookups: &given.variables,
             found: &found,
-            trace: Some(&trace),
+            trace: Some(trace),
         };
-        (expression.json(&scope, meter, MOST_BYTES), trace.into_parts())
+        expression.json(&scope, meter, MOST_BYTES)
     })
     .await;
     let report = match outcome {
@@ -77,35 +73,33 @@ pub(super) async fn rule(
     let pointer = |key: &str| if is_json { Pointer::to_member(key) } else { Pointer::root() };
     let failed =
         |(key, error): Failure| undecided(vec![error_at(pointer(key), error.into_reason())]);
-    let (keys, of_lookups) = look_up(rule, &transition).await;
-    if let Err(failure) = keys {
-        return with_trace(failed(failure), [of_lookups]);
+    // It must be possible to say what a rule looks for, though the trial says what is found.
+    let (keys, of_lookups) = traced(CostLimit::Lookups, |trace, meter| {
+        rule.look_up(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
+    })
+    .await;
+    if let Err(error) = keys {
+        return with_trace(failed(("lookup", error)), [of_lookups]);
     }
     let found = given.found();
-    let (checked, traced) = check(rule, &transition, found.as_deref().ok()).await;
-    let report = match checked {
-        Ok(Checked::Skipped) => skipped("`when` is false".to_owned()),
-        Ok(Checked::NotLookedUp) => undecided(
-            found.err().unwrap_or_default().into_iter().map(|name| {
+    let transition = transition.knowing(found.as_deref().unwrap_or_default());
+    let (judged, traced) = traced(CostLimit::Verdict, |trace, meter| {
+        rule.judge(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
+    })
+    .await;
+    let report = match (judged, found) {
+        (Ok(Judged::Skipped), _) => skipped("`when` is false".to_owned()),
+        // The early guard did not fail with the lookups: the error is that results are missing.
+        (Err(_), Err(missing)) => undecided(
+            missing.into_iter().map(|name| {
                 let reason = format!("the rule looks up `{name}`, and the trial does not say what it finds; add `{name}` to `lookup`");
                 let pointer = pointer("lookup");
                 error_at(if is_json { pointer.member(name) } else { pointer }, reason)
             }).collect(),
         ),
-        Ok(Checked::Passed) => of_check(true),
-        Ok(Checked::Failed(message)) => {
-            let errors = message.as_ref().err().map(|error| {
-                let reason = format!("the message cannot be made: {}", error.clone().into_reason());
-                error_at(pointer("message_expression"), reason)
-            });
-            let message = message.unwrap_or_else(|_| rule.other_message());
-            TrialReport {
-                message: Some(shortened(&message, LONGEST_MESSAGE).into_owned()),
-                errors: errors.into_iter().collect(),
-                ..of_check(false)
-            }
-        }
-        Err(failure) => failed(failure),
+        (Ok(Judged::Passed), _) => of_check(true),
+        (Ok(Judged::Failed(message)), _) => not_met(rule, message, pointer("message_expression")),
+        (Err(failure), Ok(_)) => failed(failure),
     };
     with_trace(report, [of_lookups, traced])
 }
@@ -113,71 +107,27 @@ pub(super) async fn rule(
 /// The parts that were evaluated, and true if there were more.
 type Traced = (Vec<TracedPart>, bool);
 
-/// Evaluates what a rule looks for: it must be possible to say that, though the trial says what is
-/// found.
-async fn look_up(rule: &FileRule, transition: &Transition<'_>) -> (Result<(), Failure>, Traced) {
-    if rule.targets.is_empty() {
-        return (Ok(()), Traced::default());
-    }
-    evaluation::run(CostLimit::Lookups, |meter| {
+/// Runs an evaluation with a trace.
+async fn traced<T>(limit: CostLimit, evaluate: impl Fn(&Trace, &Meter) -> T) -> (T, Traced) {
+    evaluation::run(limit, |meter| {
         let trace = Trace::default();
-        let scope = Scope { trace: Some(&trace), ..rule.scope(transition) };
-        let keys = rule.look_up(&scope, meter).map(|_| ()).map_err(|error| ("lookup", error));
-        (keys, trace.into_parts())
+        let outcome = evaluate(&trace, meter);
+        (outcome, trace.into_parts())
     })
     .await
 }
 
-/// The outcome of a rule that could be evaluated.
-enum Checked {
-    /// The guard does not hold.
-    Skipped,
-    /// The guard holds, and what was looked up is not known.
-    NotLookedUp,
-    Passed,
-    /// With the message, unless it cannot be made.
-    Failed(Result<String, EvaluationError>),
-}
-
-async fn check(
-    rule: &FileRule,
-    transition: &Transition<'_>,
-    found: Option<&[domain::Found]>,
-) -> (Result<Checked, Failure>, Traced) {
-    evaluation::run(CostLimit::Verdict, |meter| {
-        let trace = Trace::default();
-        let transition = transition.knowing(found.unwrap_or_default());
-        let checked = check_by(rule, meter, &rule.scope(&transition), found.is_some(), &trace);
-        (checked, trace.into_parts())
-    })
-    .await
-}
-
-fn check_by<'a>(
-    rule: &'a FileRule,
-    meter: &Meter,
-    scope: &Scope<'a>,
-    is_looked_up: bool,
-    trace: &'a Trace,
-) -> Result<Checked, Failure> {
-    let traced = Scope { trace: Some(trace), ..*scope };
-    // Of a rule with lookups the guard was traced when they were evaluated.
-    let early = if rule.targets.is_empty() { &traced } else { scope };
-    if let Some(guard) = rule.early_guard()
-        && !guard.boolean(early, meter).map_err(|error| ("when", error))?
-    {
-        return Ok(Checked::Skipped);
-    }
-    if !is_looked_up {
-        return Ok(Checked::NotLookedUp);
-    }
-    if !rule.late_guard(&traced, meter).map_err(|error| ("when", error))? {
-        return Ok(Checked::Skipped);
-    }
-    if rule.check.boolean(&traced, meter).map_err(|error| ("check", error))? {
-        return Ok(Checked::Passed);
-    }
-    Ok(Checked::Failed(rule.own_message(&traced, meter)))
+/// The report on a check that is false.
+fn not_met(rule: &FileRule, message: Outcome<String>, of_message: Pointer) -> TrialReport {
+    let (message, errors) = match message {
+        Ok(message) => (message, Vec::new()),
+        Err(error) => {
+            let reason = format!("the message cannot be made: {}", error.into_reason());
+            (rule.other_message(), vec![error_at(of_message, reason)])
+        }
+    };
+    let message = Some(shortened(&message, LONGEST_MESSAGE).into_owned());
+    TrialReport { message, errors, ..of_check(false) }
 }
 
 fn skipped(reason: String) -> TrialReport {

@@ -150,6 +150,40 @@ async fn errors_of_a_source_have_their_place() {
     }
 }
 
+/// An error of an evaluation points to the key whose expression it was.
+#[tokio::test]
+async fn errors_of_an_evaluation_point_to_its_key() {
+    let rule = |more: &str| {
+        TrialSubject::Json(format!(r#"{{"id":"a","group":"files",{more},"message":"m"}}"#))
+    };
+    let looking = r#""lookup":{"x":"files[parent_id = self.a]"},"check":"size(x) == 1""#;
+    let many = |count| vec![("x".to_owned(), TrialLookup::Many(vec![members("{}"); count]))];
+    let computed = r#"{"id":"a","group":"files","check":"false","message_expression":"self.b"}"#;
+    for (subject, lookups, pointer) in [
+        (rule(r#""when":"self.b","check":"true""#), vec![], "/when"),
+        (rule(r#""check":"self.b""#), vec![], "/check"),
+        (TrialSubject::Json(computed.to_owned()), vec![], "/message_expression"),
+        (rule(looking), vec![], "/lookup/x"),
+        (rule(looking), many(1_001), "/when"),
+        (rule(&looking.replace("self.a", "self.b")), many(1), "/lookup"),
+        (rule(&format!(r#""when":"self.b",{looking}"#)), vec![], "/lookup"),
+        (rule(&format!(r#""when":"size(x) == self.b",{looking}"#)), vec![], "/lookup/x"),
+        (rule(&format!(r#""when":"size(x) == self.b",{looking}"#)), many(1), "/when"),
+        (rule(&looking.replace("== 1", "== self.b")), many(1), "/check"),
+    ] {
+        let trial = RuleTrial { lookups, ..trial(subject, r#"{"a": "1"}"#) };
+        let report = report(&trial).await;
+        let pointers: Vec<_> = errors(&report).into_iter().map(|(pointer, ..)| pointer).collect();
+        assert_eq!(pointers, [pointer], "{trial:?}: {report:?}");
+    }
+    // A guard that is evaluated before the lookups is traced once.
+    let guarded = rule(&format!(r#""when":"has(self.a)",{looking}"#));
+    let trial = RuleTrial { lookups: many(1), ..trial(guarded, r#"{"a": "1"}"#) };
+    let report = report(&trial).await;
+    let sources: Vec<_> = report.trace.iter().map(|entry| entry.expression.as_str()).collect();
+    assert_eq!(sources, ["has(self.a)", "self.a", "x", "size(x)", "size(x) == 1"], "{report:?}");
+}
+
 const LOOKING: &str = "
 id: looking
 group: files
