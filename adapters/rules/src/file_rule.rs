@@ -70,7 +70,7 @@ pub(crate) enum Message {
 pub(crate) type Failure = (&'static str, EvaluationError);
 
 /// The outcome of a rule that could be evaluated.
-pub(crate) enum Judged {
+pub(crate) enum CheckOutcome {
     /// The guard does not hold.
     Skipped,
     Passed,
@@ -162,14 +162,14 @@ impl FileRule {
     }
 
     /// Evaluates the guard, the check and the message, each if the one before asks for it.
-    pub(crate) fn judge(&self, scope: &Scope<'_>, meter: &Meter) -> Result<Judged, Failure> {
+    pub(crate) fn judge(&self, scope: &Scope<'_>, meter: &Meter) -> Result<CheckOutcome, Failure> {
         if !self.guard(scope, meter).map_err(|error| ("when", error))? {
-            return Ok(Judged::Skipped);
+            return Ok(CheckOutcome::Skipped);
         }
         if self.check.boolean(scope, meter).map_err(|error| ("check", error))? {
-            return Ok(Judged::Passed);
+            return Ok(CheckOutcome::Passed);
         }
-        Ok(Judged::Failed(self.own_message(scope, meter)))
+        Ok(CheckOutcome::Failed(self.own_message(scope, meter)))
     }
 
     /// Judges a write. `hides_reason` keeps from the caller why a rule could not be decided.
@@ -180,8 +180,8 @@ impl FileRule {
         hides_reason: bool,
     ) -> Result<(), Violation> {
         let message = match self.judge(&self.scope(transition), meter) {
-            Ok(Judged::Skipped | Judged::Passed) => return Ok(()),
-            Ok(Judged::Failed(message)) => message,
+            Ok(CheckOutcome::Skipped | CheckOutcome::Passed) => return Ok(()),
+            Ok(CheckOutcome::Failed(message)) => message,
             Err((_, error)) => return Err(self.undecided(error, hides_reason)),
         };
         Err(self.violation(&message.unwrap_or_else(|error| {

@@ -10,7 +10,7 @@ use language::expression::{
 
 use super::given::Given;
 use super::undecided;
-use crate::file_rule::{Failure, FileRule, Judged, LONGEST_MESSAGE};
+use crate::file_rule::{CheckOutcome, Failure, FileRule, LONGEST_MESSAGE};
 
 /// Most bytes of the value of an expression.
 const MOST_BYTES: usize = 64 << 10;
@@ -88,7 +88,7 @@ pub(super) async fn rule(
     })
     .await;
     let report = match (judged, found) {
-        (Ok(Judged::Skipped), _) => skipped("`when` is false".to_owned()),
+        (Ok(CheckOutcome::Skipped), _) => skipped("`when` is false".to_owned()),
         // The early guard did not fail with the lookups: the error is that results are missing.
         (Err(_), Err(missing)) => undecided(
             missing.into_iter().map(|name| {
@@ -97,8 +97,8 @@ pub(super) async fn rule(
                 error_at(if is_json { pointer.member(name) } else { pointer }, reason)
             }).collect(),
         ),
-        (Ok(Judged::Passed), _) => of_check(true),
-        (Ok(Judged::Failed(message)), _) => not_met(rule, message, pointer("message_expression")),
+        (Ok(CheckOutcome::Passed), _) => of_check(true),
+        (Ok(CheckOutcome::Failed(message)), _) => not_met(rule, message, pointer("message_expression")),
         (Err(failure), Ok(_)) => failed(failure),
     };
     with_trace(report, [of_lookups, traced])
