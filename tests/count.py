@@ -17,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).parent.parent
 LIMIT = 1.02
-TURNS = 10  # The least of some turns counts: tasks in the background add to the others.
+TURNS = 10  # The minimum counts, because background tasks add to some turns.
 START_SECONDS = 120
 
 
@@ -120,8 +120,8 @@ def callgrind_control(process, option):
 
 
 def totals(folder):
-    """The instructions of the newest dump, which is removed."""
-    dumps = [dump for dump in folder.glob("out.*") if dump.name != "out"]
+    """Returns the instructions of the newest dump and removes all dumps."""
+    dumps = list(folder.glob("out.*"))
     newest = max(dumps, key=lambda dump: int(dump.suffix[1:]))
     count = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.MULTILINE)
     for dump in dumps:

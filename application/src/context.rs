@@ -27,7 +27,7 @@ impl WriteOptions {
         Self { caller, is_dry_run: false, key: None, request_id: None, history: None }
     }
 
-    /// Returns the key that the write uses up. A dry run uses up none.
+    /// Returns the idempotency key that the write consumes. A dry run consumes no key.
     pub(crate) fn claimed_key(&self) -> Option<&IdempotencyKey> {
         self.key.as_ref().filter(|_| !self.is_dry_run)
     }

@@ -22,7 +22,7 @@ pub struct DemonstrationItem {
 /// the first start.
 ///
 /// # Errors
-/// `Invalid`, an error of the program; `Store`.
+/// `Invalid` (a bug); `Store`.
 pub async fn load_demonstration(ports: &Ports, items: Vec<DemonstrationItem>) -> Result<()> {
     for collection in Collection::all() {
         let totals = ports.items.totals(&Reach::of_the_service(Scope::of(collection)), &[]).await?;

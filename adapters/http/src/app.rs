@@ -169,7 +169,7 @@ fn paths(
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    // A lifetime that was accepted is far from the longest there is.
+    // The options accept shorter lifetimes only.
     let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: lifetime };
     let ready = readiness(ports, &options);

@@ -44,8 +44,8 @@ pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, 
         None => asset.plain,
     };
     let mut response = content::answer_tagged(&request, asset.media.header(), &tag, body)?;
-    // While instances are replaced, a page of one may ask another of another edition: it gets
-    // what there is, and does not keep it.
+    // During a rolling upgrade, a page may ask an instance of another edition for its files. That
+    // response must not be cached.
     let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);
     let caching = if is_ours { "public, max-age=31536000, immutable" } else { "no-cache" };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));

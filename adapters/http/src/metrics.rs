@@ -17,6 +17,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::headers::METHODS;
+
 /// The metrics of a process: all adapters register theirs, and the admin listener writes them.
 pub type SharedRegistry = Arc<Mutex<Registry>>;
 
@@ -36,10 +38,8 @@ const SHOWN: [u16; 19] =
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Methods that any path is asked for with; all others are `_OTHER`, as in OpenTelemetry's conventions.
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-
-/// Returns the name of a method, as labels and attributes have it.
+/// Returns the name of a method in labels and attributes: `_OTHER` for unknown methods, as in OpenTelemetry's
+/// conventions.
 pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|known| method == known).unwrap_or("_OTHER")
 }

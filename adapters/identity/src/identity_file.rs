@@ -32,8 +32,8 @@ pub(crate) struct IdentityFile {
     pub keys: HashMap<Box<str>, KnownKey>,
     /// True if `keys` was written, and is empty.
     pub has_empty_keys: bool,
-    /// Tokens that are refused if they were issued before a time, by the id of their caller, which has
-    /// a colon in it, or by the name of their issuer, which has none.
+    /// Caller ids (`ISSUER:ID`) and issuer names whose tokens are revoked if they were issued before
+    /// the time.
     revoked: Vec<(Box<str>, Timestamp)>,
 }
 
@@ -208,7 +208,7 @@ impl IdentityReader<'_> {
         errors.take(revoked);
     }
 
-    /// Revokes the tokens of an issuer, all or those of the caller that is written.
+    /// Revokes the tokens of an issuer, or of one caller of it, as `written` names.
     fn revoke_tokens(
         &mut self,
         issuer: &str,

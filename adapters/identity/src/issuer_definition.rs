@@ -24,7 +24,7 @@ use crate::token::{Algorithm, TokenConditions};
 /// The first parts of ids that are not those of any issuer.
 const RESERVED_NAMES: [&str; 3] = ["key", "service", "rules"];
 
-/// A duration of an issuer: its key, and in seconds its default, the shortest and the longest.
+/// A duration of an issuer: the key, and the default, shortest and longest value in seconds.
 type DurationKey = (&'static str, [i64; 3]);
 
 const DAY: i64 = 24 * 60 * 60;

@@ -13,10 +13,10 @@ pub struct Location {
 }
 
 impl Location {
-    /// The beginning of a text.
+    /// The first character of a text.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// Returns the location after so much of a text that begins here.
+    /// Returns the location after a text that begins here.
     pub fn after(self, passed: &str) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let last = passed.rsplit('\n').next().unwrap_or_default();

@@ -24,17 +24,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without keys, of a mapping that has no others.
+    /// A table without keys, for a mapping that accepts no other keys.
     pub const fn closed(name: &'static str) -> Self {
         Self { name, keys: &[], is_open: false }
     }
 
-    /// A table without keys, of a mapping that may have others.
+    /// A table without keys, for a mapping that accepts other keys.
     pub const fn open(name: &'static str) -> Self {
         Self { name, keys: &[], is_open: true }
     }
 
-    /// The same with these keys.
+    /// Sets the keys.
     pub const fn with(self, keys: &'static [Key]) -> Self {
         Self { keys, ..self }
     }
@@ -51,7 +51,7 @@ pub struct Key {
 
 /// Most characters of an id or of another name.
 pub const LONGEST_NAME: usize = 64;
-/// Most rules, and most policies, of all files.
+/// Most rules in all files together, and most policies.
 const MOST_ELEMENTS: usize = 1_000;
 /// Ids, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
@@ -340,13 +340,13 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
     }
 }
 
-/// Elements of all files by their ids, with where they are, for people. Of those that have errors,
-/// the id is all that is known.
+/// Elements of all files by id, each with its location, `FILE:LINE`. An element with errors is
+/// `None`.
 pub type ById<T> = HashMap<Box<str>, (Option<Arc<T>>, String)>;
 
 /// Reads a list of elements whose ids are unique in all files, and returns those without errors.
-/// `list` is its key, `one` the name of an element in messages. `read` returns the id, if there is
-/// one, and the element, if nothing is wrong with it.
+/// `list` is the key of the list, `one` the name of an element in messages. `read` returns the id and
+/// the element; the element is `None` if it has errors.
 pub fn read_elements<T>(
     keys: &Keys<'_>,
     (list, one): (&str, &str),
@@ -386,8 +386,8 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
-/// Returns whether a text begins with a letter and has nothing but lower-case letters, digits and
-/// joints, at most so many.
+/// Returns whether a text begins with a lower-case letter, contains only lower-case letters, digits
+/// and `joint`, and has at most `most` bytes.
 pub fn is_name(text: &str, most: usize, joint: u8) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == joint;
     text.len() <= most

@@ -111,7 +111,7 @@ async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, sta
             seen = changed;
             read
         });
-        // Of files that are not in use there is nothing to count.
+        // Kinds of files that are not configured have no series.
         if files.has_files() {
             state.note::<T>(&done);
         }

@@ -11,7 +11,7 @@ use language::error::FileErrors;
 
 use crate::policy_set::PolicySet;
 
-/// The policies of a path, read again when it changes and at SIGHUP. A request is decided by one edition.
+/// The policies of a path, reloaded when it changes and at SIGHUP. One edition decides a whole request.
 pub struct ReloadablePolicies {
     /// Their files.
     pub files: Arc<ReloadableFiles<PolicySet>>,

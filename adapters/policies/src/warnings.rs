@@ -16,8 +16,7 @@ const LIKE_ANYONE: [&str; 6] = ["*", "all", "anonymous", "any", "everybody", "ev
 const LIKE_SIGNED_IN: [&str; 4] = ["authenticated", "known", "signed-in", "user"];
 
 impl PolicySet {
-    /// Returns everything about the policies that is likely a mistake as of a day, a line each, in
-    /// the order of the files and of the places in them.
+    /// Returns the likely mistakes in the policies on a day, one line each, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let exercised: HashSet<_> =
             self.run_cases().into_iter().flat_map(|report| report.decided_by).collect();
@@ -73,7 +72,8 @@ fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     only_denied.map(reason).collect()
 }
 
-/// Compares all but the names and what people are told. No group and no role stands twice.
+/// Compares policies without ids, descriptions and sources. Groups and roles are unique, so sorted
+/// lists are equal if the sets are.
 fn is_equivalent(left: &Policy, right: &Policy) -> bool {
     let essence = |policy: &Policy| {
         let mut shown = policy.shown.clone();
@@ -81,9 +81,7 @@ fn is_equivalent(left: &Policy, right: &Policy) -> bool {
         shown.to.sort();
         PublishedPolicy { id: Box::default(), description: None, source: None, ..shown }
     };
-    left.effective == right.effective
-        && left.shown.operations == right.shown.operations
-        && essence(left) == essence(right)
+    left.effective == right.effective && essence(left) == essence(right)
 }
 
 fn misleading_roles(policy: &Policy) -> Vec<String> {

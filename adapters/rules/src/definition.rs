@@ -24,7 +24,7 @@ const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
 const WORDS: &str = "true false null in as break const continue else for function if import let \
                      loop package namespace return var void while";
 
-/// Reads an element of `rules`: its `id`, if it has one, and the rule, if nothing is wrong with it.
+/// Reads an element of `rules`. Returns its `id`, if it has one, and the rule, if it has no errors.
 pub(crate) fn read(
     node: &Node,
     errors: &mut ErrorCollector<'_>,

@@ -27,7 +27,7 @@ pub(crate) const LONGEST_MESSAGE: usize = 2_000;
 /// A rule that was read from a file.
 #[derive(Debug)]
 pub struct FileRule {
-    /// The file it is in.
+    /// Its file.
     pub file: Arc<str>,
     pub(crate) place: Location,
     pub(crate) id: Box<str>,
@@ -66,7 +66,7 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
-/// An evaluation that failed, and the key of the rule whose expression it was.
+/// The key of the expression that failed, and its error.
 pub(crate) type Failure = (&'static str, EvaluationError);
 
 /// The outcome of a rule that could be evaluated.
@@ -74,7 +74,7 @@ pub(crate) enum CheckOutcome {
     /// The guard does not hold.
     Skipped,
     Passed,
-    /// With the message, unless it cannot be made.
+    /// Contains the message, or the error of `message_expression`.
     Failed(Outcome<String>),
 }
 
@@ -140,8 +140,8 @@ impl FileRule {
         self.targets.iter().map(lookup).collect()
     }
 
-    /// Returns whether a guard holds that uses lookups, or one that does not. Returns `true` if the
-    /// rule has no such guard.
+    /// Evaluates the guard if it uses lookups, or if it uses none, as `uses_lookups` selects. Returns
+    /// `true` for a rule without such a guard.
     fn holds(&self, uses_lookups: bool, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         let guard = self.when.as_ref().filter(|when| when.uses_lookups == uses_lookups);
         guard.map_or(Ok(true), |guard| guard.boolean(scope, meter))
@@ -149,7 +149,7 @@ impl FileRule {
 
     /// Returns whether the guard holds: whether the check is evaluated at all.
     fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
-        // If there are lookups, a guard that uses none was traced when they were evaluated.
+        // A rule with lookups has traced this guard already, when it evaluated their keys.
         let trace = scope.trace.filter(|_| self.targets.is_empty());
         if !self.holds(false, &Scope { trace, ..*scope }, meter)? {
             return Ok(false);
@@ -161,7 +161,7 @@ impl FileRule {
         self.holds(true, scope, meter)
     }
 
-    /// Evaluates the guard, the check and the message, each if the one before asks for it.
+    /// Evaluates the guard, then the check if the guard holds, then the message if the check fails.
     pub(crate) fn judge(&self, scope: &Scope<'_>, meter: &Meter) -> Result<CheckOutcome, Failure> {
         if !self.guard(scope, meter).map_err(|error| ("when", error))? {
             return Ok(CheckOutcome::Skipped);
@@ -172,7 +172,7 @@ impl FileRule {
         Ok(CheckOutcome::Failed(self.own_message(scope, meter)))
     }
 
-    /// Judges a write. `hides_reason` keeps from the caller why a rule could not be decided.
+    /// Judges a write. With `hides_reason`, the violation does not quote the error of an evaluation.
     fn check_by(
         &self,
         meter: &Meter,
@@ -196,8 +196,8 @@ impl FileRule {
         !self.targets.is_empty() && found.len() == self.targets.len() && found.iter().all(is_whole)
     }
 
-    /// The violation of a rule that could not be decided. Its reason may quote items that were looked
-    /// up, which a caller may not be permitted to read.
+    /// The violation of a rule that could not be evaluated. Its reason may quote items that the caller
+    /// may not read.
     fn undecided(&self, error: EvaluationError, hides_reason: bool) -> Violation {
         let (id, reason) = (&self.id, error.into_reason());
         let why = if hides_reason {
@@ -209,15 +209,14 @@ impl FileRule {
         Violation { undecided: Some(reason.into()), ..self.violation(&told) }
     }
 
-    /// Judges a write of a case, of which everything is known, and returns the message of the
-    /// violation. Nothing is logged: a case may be about what cannot be decided. The author of the
-    /// case has written all that a reason may quote, so no reason is hidden.
+    /// Judges the write of a case, and returns the message of the violation. Does not log, because a
+    /// case may expect an evaluation to fail. Hides no reason, because it quotes only the case itself.
     pub(crate) fn judge_case(
         &self,
         transition: &Transition<'_>,
         found: &[Found],
     ) -> Result<(), String> {
-        // It must be possible to say what is looked for, though the case says what is found.
+        // The case supplies the results of lookups, but their keys must still evaluate.
         self.look_up(&self.scope(transition), &Meter::of(CostLimit::Lookups))
             .map_err(|error| self.undecided(error, false))
             .and_then(|_| {
@@ -277,7 +276,7 @@ impl Rule for FileRule {
     /// Returns a lookup per target, in their order. If the guard says that the rule does not apply,
     /// all of them look for nothing.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
-        // An evaluation of nothing would still take a unit of the task's budget.
+        // Even an empty evaluation would use a unit of the task's cooperative budget.
         if self.targets.is_empty() {
             return Ok(Vec::new());
         }

@@ -14,7 +14,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use crate::metrics;
 use crate::rule_set::RuleSet;
 
-/// The rules of a path, read again when it changes and at SIGHUP. By default, no rules, for good.
+/// The rules of a path, reloaded when it changes and at SIGHUP. The default has no rules.
 #[derive(Debug, Default)]
 pub struct ReloadableRules {
     /// Their files.

@@ -150,7 +150,7 @@ fn members(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<(Collection,
     declared
 }
 
-/// The cases, after all rules: a case may stand in another file than its rule.
+/// Reads the cases, after all rules, because a case may be in another file than its rule.
 fn cases(
     of_files: &[(&Arc<str>, Keys<'_>)],
     rules: &ById<FileRule>,

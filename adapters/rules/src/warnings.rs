@@ -9,8 +9,7 @@ use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
 
 impl RuleSet {
-    /// Returns everything about the rules that is likely a mistake as of a day, a line each, in the
-    /// order of the files and of the places in them.
+    /// Returns the likely mistakes in the rules on a day, one line each, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let mut all = Vec::new();
         for rule in self.rules() {

@@ -96,8 +96,8 @@ impl Rule for BuiltInRule {
 pub struct CaseReport {
     /// The ids of the definitions that decided it.
     pub decided_by: Vec<String>,
-    /// The decision is the one that the case expects.
+    /// True if the decision is the expected one.
     pub passed: bool,
-    /// One line that names the case, what was expected and what was decided.
+    /// The name of the case, the expected and the actual decision, in one line.
     pub line: String,
 }

@@ -84,7 +84,7 @@ impl Operand {
     /// Understands what a client wrote as a value of the subject's type.
     ///
     /// # Errors
-    /// The values that are accepted, in words, when the subject has no such values.
+    /// The accepted values, in words.
     pub fn read(subject: &Subject, written: &str) -> Result<Self, &'static str> {
         match subject {
             Subject::CreatedAt | Subject::UpdatedAt => {

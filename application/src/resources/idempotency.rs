@@ -81,7 +81,7 @@ impl ResourceService {
         }
     }
 
-    /// Returns what the caller sees of the response that the request got before.
+    /// Returns the response to an earlier request with the same key, as the caller may see it.
     pub(super) async fn written_before(&self, options: &WriteOptions) -> Result<Option<Written>> {
         let answered = self.answered(options).await?;
         Ok(answered.map(|answered| self.written_by(&options.caller, answered.into())))

@@ -218,7 +218,7 @@ impl ResourceService {
         if operation != Operation::Delete {
             return Ok(());
         }
-        // Callers who may delete all of them cost no read.
+        // No read is needed if the caller may delete all items.
         let undeletable = self.access.undeletable(caller, self.collection);
         match undeletable_below(&*self.ports.items, item.id, &undeletable).await? {
             Some(UndeletableItems { collection, ownership, .. }) => {

@@ -98,7 +98,7 @@ impl Columns {
     /// Reads the names.
     ///
     /// # Errors
-    /// The name that stands twice.
+    /// The duplicate name.
     pub fn named<'a>(
         collection: Collection,
         names: impl Iterator<Item = &'a str>,

@@ -23,7 +23,7 @@ const ADVICE: Advice = Advice {
 #[derive(Default)]
 pub struct HeldItems(Arc<HashSet<ItemId>>);
 
-/// The holds of a file or folder, read again when it changes and at SIGHUP. By default, no holds, for good.
+/// The holds of a file or folder, reloaded when it changes and at SIGHUP. The default has no holds.
 #[derive(Default)]
 pub struct HoldFiles(pub Arc<ReloadableFiles<HeldItems>>);
 

@@ -69,10 +69,10 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// Most characters of a name that is repeated in an answer, however long the one that was sent.
+/// Most characters of a client's name that a message repeats.
 pub(crate) const LONGEST_NAME: usize = 200;
 
-/// The first characters of a text, as many as `most`, with an ellipsis if there are more.
+/// The first `most` characters of a text, with an ellipsis if it is longer.
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => text.into(),

@@ -101,7 +101,7 @@ pub async fn evaluate(
     Ok(content::untagged(&request, body.to_string()))
 }
 
-/// Of an item that the caller may not see, nothing is said but that it is not there.
+/// Decides a question. An item that the caller may not see is treated as missing.
 async fn decide(
     context: &HttpContext,
     groups: &[ExploredGroup],

@@ -108,7 +108,7 @@ struct Streaming {
 }
 
 impl ChangeStream {
-    /// Returns the streams that are open, of those that may be.
+    /// Returns the metrics of open streams.
     pub fn listeners(&self, most: u32) -> Listeners {
         Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
     }

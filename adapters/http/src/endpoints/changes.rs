@@ -22,11 +22,11 @@ use crate::request::caller::caller_of;
 pub async fn changes(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
     let query = ChangesQuery::read(query_of(&request))?;
     let log = &context.log;
-    // Taken before the log is read: what is read may be newer than it says, never older.
+    // Read before the log, so the log may be newer than this history, but never older.
     let history = HistoryHash::of(&log.history());
     require_own(query.after, history)?;
     let page = page(&context, caller_of(&request), &query).await;
-    // Another server may have taken over before the log was read: the position means nothing on it.
+    // A failover before the log was read makes the position invalid.
     require_own(query.after, HistoryHash::of(&log.history()))?;
     let (page, names) = page?;
     let page = ChangePage::of(&query, (&page, &names), history, &context.base_url);

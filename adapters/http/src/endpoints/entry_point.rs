@@ -14,7 +14,7 @@ use crate::links;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 
-/// Links every collection; for people it is the explorer's page.
+/// Links every collection. Answers a browser with the first page of the explorer.
 pub async fn entry_point(
     (body, explorer): (Arc<str>, Arc<Explorer>),
     request: Request,

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
-/// A handler from a function and the state that it takes besides the request.
+/// Makes a handler of a function. Each call gets a clone of the state.
 pub fn handler<S: Clone + Send + Sync + 'static, F>(
     state: S,
     answer: fn(S, Request) -> F,

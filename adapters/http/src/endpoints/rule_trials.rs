@@ -18,7 +18,7 @@ pub async fn try_rule(
     (context, service): (Arc<HttpContext>, RuleTrialService),
     mut request: Request,
 ) -> Result<Response, Problem> {
-    // The memory is kept for what is made of the body.
+    // Reserves memory for the body and the report until this function returns.
     let (body, _memory) = context.json_body(&mut request).await?;
     let (trial, today) = rule_trial::read(body).await?;
     refuse_parameters(&request)?;

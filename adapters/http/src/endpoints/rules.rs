@@ -16,7 +16,7 @@ use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
-/// Serves the list, and the page of each rule, which the explorer makes.
+/// Serves the list of rules, and each rule as JSON or as a page of the explorer.
 pub async fn rules(
     (context, explorer): (Arc<HttpContext>, Arc<Explorer>),
     request: Request,

@@ -10,22 +10,21 @@ use crate::endpoints::pacing::ExportPlaces;
 use crate::endpoints::resources::HttpContext;
 use crate::request::body::BodyReader;
 
-/// Exports that may read and encode items at a time, so that they leave the processors to others.
-/// One whose client does not read is not among them.
+/// Most exports that read and encode items at the same time. More would starve other requests. An
+/// export that waits for its client does not count.
 const EXPORTS_AT_WORK: usize = 1;
 
 pub struct Transfers {
     pub context: Arc<HttpContext>,
     pub clock: Arc<dyn Clock>,
-    /// Bodies of imports, which may be larger than others. Their limit also holds for what they
-    /// unpack to.
+    /// Reads bodies of imports. Its limit applies to the body and to the unpacked workbook.
     pub bodies: BodyReader,
     /// The folder for temporary files.
     pub folder: PathBuf,
     pub places: Arc<ExportPlaces>,
-    /// One permit for each export that may be at work.
+    /// Limits the exports that read and encode items at the same time.
     pub work: Arc<Semaphore>,
-    /// A workbook unpacks to many times the size of its body, so one is read at a time.
+    /// Limits imports of workbooks to one at a time, because a workbook unpacks to many times its size.
     pub workbooks: Arc<Semaphore>,
 }
 

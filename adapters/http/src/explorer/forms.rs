@@ -66,7 +66,7 @@ impl<'a> Form<'a> {
             .then(|| format!("filter[{member}][{operator}]={value}"));
         let names: Vec<_> = self.columns.iter().map(|name| escaped(name)).collect();
         let fields = (!names.is_empty()).then(|| format!("fields={}", names.join(",")));
-        // A browser's local time has no zone and may have no seconds; it is taken as UTC.
+        // A browser's local time has no zone and may have no seconds; read it as UTC.
         let seconds = if self.time.len() == "2026-01-01T00:00".len() { ":00" } else { "" };
         let zone = if self.time.ends_with('Z') { "" } else { "Z" };
         let time = (!self.time.is_empty())

@@ -38,7 +38,7 @@ impl Layout<'_> {
 
 fn marked(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // Every second part stands between backticks.
+    // Odd parts are between backticks.
     let mark = |(index, part)| match index % 2 {
         0 => String::from(part),
         _ => format!("<code>{part}</code>"),
@@ -83,8 +83,8 @@ enum Refusal {
 }
 
 impl Explorer {
-    /// The layout of a page; `current` is the collection or the page whose entry is its own,
-    /// `command` the request for programs that gives the same.
+    /// Makes the layout of a page. `current` is the menu entry to highlight. `command` is the API
+    /// request that returns the same data.
     pub(super) fn layout(
         &self,
         title: impl Into<String>,

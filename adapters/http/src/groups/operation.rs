@@ -28,7 +28,7 @@ impl PathForm {
 }
 
 /// An operation of a group. Unlike [`WriteOperation`], these include reads, and some write several
-/// items: [`GroupOperation::writes`] tells what.
+/// items: see [`GroupOperation::writes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOperation {
     /// GET on the collection.
@@ -79,7 +79,7 @@ impl GroupOperation {
         }
     }
 
-    /// The form of path it is served at.
+    /// The form of its path.
     pub const fn form(self) -> PathForm {
         match self {
             Self::ListVersions => PathForm::Versions,
@@ -102,7 +102,7 @@ impl GroupOperation {
         matches!(self, Self::List | Self::Get | Self::GetVersion | Self::Compare)
     }
 
-    /// The writes it does.
+    /// The kinds of writes it can make.
     pub const fn writes(self) -> &'static [WriteOperation] {
         use WriteOperation::{Create, Delete, Patch, Replace};
         match self {
@@ -116,8 +116,8 @@ impl GroupOperation {
         }
     }
 
-    /// The permissions that callers are asked for before anything else. A restoration needs more, which depends on
-    /// whether the item is there.
+    /// The permissions that a caller needs to be admitted. A restoration needs another one, which
+    /// depends on whether the item exists.
     pub const fn asks(self) -> &'static [Permission] {
         use Permission::{Create, Delete, History, Patch, Read, Replace};
         match self {

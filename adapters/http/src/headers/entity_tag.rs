@@ -27,7 +27,7 @@ pub const GZIP_SUFFIX: &str = "-gzip";
 )]
 pub struct MalformedCondition(HeaderName);
 
-/// The kind of server that something was read at.
+/// The role of the database server that answered a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerRole {
     /// The one that takes writes.
@@ -94,11 +94,11 @@ impl EntityTag {
         Self(tag)
     }
 
-    /// The tag of what was read at a node and has a revision. Commits become visible in one order at
-    /// the primary and in another at standbys, so the same revision may be another state there. No
-    /// condition on a write is made with the tag of a standby.
-    pub fn read_at(self, node: ServerRole) -> Self {
-        match node {
+    /// The tag of a revision that a server of this role returned. Commits become visible in one order at
+    /// the primary and in another at standbys, so the same revision may be another state there. The tag
+    /// of a standby never matches a condition on a write.
+    pub fn read_at(self, role: ServerRole) -> Self {
+        match role {
             ServerRole::Primary => self,
             ServerRole::Standby => Self(format!("s{}", self.0)),
         }

@@ -13,3 +13,6 @@ pub mod prefer;
 pub mod quality_list;
 pub mod sole;
 pub mod trace_context;
+
+/// The methods of the service, in the order of `Allow`.
+pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

@@ -10,6 +10,7 @@ use poem::http::header::{ALLOW, CONTENT_TYPE, VARY};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Endpoint, Request, Response};
 
+use crate::headers::METHODS;
 use crate::headers::accept::negotiate;
 use crate::headers::media_type::MediaType;
 use crate::middleware::audit_log::AuditedRequest;
@@ -41,7 +42,7 @@ pub struct MethodRouter {
     route: Option<Arc<str>>,
 }
 
-/// Answers the requests of a method of a path, once they are admitted and their media type is known.
+/// Answers the requests of one method of a path, after admission and content negotiation.
 #[async_trait]
 pub trait Handler: Send + Sync {
     async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
@@ -49,9 +50,6 @@ pub trait Handler: Send + Sync {
 
 /// A method that a path serves, what it asks of callers, and what answers it.
 pub type ServedMethod = (Method, Asks, Box<dyn Handler>);
-
-/// All methods, in the order in which Allow names them.
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 impl MethodRouter {
     /// A path that serves `methods` in one of `media_types`, the preferred one first.
@@ -162,7 +160,7 @@ impl Endpoint for MethodRouter {
         } else {
             self.media_types.first().copied()
         };
-        // A handler may take the request.
+        // Cloned because a handler may consume the request.
         let uri = request.uri().clone();
         let asks = self.served(request.method()).map_or(Asks::Nothing, |(_, asks, _)| *asks);
         let fallback = negotiated.filter(|media| media.is_json()).unwrap_or(MediaType::JSON);
@@ -174,7 +172,7 @@ impl Endpoint for MethodRouter {
             let answer = pin!(self.answer(&mut request, negotiated, audited.as_mut()));
             AssertUnwindSafe(answer).catch_unwind().await
         };
-        // The hook of panics logs the cause.
+        // The panic hook has logged the cause.
         let answer = answer.unwrap_or_else(|_| Err(Problem::internal()));
         let answer = match audited {
             Some(audited) => recorded(audited, answer).await,

@@ -19,6 +19,7 @@ use poem::{Body, Endpoint, Request, Response, Result};
 use tracing::{Instrument, Span, info_span};
 
 use crate::base_url::BaseUrl;
+use crate::headers::METHODS;
 use crate::headers::accept::{accepts_gzip, negotiate};
 use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
@@ -34,9 +35,6 @@ use crate::request::details::{RequestDetails, Routed};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
-
-/// The methods that some path serves.
-const ALL_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
 pub struct RequestContext<E> {
@@ -81,7 +79,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
             if is_about_server {
                 return Response::builder()
                     .status(StatusCode::NO_CONTENT)
-                    .header(ALLOW, ALL_METHODS)
+                    .header(ALLOW, METHODS.join(", "))
                     .header(CONTENT_TYPE, media.header())
                     .finish();
             }

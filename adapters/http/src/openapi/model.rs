@@ -25,7 +25,7 @@ pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }
 
-/// The rows of a table. The comment of a row is its last cell, as with derives.
+/// Makes the rows of a table. The doc comment of a row becomes its last cell.
 macro_rules! documented {
     ($($(#[doc = $text:literal])* ($($cell:expr),+ $(,)?);)+) => {
         [$(($($cell,)+ concat!($($text),*).trim_ascii_start())),+]

@@ -11,9 +11,9 @@ use super::{parameters, schemas};
 use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
 use crate::metrics::template;
 
-/// An operation, its name in generated clients, its summary, the statuses beside those that every
-/// operation has (specification 4.2 to 4.5 and the contract), and its description. `{item}`, `{items}`
-/// and `{stem}` stand for the names of the group.
+/// An operation, its operation id, its summary, the statuses that not every operation has
+/// (specification 4.2 to 4.5 and the contract), and its description. The names of the group replace
+/// `{item}`, `{items}` and `{stem}`.
 type Row = (GroupOperation, &'static str, &'static str, &'static [u16], &'static str);
 
 const ROWS: &[Row] = &documented! {

@@ -195,7 +195,7 @@ fn in_path(path: &str) -> impl Iterator<Item = &str> {
     path.split('{').skip(1).filter_map(|rest| rest.split('}').next())
 }
 
-/// Parameters of places, names, schemas and descriptions.
+/// Makes the parameters of a table: place, name, schema and description of each.
 fn table<const N: usize>(
     rows: [(MetaParamIn, &str, MetaSchema, &str); N],
 ) -> Vec<MetaOperationParam> {

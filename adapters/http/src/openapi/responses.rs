@@ -80,7 +80,7 @@ pub fn meaning(status: u16) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == status).map_or("", |(_, meaning)| meaning)
 }
 
-/// The response headers: the name, and whether each response that can have it has it.
+/// The response headers: the name, and `true` if the header is required.
 const HEADERS: &[(&str, bool, &str)] = &documented! {
     /// The methods this path serves.
     ("Allow", true);
@@ -104,7 +104,7 @@ const HEADERS: &[(&str, bool, &str)] = &documented! {
     ("Age", false);
 };
 
-/// The headers of a response that has those with these names.
+/// The headers of a response, selected by name.
 pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
     let sent = HEADERS.iter().filter(|(name, ..)| is_sent(name));
     sent.map(|(name, required, description)| MetaHeader {

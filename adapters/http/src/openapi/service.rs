@@ -34,9 +34,8 @@ const JSON: &[MediaType] = &[MediaType::JSON];
 const JSON_OR_HAL: &[MediaType] = &[MediaType::JSON, MediaType::HAL];
 const STREAM: &[MediaType] = &[MediaType::EVENT_STREAM];
 
-/// An operation: its name in generated clients, its path, its summary, the media types and the
-/// statuses of its responses, the name of the schema of what it shows (any object without one), and
-/// its description.
+/// An operation: operation id, path, summary, media types and statuses of the responses, name of the
+/// response schema (empty for any object), and description.
 type Row<'a> = (
     &'static str,
     &'a str,
@@ -191,7 +190,7 @@ fn export(format: &'static Format) -> MetaPath {
         own.params.retain(|taken| taken.name != "bom" || format.kind == FormatKind::Csv);
         for response in &mut own.responses.responses {
             if response.status == Some(404) {
-                // There is nothing at the path, so it has no format of its own.
+                // A group that does not exist has no file format, so this response is JSON.
                 response.content = content(HAL, &reference("Problem"));
             }
         }
@@ -199,8 +198,7 @@ fn export(format: &'static Format) -> MetaPath {
     path
 }
 
-/// The bodies that operations take: the path, the name of the schema and of the example, and its
-/// value.
+/// Examples of request bodies: the path, the name of the schema and of the example, and the value.
 pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
     let question = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
     let rows =

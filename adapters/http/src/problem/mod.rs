@@ -40,7 +40,7 @@ enum More {
     Rows(Vec<RowError>),
     /// The policies that refuse.
     Policies(Vec<Box<str>>),
-    /// Members as they are shown.
+    /// Extension members (RFC 9457 section 3.2).
     Members(Vec<(&'static str, Value)>),
 }
 

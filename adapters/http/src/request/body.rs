@@ -33,9 +33,9 @@ const ENVELOPE_DEPTH: usize = 3;
 const MAX_ELEMENTS: usize = 50_000;
 /// About how many bytes an element takes in work, however short it is.
 const ELEMENT: usize = 512;
-/// Reads bodies. A body reserves memory for all work on it before any of it is read. One whose length
-/// is not told reserves more as it grows, and waits for larger classes only: requests never wait for
-/// each other in a circle.
+/// Reads bodies. A body reserves memory for all work on it before any of it is read. A
+/// chunked body reserves more as it grows. It only ever waits for a larger size class, so requests
+/// cannot deadlock.
 pub struct BodyReader {
     pub limit: usize,
     pub time_limit: Duration,

@@ -16,7 +16,7 @@ const LONGEST_TOKEN: usize = 8 << 10;
 /// The caller of a request without credentials.
 pub static NOBODY: Caller = Caller::Anonymous;
 
-/// The token of a request, for answers that last longer than it may. It cannot be printed.
+/// The token of a request, for streams that can outlive it. Has no `Debug`, so that it is never logged.
 #[derive(Clone)]
 pub struct PresentedToken(Arc<str>);
 

@@ -74,7 +74,7 @@ pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
     Ok(rows)
 }
 
-/// A row from what was read of it.
+/// Makes a row of a parsed line or element, or of the error in it.
 fn row(
     collection: Collection,
     (number, line): (u64, Option<u64>),

@@ -55,7 +55,7 @@ pub enum Variable {
 }
 
 impl Variable {
-    /// Its name in a source, where lookups are called so.
+    /// Its name in the source. `lookups` are the names of the lookup variables.
     pub(super) fn name(self, lookups: &[(String, Shape)]) -> &str {
         match self {
             Self::After => "self",

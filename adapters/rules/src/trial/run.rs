@@ -73,7 +73,7 @@ pub(super) async fn rule(
     let pointer = |key: &str| if is_json { Pointer::to_member(key) } else { Pointer::root() };
     let failed =
         |(key, error): Failure| undecided(vec![error_at(pointer(key), error.into_reason())]);
-    // It must be possible to say what a rule looks for, though the trial says what is found.
+    // The trial supplies the results of lookups, but their keys must still evaluate.
     let (keys, of_lookups) = traced(CostLimit::Lookups, |trace, meter| {
         rule.look_up(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
     })
@@ -89,7 +89,7 @@ pub(super) async fn rule(
     .await;
     let report = match (judged, found) {
         (Ok(CheckOutcome::Skipped), _) => skipped("`when` is false".to_owned()),
-        // The early guard did not fail with the lookups: the error is that results are missing.
+        // A failing early guard has returned above, so results are missing.
         (Err(_), Err(missing)) => undecided(
             missing.into_iter().map(|name| {
                 let reason = format!("the rule looks up `{name}`, and the trial does not say what it finds; add `{name}` to `lookup`");

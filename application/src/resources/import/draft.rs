@@ -96,8 +96,8 @@ impl ResourceService {
         (items, ids)
     }
 
-    /// Returns the draft of the row after those that named the `seen` items, or the error that
-    /// prevents its item from being identified. A new item has this id, if it has one already.
+    /// Returns the draft of a row, or the error that prevents its item from being identified. `seen`
+    /// are the items of earlier rows. A new item gets this id, if there is one.
     fn row_draft(
         &self,
         import: &Import,

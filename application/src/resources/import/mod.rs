@@ -93,7 +93,7 @@ impl ResourceService {
             let replay = self.replay(batch).await?;
             let rows = match import.mode {
                 ImportMode::All if replay.is_empty() => self.import_together(batch).await,
-                // Rows that were not written changed nothing.
+                // Only written rows count.
                 ImportMode::All => Ok(import
                     .rows
                     .iter()
@@ -132,8 +132,8 @@ struct Batch<'a> {
     kept: &'a Kept,
 }
 
-/// How many errors and warnings are kept of the rows so far. Warnings, which may be many, take no
-/// place from errors.
+/// Counts of the errors and warnings kept so far. The limits are separate, so that many warnings
+/// do not displace errors.
 #[derive(Default)]
 struct Kept {
     errors: AtomicUsize,

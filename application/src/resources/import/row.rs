@@ -217,8 +217,8 @@ fn encoded_member(name: &str, encoded: &str) -> String {
     format!("{}:{encoded}", encode_string(name))
 }
 
-/// Reads members. Names and values were read before; together they may be too deep, or a name may
-/// stand twice, once with an apostrophe.
+/// Reads members of names and values that are valid alone. Together they may be nested too deeply, or
+/// contain a name twice, once with an apostrophe.
 fn read_object(members: &[String]) -> Result<Members, Violation> {
     let read = Members::read(format!("{{{}}}", members.join(",")).as_bytes());
     read.map(Option::unwrap_or_default).map_err(|error| {

@@ -81,7 +81,7 @@ pub struct GroupEndpoint {
     group: Group,
     service: Arc<ResourceService>,
     context: Arc<HttpContext>,
-    node: ServerRole,
+    role: ServerRole,
     /// The same at each of the standbys.
     standbys: Vec<Self>,
 }
@@ -94,9 +94,9 @@ impl GroupEndpoint {
         at_standbys: impl Iterator<Item = Arc<ResourceService>>,
         context: &Arc<HttpContext>,
     ) -> Arc<Self> {
-        let on = |node, service, standbys| {
+        let on = |role, service, standbys| {
             let context = Arc::clone(context);
-            Self { group, service, context, node, standbys }
+            Self { group, service, context, role, standbys }
         };
         let standbys =
             at_standbys.map(|service| on(ServerRole::Standby, service, Vec::new())).collect();
@@ -134,7 +134,7 @@ impl GroupEndpoint {
             has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
         let input = self.input(operation, body.zip(memory.as_ref())).await?;
         // Nothing is written before this point, and what follows is bounded in time.
-        // Pinned here, because it would be copied else.
+        // Pinned before it is wrapped, because each wrapper would copy it.
         let work = pin!(self.perform(operation, request, fingerprint, input, memory));
         let collection = self.group.collection.name();
         let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));

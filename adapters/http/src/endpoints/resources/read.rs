@@ -30,7 +30,7 @@ impl GroupEndpoint {
         }
         let read = || self.service.list(caller_of(request), parent, &query.request);
         let (listing, memory) = self.read_page(read).await?;
-        let tag = EntityTag::of_collection(&listing.revision()).read_at(self.node);
+        let tag = EntityTag::of_collection(&listing.revision()).read_at(self.role);
         if let Some(known) = tag.known_to(request.headers())? {
             return Ok(not_modified(&known));
         }
@@ -51,7 +51,7 @@ impl GroupEndpoint {
         }
         let revision = self.service.revision(caller_of(request), parent, &query.request).await?;
         let Some(revision) = revision else { return Ok(None) };
-        Ok(EntityTag::of_collection(&revision).read_at(self.node).known_to(request.headers())?)
+        Ok(EntityTag::of_collection(&revision).read_at(self.role).known_to(request.headers())?)
     }
 
     pub(super) async fn get(&self, request: &Request) -> Result<Response, Problem> {

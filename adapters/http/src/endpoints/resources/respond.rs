@@ -20,7 +20,7 @@ use crate::query::CollectionQuery;
 use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::time::http_date;
 
-/// Headers that most responses have, those of the layers above included.
+/// Capacity for the headers of a response, including those that middleware adds.
 const USUAL_HEADERS: usize = 12;
 
 impl GroupEndpoint {
