@@ -140,8 +140,7 @@ impl FileRule {
         self.targets.iter().map(lookup).collect()
     }
 
-    /// Evaluates the guard if it uses lookups, or if it uses none, as `uses_lookups` selects. Returns
-    /// `true` for a rule without such a guard.
+    /// Evaluates the guard if `uses_lookups` describes it, and returns `true` otherwise.
     fn holds(&self, uses_lookups: bool, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         let guard = self.when.as_ref().filter(|when| when.uses_lookups == uses_lookups);
         guard.map_or(Ok(true), |guard| guard.boolean(scope, meter))
@@ -205,8 +204,9 @@ impl FileRule {
         } else {
             format!(": {reason}")
         };
-        let told = format!("the rule `{id}` could not be decided, so it counts as not passed{why}");
-        Violation { undecided: Some(reason.into()), ..self.violation(&told) }
+        let detail =
+            format!("the rule `{id}` could not be decided, so it counts as not passed{why}");
+        Violation { undecided: Some(reason.into()), ..self.violation(&detail) }
     }
 
     /// Judges the write of a case, and returns the message of the violation. Does not log, because a

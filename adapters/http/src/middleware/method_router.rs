@@ -48,7 +48,7 @@ pub trait Handler: Send + Sync {
     async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
 }
 
-/// A method that a path serves, what it asks of callers, and what answers it.
+/// A method of a path, its demands on callers, and its handler.
 pub type ServedMethod = (Method, Asks, Box<dyn Handler>);
 
 impl MethodRouter {
