@@ -1,5 +1,4 @@
-//! The admin listener: what monitoring asks of an instance, on an address of its own that no client of the service
-//! needs to reach.
+//! The admin listener: metrics, probes and the log filter, on a separate address.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -29,33 +28,26 @@ const OPEN_METRICS: MediaType = MediaType::vendor("application/openmetrics-text"
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS_FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The longest filter of the log, in bytes.
 const LONGEST_FILTER: usize = 4096;
 
-/// Few connections, and little patience: it is for programs nearby.
+/// Small limits: only programs nearby connect.
 const CONNECTIONS: u32 = 32;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sets the filter of the log, or says what is wrong with it.
 pub type SetLogFilter = fn(&str) -> std::result::Result<(), String>;
 
-/// The state that the admin listener tells of.
 #[derive(Clone)]
 pub struct Admin(Arc<AdminState>);
 
 struct AdminState {
     metrics: SharedRegistry,
     set_log_filter: SetLogFilter,
-    /// Present once the service is prepared and serves.
+    /// Set when the service begins to serve.
     ready: OnceLock<Ready>,
 }
 
 impl Admin {
-    /// Opens the listener for an instance that starts, and answers what comes in until the process
-    /// ends. Call it within a runtime.
-    ///
-    /// # Errors
-    /// The address cannot be had.
+    /// Answers until the process ends. Call it within a runtime.
     pub fn open(
         address: SocketAddr,
         metrics: SharedRegistry,
@@ -70,9 +62,8 @@ impl Admin {
         Ok(admin)
     }
 
-    /// Tells it that the service serves, from this store, until it is leaving.
     pub fn started(&self, store: Arc<dyn Readiness>, is_leaving: watch::Receiver<bool>) {
-        // Its readiness is plain text and has no list of failed reloads.
+        // The admin readiness is plain text, without a list of failed reloads.
         let (_, reload_failed) = watch::channel(BTreeSet::new());
         let ready = Ready { store, is_leaving, is_open_to_all: false, reload_failed };
         self.0.ready.get_or_init(|| ready);
@@ -90,11 +81,10 @@ impl Admin {
             drain_timeout: Duration::from_secs(1),
             ..ServerLimits::default()
         };
-        // It answers until the process ends.
         serve(listener, self, limits, pending()).await;
     }
 
-    /// Writes the metrics aside: it takes a millisecond, more where many files are open.
+    /// Encodes on a blocking thread: it takes a millisecond, more if many files are open.
     async fn metrics(&self, request: &Request) -> Response {
         let media = negotiate(request.headers(), &[TEXT, OPEN_METRICS]);
         let is_open = media == Some(OPEN_METRICS);

@@ -1,7 +1,7 @@
-//! The files that pages load: styles and scripts of our own, and Swagger UI.
+//! The files that pages load: our styles and scripts, and Swagger UI.
 //!
-//! `build.rs` compresses them. Their paths name an edition, a hash of all files, so that a browser
-//! that has one never asks for it again, and a new release has other paths.
+//! `build.rs` compresses them. Their paths contain an edition, a hash of all files: browsers cache
+//! them for long, and a release with other files has other paths.
 
 use poem::http::HeaderValue;
 use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING};
@@ -15,10 +15,8 @@ use crate::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// The path parameter with the edition.
 const EDITION_PARAMETER: &str = "edition";
 
-/// A file with its representations.
 pub struct Asset {
     name: &'static str,
     pub media: MediaType,
@@ -28,13 +26,11 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// The route, for any edition.
     pub fn route(&self) -> String {
         format!("/assets/:{EDITION_PARAMETER}/{}", self.name)
     }
 }
 
-/// Answers with the file.
 pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, Problem> {
     let coding = preferred_coding(request.headers());
     let tag = EntityTag::of_edition(EDITION, coding);
@@ -44,8 +40,7 @@ pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, 
         None => asset.plain,
     };
     let mut response = content::answer_tagged(&request, asset.media.header(), &tag, body)?;
-    // During a rolling upgrade, a page may ask an instance of another edition for its files. That
-    // response must not be cached.
+    // During a rolling upgrade, a page may request files of another edition. Do not cache those.
     let is_ours = request.raw_path_param(EDITION_PARAMETER) == Some(EDITION);
     let caching = if is_ours { "public, max-age=31536000, immutable" } else { "no-cache" };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching));
@@ -56,7 +51,6 @@ pub async fn asset(asset: &'static Asset, request: Request) -> Result<Response, 
     Ok(response)
 }
 
-/// The path of a file of this edition.
 pub fn path(name: &str) -> String {
     format!("/assets/{EDITION}/{name}")
 }

@@ -1,4 +1,4 @@
-//! The URL at which clients reach the service: the root of every link.
+//! The public URL of the service: the root of every link.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,12 +7,11 @@ use std::str::FromStr;
 use poem::http::Uri;
 use thiserror::Error;
 
-/// An absolute `http` or `https` URL without trailing slash, query or fragment. The request's Host
-/// header is never trusted in its place.
+/// An absolute `http` or `https` URL without trailing slash, query or fragment. It replaces the
+/// Host header, which is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
-/// The reason why a string is no base URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{text}` is no base URL: {reason}; give one such as https://proposals.example.org")]
 pub struct InvalidBaseUrl {
@@ -40,7 +39,7 @@ impl FromStr for BaseUrl {
 }
 
 impl BaseUrl {
-    /// The URL at which clients on this machine reach a service that listens on `address`.
+    /// The URL for clients on the same machine.
     pub fn of_listener(mut address: SocketAddr) -> Self {
         if address.ip().is_unspecified() {
             address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
@@ -48,19 +47,17 @@ impl BaseUrl {
         Self(format!("http://{address}"))
     }
 
-    /// The path of the root: `/` where the service has a host to itself.
     pub fn path(&self) -> &str {
         let after_scheme = self.0.find("://").map_or(0, |place| place + 3);
         self.0[after_scheme..].find('/').map_or("/", |place| &self.0[after_scheme + place..])
     }
 
-    /// The host, and the port if the URL names one.
     pub fn authority(&self) -> &str {
         let (_, rest) = self.0.split_once("://").unwrap_or_default();
         rest.split('/').next().unwrap_or_default()
     }
 
-    /// The origin of its pages, as browsers send it (RFC 6454): in lower case, without the usual port.
+    /// The origin as browsers send it (RFC 6454): lower case, without the default port.
     pub fn origin(&self) -> String {
         let (scheme, _) = self.0.split_once("://").unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();
@@ -70,7 +67,6 @@ impl BaseUrl {
         format!("{scheme}://{host}")
     }
 
-    /// The URL, without trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,12 +1,10 @@
-//! A small, made-up set of items whose identifiers are those of the documentation's examples, so
-//! that every "Try it out" works untouched.
+//! Made-up items with the ids of the documentation's examples, so "Try it out" works unchanged.
 
 use application::DemonstrationItem;
 use domain::{ItemId, Members};
 
 use crate::groups::{GROUPS, Group};
 
-/// Returns one item per group.
 pub fn demonstration_items() -> Vec<DemonstrationItem> {
     GROUPS.iter().filter_map(item).collect()
 }

@@ -1,20 +1,18 @@
-//! How metrics are written.
+//! Text formats of metrics.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
-/// Writes all metrics as they are now: `OpenMetrics` 1.0, with exemplars.
 pub fn open_metrics(registry: &Registry) -> String {
     let mut text = String::new();
     if let Err(error) = encode(&mut text, registry) {
-        // A string takes whatever is written to it.
         tracing::error!(%error, "the metrics were not written whole");
     }
     text
 }
 
-/// Makes the text format 0.0.4 of Prometheus of `OpenMetrics`: counters are named as their series are, and there are neither
-/// exemplars nor an end.
+/// Converts `OpenMetrics` to the Prometheus text format 0.0.4: without exemplars and `# EOF`,
+/// counters named like their series.
 pub fn plain(open_metrics: &str) -> String {
     let lines: Vec<_> = open_metrics.lines().filter(|line| *line != "# EOF").collect();
     let mut written = String::with_capacity(open_metrics.len());
@@ -31,7 +29,7 @@ pub fn plain(open_metrics: &str) -> String {
             }
             written.extend(["# ", word, " ", name, counter, " ", text]);
         } else {
-            // Only these have exemplars.
+            // Only buckets have exemplars.
             let bucket = line.split_once(" # {").filter(|(series, _)| series.contains("_bucket{"));
             written += bucket.map_or(line, |(series, _exemplar)| series);
         }

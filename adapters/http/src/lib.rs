@@ -1,10 +1,8 @@
 //! The HTTP adapter: the only crate that knows HTTP.
 //!
-//! A request passes `server` (connections, timeouts), `middleware` (request id, span,
-//! compression; then method, negotiation, Allow) and one of the `endpoints` (body, use case,
-//! representation), and the same way back up. The groups are rows of `groups::GROUPS`. Errors
-//! become responses in `problem` alone, items become HAL in `hal` alone, and `openapi` writes
-//! the document from the same tables.
+//! A request passes `server` (connections, timeouts), `middleware`, then one of the `endpoints`.
+//! `problem` maps errors to responses, `hal` represents items, and `openapi` writes the document
+//! from the table `groups::GROUPS`.
 
 mod admin;
 mod app;

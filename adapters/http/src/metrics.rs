@@ -1,6 +1,6 @@
-//! The metrics of this adapter, by the names of OpenTelemetry's conventions where they have one.
+//! The metrics of this adapter, named by the conventions of OpenTelemetry if they have a name.
 //!
-//! Every series is of a path that is mounted, a method that HTTP has and a class of status: clients make none.
+//! Labels are mounted paths, known methods and status classes: clients cannot create series.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -19,36 +19,31 @@ use prometheus_client::registry::Registry;
 
 use crate::headers::METHODS;
 
-/// The metrics of a process: all adapters register theirs, and the admin listener writes them.
+/// The registry of the process: every adapter registers its metrics here.
 pub type SharedRegistry = Arc<Mutex<Registry>>;
 
-/// Bounds of times, in seconds: those of OpenTelemetry for requests, and shorter ones.
+/// Buckets in seconds: those of OpenTelemetry, and shorter ones.
 const SECONDS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
     7.5, 10.0,
 ];
 
-/// Bounds of sizes, in bytes.
 const BYTES: [f64; 8] =
     [256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 8_388_608.0];
 
-/// Statuses that are shown from the start, so that the first of each is an increase.
+/// Statuses with a series from the start, so that the first response is an increase.
 const SHOWN: [u16; 19] =
     [200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 412, 413, 415, 422, 428, 429, 500, 503];
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Returns the name of a method in labels and attributes: `_OTHER` for unknown methods, as in OpenTelemetry's
-/// conventions.
+/// Labels unknown methods `_OTHER`, as OpenTelemetry does.
 pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|known| method == known).unwrap_or("_OTHER")
 }
 
-/// The client reads a stream too slowly.
 pub const TOO_SLOW: &str = "too_slow";
-/// The credentials of a stream ended.
 pub const CREDENTIALS: &str = "credentials";
-/// The store has another history than a stream.
 pub const ANOTHER_HISTORY: &str = "another_history";
 
 #[expect(clippy::struct_field_names, reason = "the names of the labels")]
@@ -56,17 +51,13 @@ pub const ANOTHER_HISTORY: &str = "another_history";
 struct RequestLabels {
     http_request_method: &'static str,
     http_response_status_class: &'static str,
-    /// Empty for what is no path.
     http_route: Option<Arc<str>>,
 }
 
-/// A histogram whose values have the ids of traces.
 type TracedHistogram = HistogramWithExemplars<[(&'static str, String); 1]>;
 
-/// The metrics of a service.
 #[derive(Debug)]
 pub struct HttpMetrics {
-    /// Nothing is shown without it.
     registry: Option<SharedRegistry>,
     durations: Family<RequestLabels, TracedHistogram, fn() -> TracedHistogram>,
     responses: Family<[(&'static str, u16); 1], Counter>,
@@ -74,10 +65,8 @@ pub struct HttpMetrics {
     cancelled: Counter,
     request_bytes: Histogram,
     response_bytes: Histogram,
-    /// Open connections.
     pub connections: Gauge,
     accepted: Counter,
-    /// Connections beyond the limit.
     pub over_limit: Counter,
     cut_off: Family<[(&'static str, &'static str); 1], Counter>,
 }
@@ -89,7 +78,6 @@ impl Default for HttpMetrics {
 }
 
 impl HttpMetrics {
-    /// Registers the metrics, if there is a registry.
     pub fn new(registry: Option<SharedRegistry>) -> Self {
         let metrics = Self {
             registry,
@@ -146,31 +134,28 @@ impl HttpMetrics {
         registry.register("proposal_service_streams_cut_off", help, self.cut_off.clone());
     }
 
-    /// Registers a part with metrics of its own.
     pub fn add(&self, part: impl Collector) {
         if let Some(registry) = &self.registry {
             registry.lock().register_collector(Box::new(part));
         }
     }
 
-    /// Counts a stream that was cut off.
     pub fn cut_off(&self, reason: &'static str) {
         self.cut_off.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// Returns whether anybody looks at the metrics.
+    /// False if metrics are off.
     pub(crate) const fn is_collected(&self) -> bool {
         self.registry.is_some()
     }
 
-    /// Counts a connection, which is open until the result is dropped.
+    /// Counts a connection as open until the result is dropped.
     pub(crate) fn accept(&self) -> OpenConnection {
         self.accepted.inc();
         self.connections.inc();
         OpenConnection(self.connections.clone())
     }
 
-    /// Begins a request.
     pub(crate) fn begin(self: &Arc<Self>, request_bytes: Option<u64>) -> ActiveRequest {
         if let Some(bytes) = request_bytes {
             self.request_bytes.observe(number(bytes));
@@ -180,7 +165,6 @@ impl HttpMetrics {
     }
 }
 
-/// A connection that counts as open.
 pub struct OpenConnection(Gauge);
 
 impl Drop for OpenConnection {
@@ -189,31 +173,24 @@ impl Drop for OpenConnection {
     }
 }
 
-/// A request that is being answered. Dropped before, it counts as cancelled.
+/// A request in progress. Dropped before its response, it counts as cancelled.
 pub struct ActiveRequest {
     metrics: Arc<HttpMetrics>,
     is_answered: bool,
 }
 
-/// The facts of a response.
 #[derive(Clone, Copy)]
 pub struct Answer<'a> {
-    /// The path; none for what is no path.
+    /// `None` for unknown paths.
     pub route: Option<&'a Arc<str>>,
-    /// The method of the request.
     pub method: &'a Method,
-    /// The status.
     pub status: StatusCode,
-    /// How long it took.
     pub time: Duration,
-    /// The size of the body, if it is known.
     pub bytes: Option<u64>,
-    /// The trace that the request belongs to.
     pub trace: Option<TraceId>,
 }
 
 impl ActiveRequest {
-    /// Counts the response.
     pub fn answered(mut self, answer: Answer<'_>) {
         self.is_answered = true;
         let (metrics, status) = (&*self.metrics, answer.status.as_u16());
@@ -243,12 +220,11 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// A size as the value of a histogram.
 fn number(bytes: u64) -> f64 {
     u32::try_from(bytes).unwrap_or(u32::MAX).into()
 }
 
-/// Writes a path as OpenAPI does: `/v1/status/:id` is `/v1/status/{id}`.
+/// Converts to the notation of OpenAPI: `/v1/status/:id` becomes `/v1/status/{id}`.
 pub fn template(path: &str) -> String {
     let part = |part: &str| match part.strip_prefix([':', '*']) {
         Some(name) => format!("{{{name}}}"),

@@ -1,4 +1,4 @@
-//! The paths that belong to no group.
+//! The paths outside groups.
 
 use std::sync::Arc;
 
@@ -28,18 +28,15 @@ use crate::links::{
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::{Handler, MethodRouter};
 
-/// The types of the service's own representations.
 const HAL: [MediaType; 2] = [MediaType::HAL, MediaType::JSON];
 
-/// A path and what serves it.
 type Route = (String, MethodRouter);
 
-/// Makes the paths.
 pub struct OwnPaths<'a> {
     pub context: &'a Arc<HttpContext>,
     pub explorer: Arc<Explorer>,
     pub trials: RuleTrialService,
-    /// The groups that show whole collections.
+    /// Without nested groups.
     pub groups: Arc<[ExploredGroup]>,
 }
 
@@ -98,7 +95,7 @@ impl OwnPaths<'_> {
         MethodRouter::new(&self.context.gate, HAL.to_vec(), methods)
     }
 
-    /// A path with one representation, so that there is nothing to negotiate, for everybody.
+    /// A public path with one representation, without content negotiation.
     fn public(&self, kind: MediaType, handler: Box<dyn Handler>) -> MethodRouter {
         MethodRouter::unnegotiated(&self.context.gate, kind, Asks::Nothing, handler)
     }
