@@ -1,4 +1,4 @@
-//! Realistic examples, made by the code that makes the responses.
+//! Examples, made by the code that makes the responses.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::links;
 use crate::problem::{Problem, ProblemKind, kinds};
 use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
 
-/// The example of an operation's request body, and its name. An item is replaced and continued by
-/// the body that creates one.
+/// Names and makes the example of a request body. Replacing and continuing take the body of a
+/// create.
 pub fn request(group: Group, operation: GroupOperation) -> (&'static str, Value) {
     let whole: Value = serde_json::from_str(&group.example()).unwrap_or_default();
     match operation {
@@ -35,7 +35,7 @@ pub fn request(group: Group, operation: GroupOperation) -> (&'static str, Value)
     }
 }
 
-/// A patch of one member, so that the example shows that the others stay.
+/// Patches one member: the example shows that the others stay.
 fn first_text(whole: &Value) -> Value {
     let is_text = |(name, value): &(&String, &Value)| {
         value.is_string() && !name.ends_with("_id") && !name.ends_with("_date")
@@ -44,7 +44,6 @@ fn first_text(whole: &Value) -> Value {
     text.map(|(name, value)| Map::from_iter([(name.clone(), value.clone())])).into()
 }
 
-/// The example of a successful response, and its name.
 pub fn response(
     group: Group,
     operation: GroupOperation,
@@ -86,7 +85,6 @@ pub fn response(
     (about(group, name), serde_json::from_str(&body).unwrap_or_default())
 }
 
-/// The write that made the example.
 fn change(group: Group, shown: &ShownItem) -> LoggedChange {
     LoggedChange {
         sequence: Sequence(1),
@@ -100,7 +98,6 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
     }
 }
 
-/// The one page of a collection with one item.
 fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None, removed_at: None }];
@@ -122,8 +119,7 @@ fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
     ShownItem { item, links: Links::default() }
 }
 
-/// The example of an error. Where several problems share a status, the first of the list stands for
-/// them.
+/// Shows the first problem of the list with this status.
 pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
     let stands_for =
         |kind: &&ProblemKind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code;
@@ -138,14 +134,13 @@ pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
     problem.to_json(base_url, "/v1/proposals")
 }
 
-/// A member of the group's example and its value, by which a filter finds it: best a single word.
+/// A member that a filter can select by, preferably a single word.
 pub fn filtered(group: Group) -> (&'static str, String) {
     let strings = strings(group);
     let is_word = |(_, text): &&(_, String)| text.bytes().all(|byte| byte.is_ascii_alphabetic());
     strings.iter().find(is_word).or(strings.first()).cloned().unwrap_or(("id", String::new()))
 }
 
-/// A word of the group's example, by which a search finds it.
 pub fn searched(group: Group) -> String {
     let strings = strings(group);
     let mut words = strings.iter().flat_map(|(_, text)| tokenizer::words(text));
@@ -155,7 +150,7 @@ pub fn searched(group: Group) -> String {
     words.find(is_plain).unwrap_or_default()
 }
 
-/// The members of the example that are strings for people to read, no identifiers.
+/// String members without identifiers.
 fn strings(group: Group) -> Vec<(&'static str, String)> {
     let string = |example: &str| {
         serde_json::from_str::<String>(example).ok().filter(|text| ItemId::parse(text).is_none())

@@ -1,4 +1,4 @@
-//! The schemas of `filter`: what a value may be, and which operators there are.
+//! The schemas of `filter`: values and operators.
 
 use domain::Fields;
 use domain::proposal::FieldKind;
@@ -10,8 +10,6 @@ use super::model::{any_of, described, formatted, inline, no_other, object, refer
 use crate::groups::{GROUPS, Group};
 use crate::query::{MOST_VALUE, OPERATORS, TIMES};
 
-/// Registers the schemas of the groups' filters, of the values that members are compared with, and
-/// of the conditions on them.
 pub fn register(registry: &mut Registry) {
     registry.schemas.extend(comparisons());
     registry
@@ -48,7 +46,6 @@ fn comparisons() -> impl Iterator<Item = (String, MetaSchema)> {
     })
 }
 
-/// The operators, each with what it takes.
 fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
     let offered = OPERATORS.iter().filter(|(name, ..)| (stem, *name) != ("Time", "contains"));
     let properties = offered.map(|(name, _, description)| {

@@ -1,4 +1,4 @@
-//! Finishes the document with what poem-openapi's model cannot say; each step has its reason.
+//! Adds to the document what poem-openapi's model lacks. Each step gives its reason.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,15 @@ use crate::headers::media_type::MediaType;
 use crate::links as urls;
 use crate::metrics::template;
 
-/// The path of the groups that most readers look for.
 const FIRST: &str = "/v1/proposals";
 
-/// Finishes the document that poem-openapi wrote.
 pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     let mut document: Value = serde_json::from_str(document).unwrap_or_default();
-    // poem-openapi writes 3.0.0, and has no `security` of the whole document.
+    // poem-openapi writes 3.0.0, without `security` of the whole document.
     document["openapi"] = "3.0.3".into();
     document["security"] = json!([]);
-    // It sorts tags by name. Here proposals and what is below them come first, the others follow in
-    // the order of the specification, the service's own come last.
+    // poem-openapi sorts tags by name. The order here: proposals and their parts, the other groups
+    // in the order of the specification, the service's own.
     let is_first = |group: &Group| group.path.starts_with(FIRST);
     let (first, others): (Vec<_>, Vec<_>) = GROUPS.iter().partition(is_first);
     let groups = first.iter().chain(&others).map(|group| (group.name, group.description));
@@ -48,20 +46,20 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
             components.finish(group, operation, described(&mut paths, group, operation));
         }
         if !group.is_typed() {
-            // The service makes ids: a create that names one is refused. poem-openapi has no `not`.
+            // The service makes ids and refuses a create with one. poem-openapi has no `not`.
             let name = schemas::body_name(group, GroupOperation::Create);
             components.written["schemas"][name]["not"] =
                 json!({ "properties": { "id": {} }, "required": ["id"] });
         }
     }
     for (path, name, example) in service::request_examples() {
-        // Only JSON can be shown as an example: the other formats of an import are files.
+        // Only JSON can be shown as an example.
         let body = &mut paths[path]["post"]["requestBody"]["content"][MediaType::JSON.name()];
         let example = components.example(name, example);
         body["examples"] = json!({ name: example });
     }
     for (_, schema) in members(components.written.get_mut("schemas")) {
-        // Nor has it `false`, the schema that no value satisfies.
+        // poem-openapi has no `false` schema.
         if schema.pointer("/additionalProperties/type").is_some_and(|of| of == NOTHING) {
             schema["additionalProperties"] = false.into();
         }
@@ -71,7 +69,6 @@ pub fn finish(document: &str, base_url: &BaseUrl) -> Value {
     document
 }
 
-/// The description of an operation.
 pub fn described(paths: &mut Value, group: Group, operation: GroupOperation) -> &mut Value {
     let path = template(&group.path_of(operation.form()));
     &mut paths[path][operation.method().as_str().to_lowercase()]
@@ -81,15 +78,14 @@ fn members(value: Option<&mut Value>) -> impl Iterator<Item = (&String, &mut Val
     value.and_then(Value::as_object_mut).into_iter().flatten()
 }
 
-/// The components of the document. poem-openapi has none but schemas; with everything where it is
-/// used, the document would be several times as large.
+/// The components of the document: poem-openapi shares only schemas. Inlined, the document would
+/// be several times as large.
 struct Components<'a> {
     written: Value,
     base_url: &'a BaseUrl,
 }
 
 impl Components<'_> {
-    /// Adds the responses that all operations share.
     fn add_common(&mut self) {
         for status in COMMON {
             let mut response = json!({ "description": meaning(status) });
@@ -103,14 +99,12 @@ impl Components<'_> {
         }
     }
 
-    /// Moves a value to the components, and leaves a reference.
     fn share(&mut self, kind: &str, name: &str, value: &mut Value) {
         let reference = json!({ "$ref": format!("#/components/{kind}/{name}") });
         self.written[kind][name] = std::mem::replace(value, reference);
     }
 
-    /// Adds examples and links, which poem-openapi's requests and responses lack, and shares
-    /// errors, which are the same for all operations of a group.
+    /// Adds examples and links, which poem-openapi lacks, and shares a group's errors.
     fn finish(&mut self, group: Group, operation: GroupOperation, described: &mut Value) {
         if let Some(body) = described.get_mut("requestBody") {
             let (name, example) = examples::request(group, operation);
@@ -129,14 +123,13 @@ impl Components<'_> {
             if code == 201 {
                 response["links"] = links(group);
             }
-            // A reference to a reference is valid, and generators of clients do not follow it.
+            // A reference to a reference is valid, but client generators do not follow it.
             if code >= 400 && response.get("$ref").is_none() {
                 self.share("responses", &format!("{}{status}", group.stem), response);
             }
         }
     }
 
-    /// Keeps an example, and returns a reference to it.
     fn example(&mut self, name: &str, value: Value) -> Value {
         let mut example = Value::Object(Map::from_iter([("value".to_owned(), value)]));
         self.share("examples", name, &mut example);
@@ -151,7 +144,6 @@ impl Components<'_> {
     }
 }
 
-/// Adds to the responses of an operation those that all have, in the order of their statuses.
 fn add_common(responses: &mut Value) {
     let mut all: BTreeMap<_, _> =
         members(Some(responses)).map(|(status, own)| (status.clone(), own.take())).collect();
@@ -162,7 +154,6 @@ fn add_common(responses: &mut Value) {
     *responses = Value::Object(all.into_iter().collect());
 }
 
-/// From a new item to what can be done with it.
 fn links(group: Group) -> Value {
     let next = [
         GroupOperation::Get,
@@ -182,8 +173,7 @@ fn links(group: Group) -> Value {
     Value::Object(Map::from_iter(links))
 }
 
-/// Lists under `x-rules` the rules an operation may meet. An operation of poem-openapi has no
-/// extensions, and rules change while the service runs.
+/// Lists the rules of an operation under `x-rules`. They change while the service runs.
 pub fn add_rules(document: &mut Value, base_url: &BaseUrl, published: &[PublishedRule]) {
     let entry = |rule: &PublishedRule| {
         json!({

@@ -1,6 +1,5 @@
-//! The schemas that are the same for all groups, as Rust types. Those of changes, versions and rules
-//! are what is served itself; those here are never values: what they describe is written straight
-//! into the response.
+//! Schemas shared by all groups, as Rust types. Those here never hold values: they describe
+//! responses that are written as text.
 
 use std::collections::HashMap;
 
@@ -17,7 +16,6 @@ use super::values::{
 };
 use crate::hal::{ChangePage, RuleList, VersionHistory};
 
-/// Registers all of them.
 pub fn register(registry: &mut Registry) {
     Meta::register(registry);
     CollectionLinks::register(registry);

@@ -1,10 +1,7 @@
 //! The `OpenAPI` document.
 //!
-//! poem-openapi writes it from [`Documented`]: the operations follow from the table of groups
-//! (`operations`), their parameters from what the parser of queries knows (`parameters`), the
-//! schemas of their bodies from the table of collections (`schemas`), and what is the same for all
-//! groups is Rust types (`fixed`). What poem-openapi's model cannot say is added afterwards, in
-//! [`mod@finish`] alone.
+//! poem-openapi writes it from the table of groups (`operations`), the query parser (`parameters`),
+//! the table of collections (`schemas`) and Rust types (`fixed`). [`mod@finish`] adds the rest.
 
 mod examples;
 mod filters;
@@ -32,7 +29,6 @@ pub use security::add_security;
 
 use crate::groups::GROUPS;
 
-/// Everything the document describes; the endpoints are mounted elsewhere.
 pub struct Documented;
 
 impl OpenApi for Documented {

@@ -5,17 +5,15 @@ use serde_json::Value;
 
 use crate::groups::Group;
 
-/// The `type` of a schema that no value satisfies. The model lacks it; [`mod@super::finish`] writes
-/// `false` instead.
+/// Placeholder `type` for the schema `false`, which [`mod@super::finish`] writes.
 pub const NOTHING: &str = "nothing";
 
-/// A string that lives as long as the process. The model holds `&'static str`; the document is made
-/// once.
+/// Leaks a string: the model holds `&'static str`, and the document is made once.
 pub fn keep(string: String) -> &'static str {
     Box::leak(string.into_boxed_str())
 }
 
-/// A sentence or name about a group, whose names replace `{item}`, `{items}` and `{stem}`.
+/// Fills in the placeholders `{item}`, `{items}` and `{stem}`.
 pub fn about(group: Group, template: &str) -> &'static str {
     let filled = template.replace("{item}", group.item_name).replace("{items}", group.items_name);
     keep(filled.replace("{stem}", group.stem))
@@ -37,7 +35,6 @@ pub fn reference(name: &str) -> MetaSchemaRef {
     MetaSchemaRef::Reference(name.to_owned())
 }
 
-/// The schema of the other properties of an object that has no others.
 pub fn no_other() -> MetaSchemaRef {
     inline(MetaSchema::new(NOTHING))
 }

@@ -1,4 +1,4 @@
-//! The operations of a group, as a table: a comment is the description.
+//! The operations of a group, as a table: doc comments are descriptions.
 
 use poem::http::Method;
 use poem_openapi::registry::{
@@ -11,9 +11,8 @@ use super::{parameters, schemas};
 use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
 use crate::metrics::template;
 
-/// An operation, its operation id, its summary, the statuses that not every operation has
-/// (specification 4.2 to 4.5 and the contract), and its description. The names of the group replace
-/// `{item}`, `{items}` and `{stem}`.
+/// Operation, operation id, summary, statuses in addition to the common ones (specification 4.2
+/// to 4.5 and the contract), and description.
 type Row = (GroupOperation, &'static str, &'static str, &'static [u16], &'static str);
 
 const ROWS: &[Row] = &documented! {
@@ -58,7 +57,6 @@ fn row(operation: GroupOperation) -> Row {
     row.copied().unwrap_or((operation, "", "", &[], ""))
 }
 
-/// The paths of a group with all their operations.
 pub fn paths(group: Group) -> MetaApi {
     let paths = PathForm::ALL.map(|form| MetaPath {
         path: template(&group.path_of(form)),
@@ -98,7 +96,6 @@ fn of(group: Group, operation: GroupOperation) -> MetaOperation {
     }
 }
 
-/// An operation that takes nothing.
 pub fn operation(
     method: Method,
     tag: &'static str,
@@ -122,12 +119,10 @@ pub fn operation(
     }
 }
 
-/// The name of an operation in generated clients.
 pub fn operation_id(group: Group, operation: GroupOperation) -> &'static str {
     about(group, row(operation).1)
 }
 
-/// The items that are deleted with an item.
 fn children(group: Group) -> String {
     let children = group.collection.children();
     let names = children

@@ -1,8 +1,8 @@
-//! The parameters of operations, as tables: a comment is the description, as with derives. Which
-//! query parameters an operation takes is the parser's to say (`query::known`).
+//! The parameters of operations, as tables: doc comments are descriptions. `query::known` defines
+//! the query parameters of an operation.
 //!
-//! `sort`, `fields` and `embed` are strings with commas in them rather than arrays: most generated
-//! clients repeat the name of an array's parameter, whatever the document says.
+//! `sort`, `fields` and `embed` are strings rather than arrays: most generated clients repeat the
+//! name of an array parameter.
 
 use domain::Collection;
 use poem_openapi::ParameterStyle;
@@ -86,7 +86,7 @@ fn of_reads() -> Vec<MetaOperationParam> {
         /// The `Consistency-Token` of a write, to the letter: the read sees that write, also where a
         /// standby is read.
         (Header, "Consistency-Token", matching(TOKEN));
-        // Any other string is ignored, so it has no pattern.
+        // No pattern: any other string is ignored.
         /// A date, best that of `Last-Modified`: 304 when the item was not written since. Entity
         /// tags know more: links and embedded items.
         (Header, "If-Modified-Since", text("Mon, 16 Feb 2026 00:00:00 GMT"));
@@ -104,7 +104,7 @@ fn of_writes() -> Vec<MetaOperationParam> {
         /// done again: the answer is that of the first. With another body it is 422, while the first
         /// is at work 409.
         (Header, "Idempotency-Key", matching(KEY));
-        // What is no preference that the service knows is ignored, so it has no pattern.
+        // No pattern: unknown preferences are ignored.
         /// `return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and
         /// 201 with its headers alone. Where business rules warn, the representation comes all the
         /// same.
@@ -150,7 +150,6 @@ fn of_own_operations() -> Vec<MetaOperationParam> {
     })
 }
 
-/// The parameters of a group's operation: in the path, the query, the headers.
 pub fn of(group: Group, operation: GroupOperation) -> Vec<MetaOperationParam> {
     let path = template(&group.path_of(operation.form()));
     let mut taken: Vec<_> = in_path(&path).map(|name| in_path_of(group, name)).collect();
@@ -178,8 +177,6 @@ fn takes_header(operation: GroupOperation, name: &str) -> bool {
     }
 }
 
-/// The parameters of one of the service's own operations, by the names in its path, its query and
-/// its headers.
 pub fn of_own(path: &str, query: &[&str], headers: &[&str]) -> Vec<MetaOperationParam> {
     let path: Vec<_> = in_path(path).collect();
     let taken = |parameter: &MetaOperationParam| match parameter.in_type {
@@ -190,12 +187,10 @@ pub fn of_own(path: &str, query: &[&str], headers: &[&str]) -> Vec<MetaOperation
     of_own_operations().into_iter().filter(taken).collect()
 }
 
-/// The names in a path with `{name}` for each parameter.
 fn in_path(path: &str) -> impl Iterator<Item = &str> {
     path.split('{').skip(1).filter_map(|rest| rest.split('}').next())
 }
 
-/// Makes the parameters of a table: place, name, schema and description of each.
 fn table<const N: usize>(
     rows: [(MetaParamIn, &str, MetaSchema, &str); N],
 ) -> Vec<MetaOperationParam> {
@@ -286,18 +281,15 @@ fn some_text(example: &str) -> MetaSchema {
     MetaSchema { min_length: Some(1), max_length: Some(MOST_VALUE), ..text(example) }
 }
 
-/// The schema of a list of at most `most` names, of which `name` is the pattern.
 fn names_schema(name: &str, most: usize, example: String) -> MetaSchema {
     let list = matching(format!("^{name}(,{name}){{0,{}}}$", most - 1));
     MetaSchema { max_length: Some(MOST_IN_NAMES), ..with_example(list, example) }
 }
 
-/// The names of a group's members as alternatives of a pattern.
 fn names(group: Group) -> String {
     group.members_by_name().map(|(name, ..)| name).collect::<Vec<_>>().join("|")
 }
 
-/// Every list of some of the names, each once.
 fn arrangements(names: &[&str]) -> Vec<String> {
     let beginning_with = |first: &&str| {
         let others: Vec<_> = names.iter().copied().filter(|name| name != first).collect();

@@ -1,4 +1,4 @@
-//! The responses of operations and their headers, as tables: a comment is the description.
+//! The responses of operations and their headers, as tables: doc comments are descriptions.
 
 use poem_openapi::registry::{MetaHeader, MetaMediaType, MetaResponse, MetaSchema, MetaSchemaRef};
 
@@ -6,10 +6,9 @@ use super::model::{documented, inline, reference};
 use crate::groups::GroupOperation;
 use crate::headers::media_type::MediaType;
 
-/// The statuses that all operations have.
 pub const COMMON: [u16; 12] = [400, 401, 403, 408, 414, 421, 429, 431, 500, 501, 503, 505];
 
-/// Those of them that the server sends before it has read the request: without a problem document.
+/// Common statuses without a problem document: sent before the request has been read.
 pub const EARLY: [u16; 4] = [414, 431, 501, 505];
 
 const MEANINGS: &[(u16, &str)] = &documented! {
@@ -75,12 +74,11 @@ const MEANINGS: &[(u16, &str)] = &documented! {
     (507);
 };
 
-/// The description of a status.
 pub fn meaning(status: u16) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == status).map_or("", |(_, meaning)| meaning)
 }
 
-/// The response headers: the name, and `true` if the header is required.
+/// Name, and `true` if required.
 const HEADERS: &[(&str, bool, &str)] = &documented! {
     /// The methods this path serves.
     ("Allow", true);
@@ -104,7 +102,6 @@ const HEADERS: &[(&str, bool, &str)] = &documented! {
     ("Age", false);
 };
 
-/// The headers of a response, selected by name.
 pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
     let sent = HEADERS.iter().filter(|(name, ..)| is_sent(name));
     sent.map(|(name, required, description)| MetaHeader {
@@ -117,7 +114,6 @@ pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
     .collect()
 }
 
-/// The headers of the response of a group's operation.
 pub fn headers_of(operation: GroupOperation, status: u16) -> Vec<MetaHeader> {
     use GroupOperation::{Compare, List, ListVersions, ReplaceAll, Restore};
     let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare);
@@ -138,7 +134,6 @@ pub fn headers_of(operation: GroupOperation, status: u16) -> Vec<MetaHeader> {
     })
 }
 
-/// The responses of an operation that shows something of a schema in one of `types`.
 pub fn responses(
     statuses: &[u16],
     types: &[MediaType],
@@ -146,7 +141,7 @@ pub fn responses(
     headers: impl Fn(u16) -> Vec<MetaHeader>,
 ) -> Vec<MetaResponse> {
     let problem = reference("Problem");
-    // A problem is told in JSON where the path itself speaks something else.
+    // Problems are in JSON if the path itself has another format.
     let json = |media: &MediaType| if media.is_json() { *media } else { MediaType::JSON };
     let of_problems: Vec<_> = types.iter().map(json).collect();
     let response = |status: &u16| MetaResponse {

@@ -1,5 +1,5 @@
-//! The schemas of a trial of a business rule, and its example. They are never values: a request is
-//! read with all its errors, and a report keeps every digit.
+//! The schemas of a rule trial, and its example. They never hold values: a request is read with
+//! all its errors, and a report keeps every digit.
 
 use poem_openapi::Object;
 use poem_openapi::registry::Registry;
@@ -10,14 +10,11 @@ use super::model::no_other;
 use super::values::{AnyMembers, Date, GroupName, RuleSource, StringOrNull, VerdictName};
 use crate::request::rule_trial::MEMBERS;
 
-/// The name of the request's schema.
 pub const REQUEST: &str = "RuleTrial";
-/// The name of the response's schema.
 pub const RESPONSE: &str = "RuleTrialReport";
 
 const _: () = assert!(MEMBERS.len() == 7, "the members of the request below");
 
-/// Registers all of them.
 pub fn register(registry: &mut Registry) {
     Trial::register(registry);
     RuleTrialReport::register(registry);
@@ -26,7 +23,6 @@ pub fn register(registry: &mut Registry) {
     }
 }
 
-/// A rule, and an item that it does not let pass.
 pub fn example() -> Value {
     json!({
         "rule": {

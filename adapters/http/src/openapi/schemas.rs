@@ -12,12 +12,10 @@ use super::model::{
 use crate::groups::{Group, GroupOperation};
 use crate::links::ItemLink;
 
-/// The name of the schema of a page.
 pub fn collection_name(group: Group) -> &'static str {
     about(group, "{stem}Collection")
 }
 
-/// The name of the schema of an operation's request body.
 pub fn body_name(group: Group, operation: GroupOperation) -> &'static str {
     let name = match operation {
         GroupOperation::Create => "{stem}Body",
@@ -28,7 +26,7 @@ pub fn body_name(group: Group, operation: GroupOperation) -> &'static str {
     about(group, name)
 }
 
-/// The schemas of a group by name. poem-openapi leaves out those that nothing refers to.
+/// poem-openapi omits schemas without a reference.
 pub fn of(group: Group) -> Vec<(String, MetaSchema)> {
     let with_bodies = group
         .operations()
@@ -68,8 +66,7 @@ fn body(group: Group, operation: GroupOperation) -> MetaSchema {
     schema
 }
 
-/// The schemas of a collection's replacement. Each has a name: generators of clients make a class
-/// of each.
+/// Every schema has a name, because client generators make a class of each.
 fn replacement(group: Group) -> [(&'static str, MetaSchema); 4] {
     let [element, embedded, whole] =
         ["{stem}Element", "{stem}Embedded", "{stem}Whole"].map(|name| about(group, name));
@@ -98,7 +95,7 @@ fn item(group: Group) -> MetaSchema {
         schema.properties.push(("_embedded", reference(embedded_name(group))));
     }
     schema.properties.push(("_meta", reference("Meta")));
-    // Any other member may have been left out with `fields`.
+    // `fields` may omit any other member.
     schema.required = vec!["id", "_links", "_meta"];
     schema.description = Some(about(group, "Representation of {item}."));
     schema
@@ -123,7 +120,6 @@ fn embedded(group: Group) -> MetaSchema {
     }
 }
 
-/// The members of an item, where those that are not required may be `null` or not.
 fn members(group: Group, is_nullable: bool) -> MetaSchema {
     match group.collection.spec().fields {
         Fields::Typed(fields) => {
@@ -140,8 +136,7 @@ fn members(group: Group, is_nullable: bool) -> MetaSchema {
 }
 
 fn well_known(member: &KnownMember) -> MetaSchemaRef {
-    // No `type`: what is usual is documented and never enforced, so a response may hold anything
-    // here.
+    // No `type`: it is documented but not enforced, so a response may hold any value.
     let example = serde_json::from_str(member.example).ok();
     described(MetaSchema { example, ..MetaSchema::ANY }, member.description)
 }

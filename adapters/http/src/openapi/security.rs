@@ -1,4 +1,4 @@
-//! The part of the document about callers: only where they are asked who they are.
+//! The part of the document about callers, if callers are identified.
 
 use application::{PublishedIdentity, PublishedPolicy};
 use domain::Operations;
@@ -7,11 +7,9 @@ use serde_json::{Map, Value, json};
 use super::finish::described;
 use crate::groups::{GROUPS, Group, GroupOperation};
 
-/// The scheme of a bearer token that is pasted.
 const TOKEN: &str = "token";
 
-/// Adds the security schemes, what each operation of a group requires, and the policies it may meet
-/// (`x-policies`).
+/// Adds security schemes, requirements of operations, and policies (`x-policies`).
 pub fn add_security(
     document: &mut Value,
     identity: &PublishedIdentity,
@@ -50,7 +48,7 @@ fn schemes(identity: &PublishedIdentity) -> Map<String, Value> {
     schemes
 }
 
-/// The alternatives of an operation: any scheme, or none where anyone may do it.
+/// Lists alternatives: any scheme, or none for public operations.
 fn security(
     group: Group,
     operation: GroupOperation,
@@ -76,13 +74,13 @@ fn security(
     alternatives.into()
 }
 
-/// Few scopes that together grant all operations: a requirement is all that it names. None, where scopes are
-/// not looked at, or do not suffice.
+/// A small set of scopes that together grant all operations, because a requirement means all its
+/// scopes. Empty if scopes are not checked or do not suffice.
 fn scopes_for(scopes: &[(Box<str>, Operations)], asked: Operations) -> Vec<&str> {
     let (mut chosen, mut missing) = (Vec::new(), asked);
     while !missing.is_empty() {
         let granted = |granted: Operations| granted.intersection(missing).iter().count();
-        // Of those that grant as much, the first.
+        // Prefer the first of equals.
         let best = scopes.iter().rev().max_by_key(|(_, operations)| granted(*operations));
         match best {
             Some((name, operations)) if granted(*operations) > 0 => {

@@ -1,5 +1,4 @@
-//! The service's own operations, as a table: the entry point, the health checks, the change log, the
-//! business rules, the policies, and files of items. A comment is the description.
+//! The service's own operations, as a table: doc comments are descriptions.
 
 use application::table::{FORMATS, Format, FormatKind};
 use poem::http::Method;
@@ -20,13 +19,11 @@ use crate::query::{
     CHANGES_PARAMETERS, EXPORT_PARAMETERS, IMPORT_PARAMETERS, STREAM_PARAMETERS, change_cursor,
 };
 
-/// The tag of the service's own operations.
 pub const TAG: &str = "service";
 
 const EVENTS: &str = "ChangeEvents";
-/// The path of imports.
 const IMPORT: &str = "/imports/{group}";
-/// The body of an import, which is a file: it has no schema of this name.
+/// Placeholder: the body of an import is a file and has no schema.
 const FILE: &str = "ImportedItems";
 
 const HAL: &[MediaType] = &[MediaType::HAL, MediaType::JSON];
@@ -34,8 +31,8 @@ const JSON: &[MediaType] = &[MediaType::JSON];
 const JSON_OR_HAL: &[MediaType] = &[MediaType::JSON, MediaType::HAL];
 const STREAM: &[MediaType] = &[MediaType::EVENT_STREAM];
 
-/// An operation: operation id, path, summary, media types and statuses of the responses, name of the
-/// response schema (empty for any object), and description.
+/// Operation id, path, summary, media types and statuses, response schema (empty for any
+/// object), description.
 type Row<'a> = (
     &'static str,
     &'a str,
@@ -103,7 +100,7 @@ const ROWS: &[Row<'static>] = &documented! {
     /// The metadata of the service as a protected resource (RFC 9728).
     ("getProtectedResource", links::PROTECTED_RESOURCE, "Where clients get access tokens",
         JSON, &[200, 304, 400, 406, 414], "");
-    // It is served whatever is accepted.
+    // Served for any Accept header.
     /// An editor that knows it completes and checks rule files as they are written: name its URL in
     /// the file's first line, `# yaml-language-server: $schema=…`.
     ("getRuleSchema", links::RULE_SCHEMA, "The JSON Schema of rule files",
@@ -116,7 +113,6 @@ const ROWS: &[Row<'static>] = &documented! {
         JSON_OR_HAL, &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507], "ImportReport");
 };
 
-/// The names of the query parameters and of the headers that an operation takes.
 fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str]) {
     match path {
         links::CHANGES => (CHANGES_PARAMETERS, &[]),
@@ -130,7 +126,6 @@ fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str
 const EXPORT_STATUSES: &[u16] = &[200, 400, 404, 414, 422, 503];
 const EXPORT: &str = "All items that `filter` and `q` select, in the order of `sort`, as they are at one moment: what is written meanwhile is not in the file. `id`, `_version` and the members are columns; a file that is changed can be sent back to `/imports/{group}?upsert=true`. A string that could be taken for a number or a formula begins with an apostrophe.";
 
-/// The paths, each with its operation.
 pub fn paths() -> Vec<MetaPath> {
     let own = ROWS.iter().map(|row| match row {
         (.., "", _) => path(row, &inline(MetaSchema::new("object"))),
@@ -190,7 +185,7 @@ fn export(format: &'static Format) -> MetaPath {
         own.params.retain(|taken| taken.name != "bom" || format.kind == FormatKind::Csv);
         for response in &mut own.responses.responses {
             if response.status == Some(404) {
-                // A group that does not exist has no file format, so this response is JSON.
+                // An unknown group has no file format, so this response is JSON.
                 response.content = content(HAL, &reference("Problem"));
             }
         }
@@ -198,7 +193,6 @@ fn export(format: &'static Format) -> MetaPath {
     path
 }
 
-/// Examples of request bodies: the path, the name of the schema and of the example, and the value.
 pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
     let question = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
     let rows =
@@ -210,7 +204,6 @@ pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
     ]
 }
 
-/// Registers the schema of the stream, and the examples of a change and of an import.
 pub fn register(registry: &mut Registry) {
     let item = "http://127.0.0.1:8080/v1/proposals/01890a5d-ac96-774b-bcce-b302099a8050";
     let change = json!({

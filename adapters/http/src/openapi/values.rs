@@ -1,4 +1,4 @@
-//! Values of one kind in representations, each with its schema.
+//! Typed values in representations, each with its schema.
 
 use std::borrow::Cow;
 
@@ -91,12 +91,10 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link to a URL.
     pub fn to(url: String) -> Self {
         Self { href: Uri(url.into()) }
     }
 
-    /// The URL it leads to.
     pub fn url(&self) -> String {
         self.href.0.as_str().unwrap_or_default().to_owned()
     }
