@@ -12,20 +12,15 @@ use super::sheet::{SheetReader, most_columns, require_columns};
 use super::{HeaderRow, malformed_file, members_of};
 use crate::problem::Problem;
 
-/// The byte order mark, by which some programs know UTF-8.
+/// Byte order mark: some programs detect UTF-8 by it.
 pub const BOM: &str = "\u{feff}";
 
-/// Writes the first row.
 pub fn header(header: &HeaderRow, has_bom: bool) -> Vec<u8> {
     let mut out = if has_bom { BOM.as_bytes().to_vec() } else { Vec::new() };
     out.extend(written(|writer| writer.write_record(header.names.iter())));
     out
 }
 
-/// Writes items as rows.
-///
-/// # Errors
-/// When a stored item cannot be read.
 pub fn rows(header: &HeaderRow, items: &[ItemContent]) -> io::Result<Vec<u8>> {
     let members = items.iter().map(members_of).collect::<io::Result<Vec<_>>>()?;
     Ok(written(|writer| {
@@ -38,7 +33,7 @@ pub fn rows(header: &HeaderRow, items: &[ItemContent]) -> io::Result<Vec<u8>> {
     }))
 }
 
-/// Writes to memory, where nothing fails.
+/// Writes to memory, which cannot fail.
 fn written(write: impl FnOnce(&mut Writer<Vec<u8>>) -> ::csv::Result<()>) -> Vec<u8> {
     let mut writer =
         WriterBuilder::new().terminator(Terminator::CRLF).flexible(true).from_writer(Vec::new());
@@ -48,11 +43,6 @@ fn written(write: impl FnOnce(&mut Writer<Vec<u8>>) -> ::csv::Result<()>) -> Vec
     writer.into_inner().unwrap_or_default()
 }
 
-/// Reads the rows of a file.
-///
-/// # Errors
-/// When it is not UTF-8, a quotation mark is missing, its first row cannot be used, or it holds too
-/// much.
 pub fn read(
     collection: Collection,
     body: &Bytes,
@@ -88,7 +78,7 @@ pub fn read(
     Ok(sheet.rows)
 }
 
-/// The lines of a file, up to a place in it. A carriage return ends one, also before a line feed.
+/// Counts lines up to a position. A carriage return ends a line, also before a line feed.
 #[derive(Default)]
 struct Lines {
     ended: u64,
@@ -96,8 +86,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// The number of the line that the record at a place begins on, from 1. The reader counts line
-    /// feeds only, and takes blank lines for a part of the record behind them.
+    /// Line number of a record, from 1. The reader itself counts only line feeds, and counts blank
+    /// lines as part of the next record.
     fn of(&mut self, content: &[u8], record: usize) -> u64 {
         let is_end = |place: &usize| match content[*place] {
             b'\n' => true,
@@ -113,22 +103,17 @@ impl Lines {
     }
 }
 
-/// Where a scan of a file is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// At the beginning of a cell.
     Start,
-    /// In a cell without quotation marks around it.
     Plain,
-    /// Between quotation marks.
     Quoted,
-    /// Behind a quotation mark that closes a cell, unless another one follows.
+    /// After a quotation mark that closes the cell, unless another one follows.
     Closed,
 }
 
-/// Refuses what the reader would take for something else than its author: a cell that goes on behind
-/// its closing quotation mark, or one without any. And rows of too many cells, before there is
-/// anything of them in memory.
+/// Refuses cells that the reader would misread: with text after the closing quotation mark, or
+/// without one. Also limits cells per row before they take memory.
 fn scan(content: &str, most: usize) -> Result<(), Problem> {
     let (mut state, mut line, mut cells) = (State::Start, 1_u64, 1);
     for byte in content.bytes() {

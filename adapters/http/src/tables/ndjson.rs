@@ -1,4 +1,4 @@
-//! JSON: an object on every line, or an array of objects.
+//! JSON: an object per line, or an array of objects.
 
 use std::io;
 use std::sync::Arc;
@@ -14,14 +14,9 @@ use super::{malformed_file, members_of, require_rows};
 use crate::hal::close_object;
 use crate::problem::Problem;
 
-/// Levels that an array puts around its elements.
 const ARRAY_DEPTH: usize = 1;
 
-/// Writes items as lines. Values are as they were written, and so are names unless they are those of
-/// a leading column.
-///
-/// # Errors
-/// When a stored item cannot be read.
+/// Writes items as lines. Values keep their text; so do names, except those of leading columns.
 pub fn rows(
     collection: Collection,
     fields: Option<&[Arc<str>]>,
@@ -57,10 +52,7 @@ pub fn rows(
     Ok(out.into_bytes())
 }
 
-/// Reads the lines of a file; empty ones are left out, and counted.
-///
-/// # Errors
-/// When it has too many rows.
+/// Skips empty lines but counts them.
 pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
     let body = body.strip_prefix(BOM.as_bytes()).unwrap_or(body);
     let mut rows = Vec::new();
@@ -74,7 +66,6 @@ pub fn read_lines(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>
     Ok(rows)
 }
 
-/// Makes a row of a parsed line or element, or of the error in it.
 fn row(
     collection: Collection,
     (number, line): (u64, Option<u64>),
@@ -89,10 +80,6 @@ fn row(
     ImportRow { number, line, content }
 }
 
-/// Reads the elements of an array.
-///
-/// # Errors
-/// When the file is no JSON array, or has too many elements.
 pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
     let read = read_within(body, MAX_DEPTH + ARRAY_DEPTH)
         .map_err(|error| malformed_file(format!("The file is no JSON: {error}.")))?;

@@ -1,4 +1,4 @@
-//! Where an error of a row stands in the file, as people see it.
+//! The position of a row's error in the file, as people see it.
 
 use std::sync::Arc;
 
@@ -7,14 +7,12 @@ use application::{ImportRow, RowMembers};
 use domain::{Collection, Violation};
 use rust_xlsxwriter::utility::column_number_to_name;
 
-/// The cells of a sheet, by their names.
 pub struct SheetCells {
     collection: Collection,
     columns: Arc<Columns>,
 }
 
 impl SheetCells {
-    /// The cells of the sheet that these rows were read from.
     pub fn of(collection: Collection, rows: &[ImportRow]) -> Option<Self> {
         rows.iter().find_map(|row| match &row.content.as_ref().ok()?.members {
             RowMembers::Cells { columns, .. } => {
@@ -25,7 +23,7 @@ impl SheetCells {
     }
 }
 
-/// The name of the cell that an error of a row is about, such as `C4`.
+/// Names the cell of an error, such as `C4`.
 pub fn cell_of(
     cells: Option<&SheetCells>,
     line: Option<u64>,

@@ -1,4 +1,4 @@
-//! Rows of cells under a first row of names, wherever they were read from.
+//! Rows of cells under a row of names, for CSV and workbooks.
 
 use std::sync::Arc;
 
@@ -9,16 +9,15 @@ use domain::{Collection, Pointer, Violation};
 use super::{MOST_COLUMNS, malformed_file, require_rows, too_much};
 use crate::problem::Problem;
 
-/// Most cells of a file, those without content in front of others counted: each takes many times
-/// the byte that it has in a file.
+/// Limit of cells, including empty ones before others: a cell takes far more memory than in the
+/// file.
 pub const MOST_CELLS: usize = 2_000_000;
 
-/// Most columns of a file: as many as an export may have.
+/// The same limit as for exports.
 pub fn most_columns(collection: Collection) -> usize {
     MOST_COLUMNS + Column::leading(collection).len()
 }
 
-/// Refuses a row with more cells than there may be columns.
 pub fn require_columns(most: usize, count: usize) -> Result<(), Problem> {
     if count <= most {
         return Ok(());
@@ -26,24 +25,18 @@ pub fn require_columns(most: usize, count: usize) -> Result<(), Problem> {
     Err(too_much(format!("A file may have at most {most} columns, not {count}.")))
 }
 
-/// Reads rows one after the other.
 pub struct SheetReader {
     columns: Arc<Columns>,
-    /// The lengths of their names.
     lengths: Vec<usize>,
     pub rows: Vec<ImportRow>,
     cells: usize,
     most_bytes: usize,
-    /// Bytes that further rows may take as items, in which the names of members stand again.
+    /// Bytes left for further rows as items. Each item repeats the member names.
     left: usize,
 }
 
 impl SheetReader {
-    /// Reads the names. Those of columns without any may be empty, at the end. The rows may take so
-    /// many bytes as items.
-    ///
-    /// # Errors
-    /// When a name stands twice or is missing, or there are too many.
+    /// Trailing columns may have empty names. `most_bytes` limits all rows together, as items.
     pub fn new(
         collection: Collection,
         names: &[String],
@@ -77,10 +70,7 @@ impl SheetReader {
         })
     }
 
-    /// Adds the row that begins on a line. One without any content is left out.
-    ///
-    /// # Errors
-    /// When there are too many rows or cells.
+    /// Adds the row of a line, unless it is empty.
     pub fn add(
         &mut self,
         (number, line): (u64, u64),

@@ -1,5 +1,5 @@
-//! Checks of a workbook before its reader sees it. The reader reserves memory for as many strings
-//! as a file says that it has, and computes with whatever places of cells it names.
+//! Checks a workbook before its reader sees it. The reader trusts declared string counts and cell
+//! positions, and reserves memory for them.
 
 use std::io::{self, Cursor, Read as _};
 
@@ -12,22 +12,20 @@ use super::sheet::MOST_CELLS;
 use super::{malformed_file, too_much};
 use crate::problem::Problem;
 
-/// Most rows of a sheet, and most columns (Excel's own limits).
+/// Excel's limits.
 pub const SHEET_ROWS: u32 = 1_048_576;
 const SHEET_COLUMNS: u32 = 16_384;
 
-/// The size of the header of an entry in the directory of an archive.
 const DIRECTORY_HEADER: usize = 46;
 
-/// Most entries of an archive, and most bytes of their names, extra fields and comments.
+/// Limits of an archive: entries, and bytes of their names, extra fields and comments.
 const MOST_ENTRIES: usize = 10_000;
 const MOST_DIRECTORY_BYTES: usize = 1 << 20;
 
-/// Most levels of elements.
 const MOST_LEVELS: usize = 256;
 
-/// The elements of which the reader keeps something, or copies it for another: how many of each there
-/// may be, and the longest attribute. Excel allows 65,490 formats of cells.
+/// Elements that the reader keeps or copies: their limit, and that of an attribute in bytes.
+/// Excel allows 65,490 cell formats.
 const KEPT: [(&str, usize, usize); 9] = [
     ("si", MOST_CELLS, usize::MAX),
     ("xf", 65_536, 512),
@@ -40,22 +38,18 @@ const KEPT: [(&str, usize, usize); 9] = [
     ("Relationship", 10_000, 4_096),
 ];
 
-/// Checks all parts of a workbook, and counts what they unpack to: its own word on it may be wrong.
-///
-/// # Errors
-/// When it is no archive, unpacks to more than so many bytes, or a part says of itself what cannot
-/// be.
+/// Checks all parts and counts the unpacked bytes: the declared size may be wrong.
 pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
     let malformed = |error: &dyn std::fmt::Display| {
         malformed_file(format!("The file is no workbook: {error}."))
     };
-    // The reader looks for another container in front of the archive, and can be led in a circle.
+    // The reader searches for another container before the archive, possibly without end.
     if !body.starts_with(b"PK") {
         return Err(malformed(&"it does not begin as one"));
     }
     require_small_directory(body)?;
     let mut archive = ZipArchive::new(Cursor::new(body)).map_err(|error| malformed(&error))?;
-    // The same bytes could be unpacked again and again.
+    // Overlapping parts would unpack the same bytes repeatedly.
     if archive.has_overlapping_files().map_err(|error| malformed(&error))? {
         return Err(malformed(&"its parts overlap"));
     }
@@ -70,14 +64,13 @@ pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses an archive whose directory takes many times its size of memory. Every entry that its
-/// reader could find begins with the signature of one.
+/// Refuses an archive whose directory would take many times its size in memory. Counts every
+/// entry signature that the reader could find.
 fn require_small_directory(body: &[u8]) -> Result<(), Problem> {
     let (mut entries, mut bytes) = (0, 0);
     for header in body.windows(DIRECTORY_HEADER).filter(|header| header.starts_with(b"PK\x01\x02"))
     {
         entries += 1;
-        // The lengths of the name, the extra field and the comment.
         bytes += [28, 30, 32]
             .map(|at| usize::from(u16::from_le_bytes([header[at], header[at + 1]])))
             .iter()
@@ -89,13 +82,12 @@ fn require_small_directory(body: &[u8]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The error of a workbook that holds too much.
 pub fn too_large(most_bytes: usize) -> Problem {
     too_much(format!("The workbook unpacks to more than {most_bytes} bytes; send it in parts."))
 }
 
-/// Checks the attributes of a part by which its reader computes, and counts what the reader keeps.
-/// The part is parsed as its reader parses it.
+/// Checks attributes that the reader computes with, and counts the kept elements. Parses the part
+/// like the reader.
 fn check_part(part: &[u8]) -> Result<(), Problem> {
     let mut parser = Reader::from_reader(part);
     let config = parser.config_mut();
@@ -118,7 +110,7 @@ fn check_part(part: &[u8]) -> Result<(), Problem> {
                 }
             }
             Ok(Event::End(_)) => levels = levels.saturating_sub(1),
-            // What is no XML, such as an image, is read no further by anybody.
+            // Images and other parts that are no XML are never read.
             Ok(Event::Eof) | Err(_) => return Ok(()),
             Ok(_) => {}
         }
@@ -132,8 +124,7 @@ fn too_many(name: &str, most: usize) -> Problem {
     too_much(format!("The workbook has more than {most} of `{name}`; send it in parts."))
 }
 
-/// Checks the attributes of an element that the reader computes with, or keeps: those have a limit of
-/// their length.
+/// Checks attributes that the reader computes with, and the length of kept ones.
 fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(), Problem> {
     let own = element.local_name();
     if longest.is_none() && !["sst", "row", "c", "f", "dimension"].contains(&own.as_ref()) {
@@ -169,13 +160,13 @@ const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-' | b'.') || byte >= 0x80
 }
 
-/// A number of few digits.
+/// Parses at most nine digits, which fit `u32`.
 fn number(written: &str) -> Option<u32> {
     let is_short = (1..=9).contains(&written.len()) && written.bytes().all(|b| b.is_ascii_digit());
     if is_short { written.parse().ok() } else { None }
 }
 
-/// The row and the column of a cell such as `B7`.
+/// Row and column of a cell such as `B7`.
 fn place(written: &str) -> Option<(u32, u32)> {
     let letters = written.bytes().take_while(u8::is_ascii_uppercase).count();
     if !(1..=3).contains(&letters) {
@@ -188,7 +179,7 @@ fn place(written: &str) -> Option<(u32, u32)> {
     ((1..=SHEET_ROWS).contains(&row) && column <= SHEET_COLUMNS).then_some((row, column))
 }
 
-/// A cell, or a range whose end is not before its beginning.
+/// Accepts a cell, or a range that does not end before it begins.
 fn is_range(written: &str) -> bool {
     let mut ends = written.splitn(2, ':').map(place);
     match (ends.next().flatten(), ends.next()) {

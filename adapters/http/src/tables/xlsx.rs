@@ -20,26 +20,24 @@ use super::workbook_check::{self, SHEET_ROWS, too_large};
 use super::{HeaderRow, malformed_file, members_of};
 use crate::problem::Problem;
 
-/// The days that a workbook can tell: those from 1900 to 9999.
+/// The days of a workbook: 1900 to 9999.
 const DAYS: Range<f64> = 0.0..2_958_466.0;
 
-/// Milliseconds of a day.
+/// Milliseconds.
 const DAY: f64 = 86_400_000.0;
 
-/// Why items cannot be written to a workbook.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// They do not fit into the format.
+    /// The items exceed a limit of the format.
     #[error("{0}")]
     DoesNotFit(String),
-    /// It cannot be written here.
     #[error("the workbook cannot be written: {0}")]
     Failed(#[from] io::Error),
     #[error("the workbook cannot be written: {0}")]
     Refused(#[from] XlsxError),
 }
 
-/// Writes a workbook through temporary files, so that its size takes no memory.
+/// Writes through temporary files: the size takes no memory.
 pub struct WorkbookWriter {
     workbook: Workbook,
     header: HeaderRow,
@@ -47,10 +45,7 @@ pub struct WorkbookWriter {
 }
 
 impl WorkbookWriter {
-    /// A workbook with the first row, whose temporary files are in a folder.
-    ///
-    /// # Errors
-    /// When a file cannot be written there.
+    /// Creates a workbook with temporary files in `folder`.
     pub fn new(name: &str, header: HeaderRow, folder: &Path) -> Result<Self, WriteError> {
         let mut workbook = Workbook::new();
         workbook.set_tempdir(folder)?;
@@ -64,10 +59,6 @@ impl WorkbookWriter {
         Ok(Self { workbook, header, row: 0 })
     }
 
-    /// Adds items as rows.
-    ///
-    /// # Errors
-    /// When one does not fit, or the file cannot be written.
     pub fn add(&mut self, items: &[ItemContent]) -> Result<(), WriteError> {
         for item in items {
             let members = members_of(item)?;
@@ -87,16 +78,12 @@ impl WorkbookWriter {
         Ok(())
     }
 
-    /// Writes the finished workbook.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn finish(mut self, to: impl Write + Seek + Send) -> Result<(), WriteError> {
         Ok(self.workbook.save_to_writer(to)?)
     }
 }
 
-/// Numbers that a double cannot keep are strings, so that no digit is lost.
+/// Writes numbers beyond double precision as strings, so that no digit is lost.
 fn write(sheet: &mut Worksheet, row: u32, place: u16, cell: &Cell<'_>) -> Result<(), WriteError> {
     match cell {
         Cell::Empty => {}
@@ -115,7 +102,7 @@ fn write(sheet: &mut Worksheet, row: u32, place: u16, cell: &Cell<'_>) -> Result
     Ok(())
 }
 
-/// Names are not truncated: two could become one.
+/// Refuses long names: truncated, two could be equal.
 fn require_length(name: &str) -> Result<(), WriteError> {
     if name.encode_utf16().count() <= MOST_UNITS {
         return Ok(());
@@ -127,11 +114,7 @@ fn require_length(name: &str) -> Result<(), WriteError> {
     Err(WriteError::DoesNotFit(detail))
 }
 
-/// Reads the rows of the first sheet that is shown.
-///
-/// # Errors
-/// When it is no workbook, holds more than so many bytes unpacked, its first row cannot be used, or
-/// it has too many rows.
+/// Reads the first visible sheet. `most_bytes` limits the unpacked size.
 pub fn read(
     collection: Collection,
     body: &Bytes,
@@ -164,7 +147,7 @@ pub fn read(
         }
         row = next;
         let value = value_of(&cell)?;
-        // Many cells may share one string.
+        // Many cells may share a string.
         let size = value.as_written().map_or(0, str::len);
         left = left.checked_sub(size).ok_or_else(|| too_large(most_bytes))?;
         if value != Cell::Empty {
@@ -180,7 +163,7 @@ pub fn read(
     Ok(sheet.rows)
 }
 
-/// Adds a row; the first one with any content names the columns.
+/// Adds a row. The first row with content names the columns.
 fn add(
     collection: Collection,
     sheet: &mut Option<(u32, SheetReader)>,
@@ -207,10 +190,8 @@ fn malformed_cell((row, column): (u32, u32), error: &str) -> Problem {
     malformed_file(format!("The cell in row {} and column {} {error}.", row + 1, column + 1))
 }
 
-/// The value of a cell, which a formula may not owe.
 fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, Problem> {
-    // Programs that write formulas leave their results to Excel. Taken as it is, the cell would
-    // remove a member.
+    // Some programs leave the results of formulas to Excel. An empty cell would remove a member.
     if cell.formula.is_some() && matches!(cell.value, DataRef::Empty) {
         let error = "has a formula without a result; open the file in Excel and save it";
         return Err(malformed_cell(cell.pos, error));
@@ -218,7 +199,7 @@ fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, P
     value(&cell.value).map_err(|error| malformed_cell(cell.pos, error))
 }
 
-/// The cell as it would stand in a file of comma-separated values.
+/// Converts a cell to its text in CSV.
 fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
     Ok(match data {
         DataRef::Empty => Cell::Empty,
@@ -236,7 +217,7 @@ fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
     })
 }
 
-/// A number without more digits than it has: whole ones have no decimal point.
+/// Writes whole numbers without a decimal point.
 fn float(number: f64) -> Result<Cell<'static>, &'static str> {
     if !number.is_finite() {
         return Err("holds a number that is too large; write it as text");
@@ -248,7 +229,8 @@ fn float(number: f64) -> Result<Cell<'static>, &'static str> {
     Ok(Cell::Number(digits.into()))
 }
 
-/// `YYYY-MM-DD`, with the time of day where there is one, or that alone. A duration stays a number, of days.
+/// Writes `YYYY-MM-DD`, with the time of day if present, or the time alone. A duration stays a
+/// number of days.
 fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
     if time.is_duration() {
         return float(time.as_f64());
@@ -261,7 +243,7 @@ fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
     let fraction = if milli > 0 { format!(".{milli:03}") } else { String::new() };
     let clock = format!("{hour:02}:{minute:02}:{second:02}{fraction}");
     let has_time = (time.as_f64().fract() * DAY).round() > 0.0;
-    // A time of day without a date counts from a day that nobody wrote.
+    // A time without a date has a meaningless base day.
     Ok(Cell::sent(match (time.as_f64() < 1.0, has_time) {
         (true, _) => clock,
         (false, true) => format!("{date}T{clock}"),
