@@ -1,4 +1,4 @@
-//! The representations of changes: values of the types that the document describes.
+//! The representations of changes, typed as documented.
 
 use application::{CallerNames, ChangeAuthor, LogPage, LoggedChange};
 use poem_openapi::Object;
@@ -84,7 +84,6 @@ pub struct ChangeLinks {
 }
 
 impl ChangePage {
-    /// Represents a part of the log, with the names of callers.
     pub fn of(
         query: &ChangesQuery,
         (page, names): (&LogPage, &CallerNames),
@@ -105,7 +104,6 @@ impl ChangePage {
         }
     }
 
-    /// The URL of the next page.
     pub fn targets(&self) -> Targets {
         vec![("next", self.links.next.url())]
     }
@@ -119,7 +117,6 @@ fn page_link(query: &ChangesQuery, after: Option<ChangeCursor>, base_url: &BaseU
 }
 
 impl Author {
-    /// Represents an author, with the name of the caller if that is among the names.
     pub fn of(author: &ChangeAuthor, names: &CallerNames) -> Self {
         let ChangeAuthor { caller, acting, client, request_id } = author.clone();
         let name = caller.as_deref().and_then(|caller| names.get(caller));
@@ -134,7 +131,6 @@ impl Author {
 }
 
 impl Change {
-    /// Represents a change, with the name of its caller if that is among the names.
     pub fn of(
         (change, names): (&LoggedChange, &CallerNames),
         history: HistoryHash,

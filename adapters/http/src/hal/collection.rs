@@ -13,27 +13,22 @@ use crate::groups::Group;
 use crate::headers::link::Targets;
 use crate::links;
 
-/// Bytes to reserve for what surrounds a page's items: links with cursors, mostly.
+/// Reserved bytes around a page's items, mostly links with cursors.
 const ENVELOPE: usize = 1536;
 
-/// Bytes to reserve for what surrounds a value that is counted.
+/// Reserved bytes per counted value.
 const COUNT: usize = 40;
 
-/// A page of a collection, and what a representation shows with it.
 pub struct PageView<'a> {
     pub listing: &'a Listing,
-    /// The item whose part of the collection it shows.
+    /// The parent of a nested collection.
     pub parent: Option<ItemId>,
-    /// The links to it and to other pages.
     pub targets: Targets,
-    /// The state that is shown.
     pub snapshot: Snapshot<'a>,
-    /// The warnings about a write, if there are any.
     pub warnings: Option<&'a Violations>,
 }
 
 impl<'a> PageView<'a> {
-    /// A page as it is or was, without warnings.
     pub const fn new(
         listing: &'a Listing,
         parent: Option<ItemId>,
@@ -44,7 +39,7 @@ impl<'a> PageView<'a> {
     }
 }
 
-/// About how many bytes a page's representation has.
+/// Estimates the bytes of a representation.
 pub fn collection_size(group: Group, listing: &Listing) -> usize {
     let size = |listed: &ListedItem| {
         item_size(group, &ItemView::listed(listed, &listing.embedded, Snapshot::Now))
@@ -55,7 +50,6 @@ pub fn collection_size(group: Group, listing: &Listing) -> usize {
     listing.items().iter().map(size).sum::<usize>() + counts + ENVELOPE
 }
 
-/// The representation of a page.
 pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> String {
     let PageView { listing, parent, snapshot, .. } = *page;
     let mut out = String::with_capacity(collection_size(group, listing));
@@ -100,7 +94,6 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
     out
 }
 
-/// Appends how many items have each value, which is JSON text already.
 fn push_value_counts(out: &mut String, counts: &[ValueCount]) {
     out.push_str(",\"counts\":[");
     for (index, ValueCount { value, items }) in counts.iter().enumerate() {
@@ -110,7 +103,6 @@ fn push_value_counts(out: &mut String, counts: &[ValueCount]) {
     out.push(']');
 }
 
-/// Appends what is known of how many items and pages there are.
 fn push_numbers(out: &mut String, listing: &Listing) {
     let Listing { page, page_size, page_count, content, .. } = listing;
     if let Some(page_count) = page_count {

@@ -1,4 +1,4 @@
-//! The outcome of an import: what became of each row.
+//! The outcome of an import, row by row.
 
 use application::{Imported, ImportedRow, RowOutcome};
 use domain::Violations;
@@ -8,7 +8,6 @@ use crate::base_url::BaseUrl;
 use crate::problem::cell_error;
 use crate::tables::place::{SheetCells, cell_of};
 
-/// Represents an outcome.
 pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &BaseUrl) -> String {
     let count = |wanted: &str| imported.rows.iter().filter(|row| status(row) == wanted).count();
     let mut text = format!(
@@ -18,7 +17,7 @@ pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &Base
         count("unchanged"),
         count("refused"),
     );
-    // Row by row: the values of many rows take many times their text.
+    // Written row by row: values would take many times the memory of their text.
     for (place, row) in imported.rows.iter().enumerate() {
         if place > 0 {
             text.push(',');
@@ -29,7 +28,6 @@ pub fn imported(imported: &Imported, cells: Option<&SheetCells>, base_url: &Base
     text
 }
 
-/// The word for what became of a row.
 const fn status(row: &ImportedRow) -> &'static str {
     match row.outcome {
         RowOutcome::Created => "created",

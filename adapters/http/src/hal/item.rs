@@ -1,5 +1,4 @@
-//! An item as HAL (draft-kelly-json-hal): stored members are spliced into the output as they are,
-//! never rebuilt.
+//! An item as HAL (draft-kelly-json-hal): stored members are copied as text, never reserialized.
 
 use std::fmt::Write;
 
@@ -15,55 +14,42 @@ use crate::base_url::BaseUrl;
 use crate::groups::Group;
 use crate::links::{self, ItemLink};
 
-/// Bytes to reserve for a link to an item.
+/// Reserved bytes per link.
 const LINK: usize = 128;
 
-/// Bytes to reserve for what surrounds an item's members.
+/// Reserved bytes around an item's members.
 const ENVELOPE: usize = 1024;
 
-/// The member of `_meta` that marks a dry run.
 pub(super) const DRY_RUN: &str = "\"dry_run\":true";
 
-/// An item, and what a representation shows with it.
 #[derive(Clone, Copy)]
 pub struct ItemView<'a> {
     pub item: &'a ShownItem,
-    /// The items that are embedded in it.
     pub embedded: Option<&'a Embedded>,
-    /// How well it matches the search.
     pub score: Option<f64>,
-    /// The part that matches the search, as HTML.
+    /// HTML.
     pub snippet: Option<&'a str>,
-    /// When the body was removed, if it was.
     pub removed_at: Option<Timestamp>,
-    /// The state that is shown.
     pub snapshot: Snapshot<'a>,
-    /// The warnings that rules have about it.
     pub warnings: Option<&'a Violations>,
-    /// The errors that rules find in it.
     pub errors: Option<&'a Violations>,
 }
 
-/// The state of an item that is shown.
 #[derive(Clone, Copy, Debug)]
 pub enum Snapshot<'a> {
-    /// The current one.
     Now,
-    /// The one that a dry run would have left.
     DryRun,
-    /// The one at a time (RFC 3339).
+    /// A time in RFC 3339.
     At(&'a str),
-    /// The one of a version.
     Version(&'a PastVersion),
 }
 
 impl Snapshot<'_> {
-    /// The state that a write leaves, or would leave.
     pub const fn of_write(options: &WriteOptions) -> Self {
         if options.is_dry_run { Self::DryRun } else { Self::Now }
     }
 
-    /// The latest version, and whether the item exists, where one version is shown.
+    /// The latest version, and true if the item exists; only for a snapshot of a version.
     pub const fn latest(self) -> Option<(Version, bool)> {
         match self {
             Self::Version(past) => Some((past.latest, past.exists)),
@@ -73,7 +59,6 @@ impl Snapshot<'_> {
 }
 
 impl<'a> ItemView<'a> {
-    /// An item as it is, as it was, or as a write would have left it.
     pub const fn new(item: &'a ShownItem, snapshot: Snapshot<'a>) -> Self {
         Self {
             item,
@@ -99,7 +84,6 @@ impl<'a> ItemView<'a> {
     }
 }
 
-/// The items that are embedded in an item, in the order in which they are shown.
 pub fn embedded_items<'a>(
     group: Group,
     shown: &'a ShownItem,
@@ -108,7 +92,7 @@ pub fn embedded_items<'a>(
     ItemLink::of(group).iter().filter_map(|link| embedded.of(link.relation, shown)).flatten()
 }
 
-/// About how many bytes an item's representation has.
+/// Estimates the bytes of a representation.
 pub fn item_size(group: Group, view: &ItemView<'_>) -> usize {
     let embedded =
         view.embedded.into_iter().flat_map(|embedded| embedded_items(group, view.item, embedded));
@@ -119,7 +103,6 @@ fn own_size(shown: &ShownItem) -> usize {
     shown.item.members.len() + ENVELOPE + shown.links.continued_by.len() * LINK
 }
 
-/// The representation of an item.
 pub fn item(
     base_url: &BaseUrl,
     group: Group,
@@ -131,7 +114,6 @@ pub fn item(
     out
 }
 
-/// Appends the representation of an item.
 pub(super) fn push_item(
     out: &mut String,
     base_url: &BaseUrl,
@@ -194,8 +176,7 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
     out.push('}');
 }
 
-/// Appends the links of an item to itself, its collection and its versions (RFC 5829), each
-/// followed by a comma.
+/// Links to the item, its collection and its versions (RFC 5829). Each ends with a comma.
 fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'_>) {
     let version = view.item.item.version.number();
     let at = |out: &mut String, relation, version: i64| {
@@ -232,7 +213,6 @@ fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'
     }
 }
 
-/// Appends the kind and the author of the write that made a version.
 fn push_change(out: &mut String, change: &LoggedChange) {
     let _ = write!(out, ",\"kind\":\"{}\"", change.kind.change_name());
     let ChangeAuthor { caller, acting, client, request_id } = &change.author;
@@ -247,7 +227,7 @@ fn push_change(out: &mut String, change: &LoggedChange) {
     }
 }
 
-/// Appends the links to related items that exist, each followed by a comma.
+/// Links to existing related items. Each ends with a comma.
 fn push_related(
     out: &mut String,
     base_url: &BaseUrl,
@@ -266,7 +246,7 @@ fn push_related(
             push(id.uuid().hyphenated().encode_lower(&mut [0; 36]));
         }
     }
-    // An item has continuations under its own group's path: items of nested groups have none.
+    // Only items of top-level groups have continuations.
     if let Some(continued) = shown.links.continues {
         let id = continued.to_string();
         push_link(out, "continues", &[base_url.as_str(), group.path, "/", &id]);
@@ -282,7 +262,6 @@ fn push_related(
     out.push_str("],");
 }
 
-/// Appends the items that are embedded.
 fn push_embedded(
     out: &mut String,
     base_url: &BaseUrl,
@@ -295,7 +274,7 @@ fn push_embedded(
         let Some(items) = embedded.of(link.relation, shown) else { continue };
         out.push_str(if is_first { ",\"_embedded\":{" } else { "" });
         is_first = false;
-        // An embedded item is shown as in its own group, with nothing embedded in turn.
+        // Embedded items embed no further items.
         let url = links::collection(base_url, link.group, None);
         let push = |out: &mut String, item| {
             push_item(out, base_url, link.group, &url, ItemView::new(item, Snapshot::Now));

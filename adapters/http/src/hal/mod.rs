@@ -1,5 +1,4 @@
-//! Representations in HAL (draft-kelly-json-hal). Items and collections are written straight into the
-//! response.
+//! Representations in HAL (draft-kelly-json-hal), written as text.
 
 mod change;
 mod collection;

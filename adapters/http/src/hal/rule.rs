@@ -1,4 +1,4 @@
-//! The representations of business rules: values of the types that the document describes.
+//! The representations of business rules, typed as documented.
 
 use application::PublishedRule;
 use poem_openapi::Object;
@@ -84,7 +84,6 @@ pub struct RuleLinks {
 }
 
 impl RuleList {
-    /// Represents all rules.
     pub fn of(rules: &[PublishedRule], base_url: &BaseUrl) -> Self {
         let rules: Vec<_> = rules.iter().map(|rule| RuleResource::of(rule, base_url)).collect();
         Self {
@@ -99,7 +98,6 @@ impl RuleList {
 }
 
 impl RuleResource {
-    /// Represents a rule.
     pub fn of(rule: &PublishedRule, base_url: &BaseUrl) -> Self {
         let or_null = |string: &Option<String>| StringOrNull(string.clone().into());
         let [from, until] =

@@ -1,4 +1,4 @@
-//! The outcome of a trial of a business rule. It is written as text: values keep every digit.
+//! The outcome of a rule trial, written as text: values keep every digit.
 
 use application::{TracedExpression, TrialError, TrialReport, TrialValue};
 use domain::Pointer;
@@ -6,7 +6,7 @@ use domain::json::push_string;
 
 use super::writer::close_object;
 
-/// Represents an outcome; `subject` is the member of the request that held what was tried.
+/// `subject` is the request member with the rule or expression.
 pub fn rule_trial(report: &TrialReport, subject: &str) -> String {
     let mut out = "{".to_owned();
     push_member(&mut out, "verdict", Some(report.verdict.name()));
@@ -21,12 +21,10 @@ pub fn rule_trial(report: &TrialReport, subject: &str) -> String {
     out
 }
 
-/// Appends a member that holds JSON, and a comma.
 fn push_raw(out: &mut String, name: &str, json: &str) {
     out.extend(["\"", name, "\":", json, ","]);
 }
 
-/// Appends a member that holds a string or null, and a comma.
 fn push_member(out: &mut String, name: &str, text: Option<&str>) {
     let mut json = String::new();
     match text {

@@ -1,4 +1,4 @@
-//! The versions of an item as HAL: values of the types that the document describes.
+//! The versions of an item as HAL, typed as documented.
 
 use application::{CallerNames, LoggedChange, VersionPage};
 use poem_openapi::Object;
@@ -63,7 +63,6 @@ pub struct VersionLinks {
 }
 
 impl VersionHistory {
-    /// Represents a page of the versions of the item at `item_url`, with the names of callers.
     pub fn of(
         item_url: &str,
         query: &VersionsQuery,
@@ -91,7 +90,6 @@ impl VersionHistory {
         }
     }
 
-    /// The URLs of the other pages.
     pub fn targets(&self) -> Targets {
         let CollectionLinks { first, prev, next, last, .. } = &self.links;
         let links = [("first", first), ("prev", prev), ("next", next), ("last", last)];

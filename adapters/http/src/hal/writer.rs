@@ -1,4 +1,4 @@
-//! The pieces of HAL that several representations have.
+//! Shared parts of HAL.
 
 use domain::json::push_string;
 use domain::{Violation, Violations};
@@ -9,31 +9,27 @@ use crate::base_url::BaseUrl;
 use crate::links;
 use crate::time::TIME;
 
-/// Appends a link and a comma. The parts of the URL need no escaping: base URLs, paths and
-/// identifiers hold no such character.
-///
-/// A page has hundreds of links: parts are copied several times as fast as they are formatted.
+/// The URL parts must need no escaping. Copying them is several times as fast as formatting, and
+/// a page has hundreds of links.
 pub fn push_link(out: &mut String, relation: &str, url: &[&str]) {
     push_all(out, &["\"", relation, "\":{\"href\":\""]);
     push_all(out, url);
     out.push_str("\"},");
 }
 
-/// Appends texts.
 pub fn push_all(out: &mut String, parts: &[&str]) {
     for part in parts {
         out.push_str(part);
     }
 }
 
-/// Appends a link to a URL that holds what a client sent, and a comma.
+/// For URLs with client input.
 pub fn push_escaped_link(out: &mut String, relation: &str, url: &str) {
     push_all(out, &["\"", relation, "\":{\"href\":"]);
     push_string(out, url);
     out.push_str("},");
 }
 
-/// Closes an object whose last member left a comma.
 pub fn close_object(out: &mut String) {
     if out.ends_with(',') {
         out.pop();
@@ -41,7 +37,6 @@ pub fn close_object(out: &mut String) {
     out.push('}');
 }
 
-/// Appends a time as a string.
 pub fn push_time(out: &mut String, time: &Timestamp) {
     out.push('"');
     // Writing to a String cannot fail.
@@ -49,7 +44,6 @@ pub fn push_time(out: &mut String, time: &Timestamp) {
     out.push('"');
 }
 
-/// Violations of rules as `_meta` shows them: which rule, where, and what is wrong.
 pub fn remarks(base_url: &BaseUrl, violations: &Violations) -> Value {
     let remark = |violation: &Violation| {
         let mut remark = json!({ "code": violation.code, "pointer": violation.pointer.to_string(), "message": violation.detail });
