@@ -1,4 +1,4 @@
-//! The service's own link relations; registered ones are IANA's to explain.
+//! The service's own link relations; IANA describes registered ones.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use domain::{Collection, RelationKind};
 
 use crate::groups::{GROUPS, GroupSpec};
 
-/// Links that no table row makes.
+/// Links without a table row.
 const OTHERS: [(&str, &str); 6] = [
     (
         "continues",
@@ -22,10 +22,8 @@ const OTHERS: [(&str, &str); 6] = [
     ("changes", "From the entry point to the log of every write of every group."),
 ];
 
-/// Link relations by their names, with explanations.
 type Explained = BTreeMap<&'static str, String>;
 
-/// The relations of items and of the entry point.
 pub fn relations() -> Explained {
     let mut explained: Explained =
         OTHERS.into_iter().map(|(name, sentence)| (name, sentence.to_owned())).collect();
@@ -52,7 +50,7 @@ pub fn relations() -> Explained {
     explained
 }
 
-/// The same with the names of the groups, under which the entry point links their collections.
+/// Includes group names, which the entry point uses as relations.
 pub fn explained() -> Explained {
     let mut explained = relations();
     for group in GROUPS.iter().filter(|group| !group.is_nested()) {
