@@ -1,8 +1,7 @@
-//! The groups of the interface, as data: [`table::GROUPS`] has a row for each.
+//! The groups of the interface, as data: [`table::GROUPS`].
 //!
-//! A group shows a collection, or the part of one that belongs to an item of another. What differs
-//! between groups is in its row and in that of the collection (`COLLECTIONS`); the
-//! operations have one implementation. `docs/adding-a-group.md` adds one.
+//! A group shows a collection, or the part that belongs to one item. Groups differ only in data;
+//! operations have one implementation. See `docs/adding-a-group.md`.
 
 mod operation;
 mod table;
@@ -15,73 +14,61 @@ pub use table::GROUPS;
 
 use crate::headers::media_type::MediaType;
 
-/// A row of [`GROUPS`].
 #[derive(Debug)]
 pub struct GroupSpec {
-    /// The name in the documentation: the tag of its operations.
+    /// OpenAPI tag.
     pub name: &'static str,
-    /// One item in the middle of a sentence, with its article.
+    /// Singular with its article, for use within a sentence.
     pub item_name: &'static str,
-    /// Several items.
     pub items_name: &'static str,
-    /// The stem of its operation ids and schema names, in `UpperCamelCase`.
+    /// Stem of operation ids and schema names, in `UpperCamelCase`.
     pub stem: &'static str,
-    /// A description for people.
     pub description: &'static str,
-    /// The collection it shows.
     pub collection: Collection,
-    /// The members that tables for people show, first the one that names an item.
+    /// Members shown in tables for people. The first one names an item.
     pub columns: &'static [&'static str],
-    /// The collection's path. A group nested in another has the parent's item path in front of its
-    /// own, with the identifier written `:name`.
+    /// Nested groups begin with the parent's item path. Identifiers are `:name`.
     pub path: &'static str,
-    /// The name of the path parameter that names an item.
+    /// Path parameter of an item.
     pub item_parameter: &'static str,
-    /// Its own media types, the usual one first.
+    /// Own media types, the default first.
     pub vendor_types: &'static [MediaType],
-    /// True if PUT replaces the whole collection.
     pub replaces_all: bool,
-    /// The identifier of the item in the examples and in the demonstration set.
+    /// Id of the item in examples and in the demonstration set.
     pub example_id: &'static str,
 }
 
-/// A group.
 pub type Group = &'static GroupSpec;
 
 impl GroupSpec {
-    /// The group that shows the whole of a collection.
     pub fn of(collection: Collection) -> Group {
         let shows = |group: &Group| group.collection == collection && !group.is_nested();
         GROUPS.iter().find(shows).unwrap_or(&GROUPS[0])
     }
 
-    /// Its position in [`GROUPS`].
     pub fn index(&self) -> usize {
         GROUPS.iter().position(|group| std::ptr::eq(group, self)).unwrap_or_default()
     }
 
-    /// Tells whether it shows the items that belong to one item of another group.
+    /// True for a group of one parent item's children.
     pub fn is_nested(&self) -> bool {
         self.path.contains(':')
     }
 
-    /// Tells whether its items have certain members and no others.
+    /// True if unknown members are refused.
     pub fn is_typed(&self) -> bool {
         matches!(self.collection.spec().fields, Fields::Typed(_))
     }
 
-    /// The group it is nested in.
     pub fn parent(&self) -> Option<Group> {
         if self.is_nested() { self.collection.parent().map(Self::of) } else { None }
     }
 
-    /// One item without its article.
     pub fn noun(&self) -> &'static str {
         self.item_name.split_once(' ').map_or(self.item_name, |(_, noun)| noun)
     }
 
-    /// Every operation it serves. An item of a nested group continues none: nobody would see of
-    /// which parent the new item is.
+    /// Nested groups have no `Continue`: the parent of the new item would be ambiguous.
     pub fn operations(&self) -> impl Iterator<Item = GroupOperation> + use<> {
         let continues = self.collection.spec().can_continue && !self.is_nested();
         GroupOperation::STANDARD
@@ -91,17 +78,15 @@ impl GroupSpec {
             .chain(GroupOperation::HISTORY)
     }
 
-    /// The media types of its responses, the preferred one first.
+    /// The preferred type first.
     pub fn response_types(&self) -> Vec<MediaType> {
         [&[MediaType::HAL], self.vendor_types, &[MediaType::JSON]].concat()
     }
 
-    /// The media types of its request bodies, the group's own first.
     pub fn request_types(&self) -> Vec<MediaType> {
         [self.vendor_types, &[MediaType::JSON]].concat()
     }
 
-    /// The path of a form, its identifiers written `:name`.
     pub fn path_of(&self, form: PathForm) -> String {
         let item = format!("{}/:{}", self.path, self.item_parameter);
         match form {
@@ -113,13 +98,12 @@ impl GroupSpec {
         }
     }
 
-    /// The path of a nested group, before and after the identifier of the parent.
+    /// The path of a nested group, before and after the parent's id.
     pub fn around_parent(&self) -> Option<(&'static str, &'static str)> {
         let (before, after) = self.path.split_once(':')?;
         Some((before, after.find('/').map_or("", |place| &after[place..])))
     }
 
-    /// The collection's path with the parent's identifier filled in.
     pub fn collection_path(&self, parent: Option<ItemId>) -> Cow<'static, str> {
         match (self.around_parent(), parent) {
             (Some((before, after)), Some(id)) => format!("{before}{id}{after}").into(),
@@ -127,7 +111,7 @@ impl GroupSpec {
         }
     }
 
-    /// The members of the example item, as JSON. The demonstration set is made of them.
+    /// The example item as JSON, also used for the demonstration set.
     pub fn example(&self) -> String {
         let members: Vec<_> = self
             .members_by_name()
@@ -136,7 +120,7 @@ impl GroupSpec {
         format!("{{{}}}", members.join(","))
     }
 
-    /// The known members: name, description, and a realistic value as JSON.
+    /// Known members: name, description, and example as JSON.
     pub fn members_by_name(
         &self,
     ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> + use<> {

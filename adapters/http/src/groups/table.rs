@@ -11,7 +11,7 @@ const PROPOSALS: MediaType = MediaType::vendor("application/vnd.proposals.v1+jso
 
 const LIBRARY_COLUMNS: &[&str] = &["title", "item_kind", "expense_class", "amount", "fund_source"];
 
-/// All groups, in the order of the specification.
+/// In the order of the specification.
 pub static GROUPS: &[GroupSpec] = &[
     GroupSpec {
         name: "proposedprograms",
