@@ -1,17 +1,16 @@
-//! Stored values as people read them.
+//! Stored values as text for people.
 
 use domain::json::Kind;
 use domain::{Item, Value};
 
 use crate::problem::{Problem, kinds};
 
-/// Characters of a value that a table shows.
+/// In characters.
 const SHORT: usize = 120;
 
-/// Bytes of members that are shown on a page: what is made of them is several times as large.
+/// Limit of bytes per page: the HTML is several times as large.
 const MOST_SHOWN: usize = 512 * 1024;
 
-/// Refuses to show an item that is too large for a page.
 pub fn require_small(members: &str) -> Result<(), Problem> {
     if members.len() <= MOST_SHOWN {
         return Ok(());
@@ -23,16 +22,12 @@ pub fn require_small(members: &str) -> Result<(), Problem> {
     Err(Problem::new(&kinds::TOO_LARGE_FOR_A_PAGE, detail))
 }
 
-/// A value of an item.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ShownValue {
-    /// There is no such member, or it is `null`.
+    /// The member is missing or `null`.
     Absent,
-    /// A string, a number or a boolean.
     Simple(String),
-    /// A list of such.
     List(Vec<String>),
-    /// Anything else, as JSON.
     Json(String),
 }
 
@@ -53,7 +48,6 @@ impl ShownValue {
         }
     }
 
-    /// The value in one line, cut where it is long.
     pub fn short(&self) -> String {
         match self {
             Self::Absent => String::new(),
@@ -63,25 +57,22 @@ impl ShownValue {
     }
 }
 
-/// The member that names an item, or else its identifier.
 pub fn title(item: &Item, columns: &[&str]) -> String {
     let named = columns.first().and_then(|name| Value::from_encoded(&item.members).member(name));
     let title = ShownValue::of(named).short();
     if title.trim().is_empty() { item.id.to_string() } else { title }
 }
 
-/// The name of a member that stands in an item in its canonical escaping.
+/// Unescapes a canonically escaped member name.
 pub fn name(escaped: &str) -> String {
     let quoted = format!("\"{escaped}\"");
     simple(Value::from_encoded(&quoted)).unwrap_or_default()
 }
 
-/// A member in a table.
 pub fn cell(item: &Item, name: &str) -> String {
     ShownValue::of(Value::from_encoded(&item.members).member(name)).short()
 }
 
-/// A text as far as there is room for it.
 pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
@@ -89,7 +80,6 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A phrase at the beginning of a title.
 pub fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().into_iter().flat_map(char::to_uppercase);

@@ -1,4 +1,4 @@
-//! The page of the change log: the latest changes, which a script keeps up with.
+//! The page of the change log; a script keeps it up to date.
 
 use application::{Caller, CallerNames, ChangeAuthor, LoggedChange};
 use askama::Template;
@@ -13,7 +13,6 @@ use crate::query::{ChangesQuery, query_of, with_query};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
-/// Changes that the page shows.
 const SHOWN: u64 = 100;
 
 #[derive(Template)]
@@ -26,7 +25,6 @@ struct ChangesPage<'a> {
     stream: String,
 }
 
-/// A change as a row of a table.
 pub struct ChangeRow {
     pub time: String,
     pub operation: &'static str,
@@ -37,7 +35,6 @@ pub struct ChangeRow {
     pub author: String,
 }
 
-/// The author of a change, as a sentence goes on after "by".
 fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor, names: &CallerNames) -> String {
     let caller = match caller.as_deref() {
         Some(id) => names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name} ({id})")),
@@ -64,7 +61,6 @@ impl Explorer {
         })
     }
 
-    /// The latest changes that a caller may see, the newest first.
     pub(super) async fn latest_changes(
         &self,
         caller: &Caller,

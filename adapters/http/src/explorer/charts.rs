@@ -1,53 +1,46 @@
-//! Charts: bars with their numbers beside them, drawn as SVG by the server.
+//! Bar charts, drawn as SVG by the server.
 
 use super::cells::shortened;
 
-/// Most bars of a chart; the rest is one more.
+/// Further values are one more bar.
 const MOST_BARS: usize = 12;
 
-/// Characters of a label for which there is room.
+/// In characters.
 const LABEL: usize = 26;
 
-/// The width of the longest bar, in units of the drawing, where its number is short.
+/// Widths and heights are in units of the drawing.
 const WIDTH: u64 = 300;
 
-/// The room for a bar and its number, in units of the drawing, and for each character of the number.
+/// Room for a bar and its number, and for each character of the number.
 const ROOM: u64 = 384;
 const CHARACTER: u64 = 10;
 
-/// The height of a bar with its gap, in units of the drawing.
+/// The height of a bar with its gap.
 const ROW: usize = 26;
 
-/// A bar chart.
 pub struct Chart {
     pub title: String,
     pub bars: Vec<Bar>,
-    /// The height of the drawing.
     pub height: usize,
-    /// A sentence for those who do not see it.
+    /// Alternative text.
     pub summary: String,
 }
 
-/// A bar: a value, and how many items have it.
 pub struct Bar {
     pub label: String,
     pub number: String,
-    /// The items behind it.
     pub href: Option<String>,
     pub width: u64,
-    /// Where it is drawn, and where its letters stand.
     pub y: usize,
     pub text_y: usize,
 }
 
 impl Bar {
-    /// The label as far as there is room for it.
     pub fn short_label(&self) -> String {
         shortened(&self.label, LABEL)
     }
 }
 
-/// The value and the number of a bar.
 pub struct Count {
     pub label: String,
     pub items: u64,
@@ -60,26 +53,23 @@ impl Count {
         Self { label, items, number: items.to_string(), href }
     }
 
-    /// A bar of an amount of money in hundredths.
+    /// In hundredths.
     pub fn of_amount(label: String, hundredths: u64, href: Option<String>) -> Self {
         let number = format!("{}.{:02}", grouped(hundredths / 100), hundredths % 100);
         Self { label, items: hundredths, number, href }
     }
 }
 
-/// The width of a number's bar, of which the largest's is known.
 fn scaled(number: u64, largest: u64, width: u64) -> u64 {
     let scaled = u128::from(number) * u128::from(width) / u128::from(largest);
     u64::try_from(scaled).unwrap_or(width)
 }
 
-/// The width of the longest bar that leaves room for the longest number.
 fn longest_bar(counts: &[Count]) -> u64 {
     let characters = counts.iter().map(|count| count.number.len()).max().unwrap_or_default();
     WIDTH.min(ROOM.saturating_sub(CHARACTER * characters as u64))
 }
 
-/// A number with a comma between each three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);

@@ -37,25 +37,19 @@ struct CollectionPage<'a> {
     columns: Vec<ColumnHead>,
     rows: Vec<ItemRow>,
     pages: Pages,
-    /// The names of all known members: which are shown, and what they are.
     members: Vec<MemberChoice>,
     operators: Vec<(&'static str, &'static str)>,
-    /// Malformed filters. The form shows the first.
+    /// The form shows the first one.
     refused: Vec<RefusedFilter>,
     as_of: Option<String>,
-    /// The page of what there is now.
     now: String,
-    /// How many of the selected items have each value of a member, if the query names one.
     counts: Option<Chart>,
-    /// The form for a new item.
     new: String,
-    /// The page to import items on; a nested group has none.
+    /// `None` for nested groups.
     import: Option<String>,
-    /// The names and addresses of the files that the selection is exported as.
     downloads: Vec<(String, String)>,
 }
 
-/// The parts of the query that forms show and keep.
 struct Query<'a> {
     raw: &'a str,
     path: String,
@@ -63,7 +57,6 @@ struct Query<'a> {
 
 struct ColumnHead {
     name: String,
-    /// The address of the table in this order, and in which direction it is in it now.
     sorted: String,
     direction: &'static str,
 }
@@ -76,7 +69,6 @@ struct ItemRow {
     snippet: Option<String>,
 }
 
-/// The addresses of the other pages.
 struct Pages {
     here: String,
     first: Option<String>,
@@ -91,15 +83,13 @@ struct MemberChoice {
     is_shown: bool,
 }
 
-/// A condition that the query has, and the address of the table without it.
 struct Chip {
     text: String,
     without: String,
 }
 
 impl Explorer {
-    /// The table of a group. It is shown without filters that cannot be read, with the status of an
-    /// error.
+    /// Ignores malformed filters, but with an error status.
     pub(super) async fn show_collection(
         &self,
         group: Group,
@@ -108,7 +98,7 @@ impl Explorer {
         let (raw, refused) = without_refused(group, query_of(request));
         let raw = &*raw;
         let status = if refused.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-        // A group that is nested in another shows what belongs to the item in the path.
+        // A nested group shows the children of the item in the path.
         let parent = group.parent().map(|of| target(request).map(|item| (of, item.id)));
         let parent = parent.transpose()?;
         let id = parent.map(|(_, id)| id);
@@ -158,7 +148,6 @@ impl Explorer {
         Ok((status, page))
     }
 
-    /// The page of what there is now: the history of the parent where that was removed.
     async fn present(
         &self,
         caller: &Caller,
@@ -196,7 +185,6 @@ impl Explorer {
     }
 }
 
-/// The part of a query that exports take.
 pub(super) fn exported(raw: &str) -> String {
     let is_taken = |piece: &&str| match Parameter::read(piece) {
         Ok(Parameter::Filter(_)) => true,
@@ -207,12 +195,10 @@ pub(super) fn exported(raw: &str) -> String {
 }
 
 impl Query<'_> {
-    /// The decoded value of a parameter.
     fn value(&self, name: &str) -> String {
         values(self.raw, name).next().unwrap_or_default()
     }
 
-    /// The parameters that a form keeps beside its own, by their decoded names and values.
     fn kept(&self, own: &[&str]) -> Vec<(String, String)> {
         let kept = without(self.raw, &[own, &OF_A_PAGE].concat());
         let read = kept.into_iter().filter_map(|piece| {
@@ -228,7 +214,6 @@ impl Query<'_> {
         read.collect()
     }
 
-    /// A chart of the counts by value, each bar with the address of the items behind it.
     fn counts(&self, listing: &Listing) -> Option<Chart> {
         let MemberCounts { values, rest, absent } = listing.content.counts.as_ref()?;
         let member = self.value("count_by");
@@ -247,7 +232,6 @@ impl Query<'_> {
         Some(Chart::new(format!("By {}", member.replace('_', " ")), bars))
     }
 
-    /// The filters, each with the address of the table without it.
     fn chips(&self) -> Vec<Chip> {
         let kept = without(self.raw, &OF_A_PAGE);
         let chip = |(index, piece): (usize, &&str)| {
@@ -262,7 +246,7 @@ impl Query<'_> {
         kept.iter().enumerate().filter_map(chip).collect()
     }
 
-    /// A column's heading leads to the table sorted by it, and back and forth.
+    /// Sorts by the column, or reverses its order.
     fn column(&self, name: &str, is_past: bool) -> ColumnHead {
         let sort = self.value("sort");
         let (direction, next) = if sort == name {
@@ -277,7 +261,6 @@ impl Query<'_> {
         ColumnHead { name: name.to_owned(), sorted, direction }
     }
 
-    /// The address of the table with a piece of a query in place of a parameter.
     fn with(&self, replaced: &str, piece: &str) -> String {
         let [page, cursor] = OF_A_PAGE;
         let mut query = without(self.raw, &[replaced, page, cursor]);

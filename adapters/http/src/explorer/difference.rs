@@ -1,4 +1,4 @@
-//! The page that shows the difference between two versions of an item, member by member.
+//! The page that compares two versions of an item by member.
 
 use std::collections::HashMap;
 
@@ -26,10 +26,8 @@ struct DifferencePage<'a> {
     unchanged: usize,
 }
 
-/// A member that the two versions do not have alike.
 struct ChangedMember {
     name: String,
-    /// The value before and after, and how each is marked.
     values: [(ShownValue, &'static str); 2],
 }
 
@@ -66,8 +64,8 @@ impl Explorer {
     }
 }
 
-/// The members that differ, in the order of the later version, then those that it lacks; and how
-/// many are alike.
+/// Returns the changed members in the order of the later version, then removed ones, and the number
+/// of equal ones.
 fn compare(before: &str, after: &str) -> (Vec<ChangedMember>, usize) {
     let entries = |members| Value::from_encoded(members).entries().into_iter().flatten();
     let old: HashMap<_, _> = entries(before).collect();

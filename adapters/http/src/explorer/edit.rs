@@ -1,5 +1,4 @@
-//! The forms in which an item is made or changed. A script sends what they hold as JSON; without it
-//! they can only be read.
+//! The forms that create or change an item. Without a script they are read-only.
 
 use application::View;
 use askama::Template;
@@ -21,44 +20,35 @@ use crate::request::caller::caller_of;
 #[template(path = "explorer/form.html")]
 struct FormPage<'a> {
     layout: Layout<'a>,
-    /// Where the form is sent, and with which method.
     api: String,
     method: &'static str,
-    /// The entity tag of the item that is changed.
     tag: String,
-    /// The item that a new one will belong to, as its title and its page.
     parent: Option<(String, String)>,
-    /// The pages of the group, to which the way leads afterwards.
     pages: String,
     fields: Vec<FormField>,
     is_open: bool,
-    /// The whole item as JSON.
     json: String,
 }
 
-/// A field of the form. A field that nobody touches is sent as it is stored, digit for digit.
+/// A field. An untouched field is sent back as stored, digit for digit.
 struct FormField {
     name: String,
     description: &'static str,
-    /// The control that the field is edited in.
     control: Control,
     is_required: bool,
-    /// The value for the control.
     value: String,
-    /// The value as it is stored, as JSON; empty where there is none.
+    /// JSON; empty if absent.
     stored: String,
 }
 
-/// Bytes of a string that is edited in one line.
+/// In bytes.
 const MOST_IN_A_LINE: usize = 80;
 
-/// Ways to edit a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Control {
     Line,
     Paragraph,
     Date,
-    /// One element a line.
     List,
     Number,
     Json,
@@ -78,7 +68,6 @@ impl Control {
 }
 
 impl Explorer {
-    /// The form for a new item; in a nested group, of one that belongs to the item in the path.
     pub(super) async fn show_form_for_new(
         &self,
         group: Group,
@@ -116,7 +105,6 @@ impl Explorer {
         render(&FormPage { tag: self.tag(&shown), ..form })
     }
 
-    /// A form that is sent to a path, and its members at first.
     fn form(
         &self,
         group: Group,
@@ -139,7 +127,6 @@ impl Explorer {
     }
 }
 
-/// The known members in their order, then the others that the item has.
 fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
     let mut fields: Vec<FormField> = match group.collection.spec().fields {
         Fields::Typed(fields) => {
@@ -161,13 +148,12 @@ fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
 }
 
 impl FormField {
-    /// A field of which nothing is stored.
     fn new(name: &str, description: &'static str, control: Control) -> Self {
         let (name, value, stored) = (name.to_owned(), String::new(), String::new());
         Self { name, description, control, is_required: false, value, stored }
     }
 
-    /// A member that tables show is short.
+    /// Members shown in tables are short.
     fn typed(group: Group, field: &Field) -> Self {
         let control = match field.kind {
             FieldKind::Date => Control::Date,
@@ -180,21 +166,19 @@ impl FormField {
         Self { is_required, ..Self::new(field.name, field.description, control) }
     }
 
-    /// Its values are like the example.
     fn open(member: &KnownMember) -> Self {
         let (control, _) = editable(Value::from_encoded(member.example), Control::Line);
         Self::new(member.name, member.description, control)
     }
 
-    /// Keeps its control where that fits the value.
+    /// Changes the control if it does not fit the value.
     fn store(&mut self, value: Value<'_>) {
         (self.control, self.value) = editable(value, self.control);
         value.encoded().clone_into(&mut self.stored);
     }
 }
 
-/// The control that a stored value is edited in, and the value as it is shown there: one that gives
-/// it back as it is. Everything else is edited as JSON.
+/// Selects a control that returns the value unchanged, else JSON.
 fn editable(stored: Value<'_>, usual: Control) -> (Control, String) {
     let json = || (Control::Json, stored.encoded().to_owned());
     match ShownValue::of(Some(stored)) {
@@ -212,8 +196,7 @@ fn editable(stored: Value<'_>, usual: Control) -> (Control, String) {
     }
 }
 
-/// The control that keeps a string as it is: browsers remove line breaks from lines, and empty
-/// what they do not take for a day.
+/// Browsers remove line breaks from lines, and clear invalid dates.
 fn control_of_string(text: &str, usual: Control) -> Option<Control> {
     let is_day = text.parse::<Date>().is_ok_and(|day| day.year() >= 1 && day.to_string() == text);
     if !text.split('\n').all(is_line) {

@@ -1,4 +1,4 @@
-//! The pages that explain problems and link relations.
+//! The pages of problems and link relations.
 
 use askama::Template;
 
@@ -18,19 +18,15 @@ struct ProblemsPage<'a> {
 struct ExplanationPage<'a> {
     layout: Layout<'a>,
     text: &'a str,
-    /// An answer that has it, as JSON.
     example: Option<String>,
-    /// The page of all the others.
     all: Option<(String, &'static str)>,
 }
 
 impl Explorer {
-    /// All problems.
     pub fn problems(&self) -> Result<String, Problem> {
         render(&ProblemsPage { layout: self.layout("Problems", "", None), kinds: kinds::ALL })
     }
 
-    /// A problem, with an answer that reports it.
     pub fn problem(&self, kind: &'static ProblemKind) -> Result<String, Problem> {
         let example = Problem::new(kind, format!("{}.", kind.title));
         let example = example.to_json(&self.context.base_url, "/v1/proposals");
@@ -42,7 +38,6 @@ impl Explorer {
         })
     }
 
-    /// A link relation.
     pub fn relation(&self, name: &str, text: &str) -> Result<String, Problem> {
         let target = format!("{}/v1/…", self.context.base_url);
         let example = serde_json::json!({ "_links": { name: { "href": target } } });

@@ -1,4 +1,4 @@
-//! Malformed filters. The table ignores them, and the form shows each with its error.
+//! Malformed filters: the table ignores them, and the form shows their errors.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,6 @@ use crate::query::{
     CollectionQuery, FilterParameter, OF_A_PAGE, OPERATORS, Parameter, pieces, without,
 };
 
-/// A filter as it was sent, and its error.
 pub struct RefusedFilter {
     pub filter: FilterParameter,
     pub detail: String,
@@ -19,8 +18,7 @@ impl RefusedFilter {
     }
 }
 
-/// Takes the filters that cannot be read out of a query. Its page and its cursor are of another
-/// selection then.
+/// Removes malformed filters. Also removes page and cursor, which belong to another selection.
 pub fn without_refused(group: Group, query: &str) -> (Cow<'_, str>, Vec<RefusedFilter>) {
     let mut refused = Vec::new();
     let mut is_understood = |piece: &&str| {

@@ -1,22 +1,17 @@
-//! Forms that work without a script: a browser sends their fields as they are named, and is sent on
-//! to the query that means the same.
+//! Forms without a script: redirects their fields to the equivalent query.
 
 use super::links::escaped;
 use crate::query::{OF_A_PAGE, Parameter, is_named, pieces};
 
-/// The fields of a filter.
 const FILTER: [&str; 3] = ["where", "operator", "value"];
 
-/// A column that is to be shown; there may be several.
 const COLUMN: &str = "column";
 
-/// The local time whose state is to be shown.
 const AT: &str = "at";
 
-/// Parameters that mean nothing when they are empty.
 const MAY_BE_EMPTY: [&str; 3] = ["q", "as_of", "group"];
 
-/// The query that a form stands for; `None` where the query is no form's.
+/// `None` if the query is not a form's.
 pub fn redirection(query: &str) -> Option<String> {
     let mut form = Form::default();
     for piece in pieces(query) {
@@ -31,7 +26,6 @@ struct Form<'a> {
     filter: [String; 3],
     columns: Vec<String>,
     time: String,
-    /// The pieces that stay as they are.
     kept: Vec<&'a str>,
 }
 
@@ -66,7 +60,7 @@ impl<'a> Form<'a> {
             .then(|| format!("filter[{member}][{operator}]={value}"));
         let names: Vec<_> = self.columns.iter().map(|name| escaped(name)).collect();
         let fields = (!names.is_empty()).then(|| format!("fields={}", names.join(",")));
-        // A browser's local time has no zone and may have no seconds; read it as UTC.
+        // A browser's local time has no zone and maybe no seconds; read it as UTC.
         let seconds = if self.time.len() == "2026-01-01T00:00".len() { ":00" } else { "" };
         let zone = if self.time.ends_with('Z') { "" } else { "Z" };
         let time = (!self.time.is_empty())

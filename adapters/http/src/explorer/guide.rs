@@ -1,4 +1,4 @@
-//! `/guide`: the chapters of `docs/guide` as pages. A test runs the requests that they show.
+//! `/guide`: the chapters of `docs/guide` as pages. A test runs their requests.
 
 use std::mem;
 
@@ -14,17 +14,14 @@ use crate::headers::content_policy::POLICY;
 use crate::headers::media_type::MediaType;
 use crate::problem::Problem;
 
-/// The path of the guide.
 const ROOT: &str = "/guide";
 
-/// The address of the service in the chapters; a page shows that of the service that it is of.
+/// Pages show the address of their service instead.
 const DOCUMENTED_ADDRESS: &str = "http://127.0.0.1:8080";
 
-/// The chapter that lists all others.
 const CONTENTS: Chapter =
     Chapter { name: "", text: include_str!("../../../../docs/guide/README.md") };
 
-/// The chapters, in the order in which people need them.
 const CHAPTERS: [Chapter; 11] = [
     Chapter { name: "make", text: include_str!("../../../../docs/guide/make.md") },
     Chapter { name: "find", text: include_str!("../../../../docs/guide/find.md") },
@@ -42,8 +39,8 @@ const CHAPTERS: [Chapter; 11] = [
     Chapter { name: "limits", text: include_str!("../../../../docs/guide/limits.md") },
 ];
 
-/// The languages of code blocks: the word behind the fence, and the label that readers see. Of
-/// blocks that follow each other the first is open, and so is what a command answers.
+/// Code block languages and their labels. Of consecutive blocks the first is open, as is the
+/// output of a command.
 const LANGUAGES: [(&str, &str); 7] = [
     ("sh", "curl"),
     ("python", "Python"),
@@ -54,7 +51,6 @@ const LANGUAGES: [(&str, &str); 7] = [
     ("text", "Answer"),
 ];
 
-/// A chapter: the last segment of its path, and its Markdown, which begins with its title.
 struct Chapter {
     name: &'static str,
     text: &'static str,
@@ -75,12 +71,10 @@ impl Chapter {
 struct GuidePage<'a> {
     layout: Layout<'a>,
     chapters: Vec<ChapterLink>,
-    /// The chapter as HTML.
     text: String,
     next: Option<ChapterLink>,
 }
 
-/// A link to a chapter.
 pub struct ChapterLink {
     pub href: String,
     pub title: &'static str,
@@ -88,7 +82,6 @@ pub struct ChapterLink {
 }
 
 impl Explorer {
-    /// All pages of the guide.
     pub(super) fn guide(&self) -> Result<Vec<StaticPage>, Problem> {
         let following = CHAPTERS.iter().map(Some).chain([None]);
         let pages = std::iter::once(&CONTENTS).chain(&CHAPTERS).zip(following);
@@ -111,14 +104,13 @@ impl Explorer {
     }
 }
 
-/// A chapter as HTML, without its title.
 fn html(markdown: &str, links: &ExplorerLinks, base_url: &BaseUrl) -> String {
     let mut converter = Converter { links, closing: "", is_title: false, has_code: false };
     let markdown = markdown.replace(DOCUMENTED_ADDRESS, base_url.as_str());
     let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events.filter_map(|event| converter.convert(event)));
-    // A wide table is scrolled by itself. Code is escaped, so these are tables of the chapter.
+    // Wide tables scroll separately. Code is escaped, so every match is a table.
     html.replace(
         "<table>",
         "<div class=\"table\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>",
@@ -126,13 +118,11 @@ fn html(markdown: &str, links: &ExplorerLinks, base_url: &BaseUrl) -> String {
     .replace("</table>", "</table></div>")
 }
 
-/// Turns Markdown as the repository has it into that of a page.
 struct Converter<'a> {
     links: &'a ExplorerLinks,
-    /// The end of the code block that is open.
     closing: &'static str,
     is_title: bool,
-    /// True behind a code block, where the same in another language may follow.
+    /// True after a code block: alternatives in other languages may follow.
     has_code: bool,
 }
 
@@ -140,7 +130,7 @@ impl Converter<'_> {
     fn convert<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         let has_code = mem::take(&mut self.has_code);
         Some(match event {
-            // The title is that of the page.
+            // The page has its own title.
             Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
                 self.is_title = true;
                 return None;
@@ -164,7 +154,6 @@ impl Converter<'_> {
         })
     }
 
-    /// The beginning of a code block.
     fn open(&mut self, words: &str, is_alternative: bool) -> String {
         let word = words.split(' ').next().unwrap_or_default();
         let known = LANGUAGES.iter().find(|(name, _)| *name == word);
@@ -181,7 +170,6 @@ impl Converter<'_> {
         )
     }
 
-    /// Where a link leads: to a chapter, or to another site.
     fn target<'e>(&self, url: CowStr<'e>) -> CowStr<'e> {
         match url.strip_suffix(".md") {
             Some("README") => self.links.to(ROOT).into(),

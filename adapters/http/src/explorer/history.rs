@@ -1,4 +1,4 @@
-//! The page of an item's history: its versions, the newest first, and the way back to each.
+//! The page of an item's history: its versions, newest first, each with a way to restore it.
 
 use application::{ApplicationError, Caller, CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
@@ -19,7 +19,7 @@ use crate::time::TIME;
 struct HistoryPage<'a> {
     layout: Layout<'a>,
     exists: bool,
-    /// The entity tag of the item; empty where it was removed.
+    /// Empty if the item was removed.
     tag: String,
     own: String,
     api: String,
@@ -31,12 +31,10 @@ struct HistoryPage<'a> {
 
 struct VersionRow {
     change: ChangeRow,
-    /// The item as this version left it; `None` for a removal, and where its body was removed.
+    /// `None` for a removal or a removed body.
     view: Option<String>,
-    /// The difference to the version before, if there was one.
     difference: Option<String>,
     is_latest: bool,
-    /// When its body was removed.
     removed_at: Option<String>,
 }
 
@@ -50,7 +48,6 @@ impl Explorer {
         self.history(caller_of(request), group, target(request)?, &query).await
     }
 
-    /// A page of the versions of an item, which may have been removed.
     pub(super) async fn history(
         &self,
         caller: &Caller,
@@ -62,7 +59,7 @@ impl Explorer {
         let (page, size) = (query.page, query.page_size);
         let found = service.versions(caller, item, page, size).await?;
         let names = self.context.log.caller_names(caller, &found.versions).await?;
-        // For the condition of a restoration: what is there when it is shown.
+        // Needed for the condition of a restoration.
         let current = match service.get(caller, item, &View::default()).await {
             Ok((shown, _)) => Some(shown),
             Err(ApplicationError::ItemNotFound) => None,

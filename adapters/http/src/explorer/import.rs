@@ -1,4 +1,4 @@
-//! The page on which a file is imported. A script sends it to the interface for programs.
+//! The page for imports. A script sends the file to the API.
 
 use application::table::FORMATS;
 use askama::Template;
@@ -19,7 +19,6 @@ struct ImportPage<'a> {
     group: Group,
     api: String,
     downloads: Vec<(String, String)>,
-    /// The formats, as the script and the file dialog take them.
     media_types: String,
     extensions: String,
 }
@@ -42,7 +41,6 @@ impl Explorer {
         render(&ImportPage { layout, group, api, downloads, media_types, extensions })
     }
 
-    /// The names and addresses of the files that a selection is exported as.
     pub(super) fn downloads(&self, group: Group, query: &str) -> Vec<(String, String)> {
         if group.is_nested() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The page of an item: its members, what it is linked to, and what the rules say of it.
+//! The page of an item: members, links, and remarks of rules.
 
 use application::{ApplicationError, Links, ShownItem, View};
 use askama::Template;
@@ -25,9 +25,8 @@ struct ItemPage<'a> {
     version: i64,
     created_at: String,
     updated_at: String,
-    /// The time whose state is shown, if it is not the present.
+    /// `None` for the present.
     as_of: Option<String>,
-    /// When the body of that version was removed, if it was.
     removed_at: Option<String>,
     own: String,
     playground: String,
@@ -39,7 +38,6 @@ struct ItemPage<'a> {
     api: String,
 }
 
-/// A member, and where its value leads.
 struct ShownMember {
     name: String,
     description: &'static str,
@@ -47,7 +45,6 @@ struct ShownMember {
     href: Option<String>,
 }
 
-/// A link to related items.
 struct RelatedItem {
     relation: &'static str,
     text: &'static str,
@@ -72,7 +69,7 @@ impl Explorer {
             }
             None => match service.examine(caller_of(request), address, &View::default()).await {
                 Ok((shown, _, verdict)) => (shown, verdict, None),
-                // One that was removed is shown by its history.
+                // A removed item is shown by its history.
                 Err(ApplicationError::ItemNotFound) => {
                     let first = VersionsQuery::read("")?;
                     return self.history(caller_of(request), group, address, &first).await;
@@ -103,7 +100,6 @@ impl Explorer {
         })
     }
 
-    /// The known members in their order, then the others.
     fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
         let members = Value::from_encoded(&shown.item.members);
         let known: Vec<_> = group.members_by_name().collect();
@@ -121,7 +117,6 @@ impl Explorer {
         described.chain(others).collect()
     }
 
-    /// The item that a member refers to.
     fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {
         let mut references = group.collection.spec().references.iter().enumerate();
         let (index, _) = references.find(|(_, reference)| reference.member == name)?;
@@ -150,7 +145,7 @@ impl Explorer {
         links.extend(shown.links.continues.map(|id| item_link("continues", collection, id)));
         let continued_by = shown.links.continued_by.iter();
         links.extend(continued_by.map(|id| item_link("continued by", collection, *id)));
-        // What belonged to an item that was removed is there at that time alone.
+        // Children of a removed item exist only at that time.
         let at = as_of.map(|time| TIME.timestamp_to_string(&time));
         let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
         for child in collection.children() {
@@ -167,7 +162,6 @@ impl Explorer {
         links
     }
 
-    /// The item's entity tag, for a request that changes it.
     pub(super) fn tag(&self, shown: &ShownItem) -> String {
         let tag = EntityTag::of_item(shown.item.version, &shown.links).header();
         let history = self.context.log.history();

@@ -1,5 +1,4 @@
-//! Links between the pages of the explorer. They name no host, so that a page works at whichever
-//! address it was asked for.
+//! Links between pages. They contain no host, so pages work at any address.
 
 use domain::{Collection, ItemId};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -8,10 +7,9 @@ use super::ROOT;
 use crate::assets;
 use crate::base_url::BaseUrl;
 
-/// All but the unreserved characters of RFC 3986.
+/// Escapes all but the unreserved characters of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The root of the links.
 pub struct ExplorerLinks {
     root: String,
 }
@@ -21,17 +19,14 @@ impl ExplorerLinks {
         Self { root: base_url.path().trim_end_matches('/').to_owned() }
     }
 
-    /// A path of the service, such as `/docs`.
     pub fn to(&self, path: &str) -> String {
         format!("{}{path}", self.root)
     }
 
-    /// A file that pages load.
     pub fn asset(&self, name: &str) -> String {
         self.to(&assets::path(name))
     }
 
-    /// The overview.
     pub fn overview(&self) -> String {
         self.to(ROOT)
     }
@@ -44,18 +39,15 @@ impl ExplorerLinks {
         format!("{}/{id}", self.collection(collection))
     }
 
-    /// The items of a collection that belong to an item of another.
     pub fn children(&self, of: Collection, id: ItemId, collection: Collection) -> String {
         format!("{}/{}", self.item(of, id), collection.name())
     }
 
-    /// The items of a collection with this value of a member.
     pub fn filtered(&self, collection: Collection, member: &str, value: &str) -> String {
         let (member, value) = (escaped(member), escaped(value));
         format!("{}?filter[{member}]={value}", self.collection(collection))
     }
 
-    /// The playground with an item to try rules on.
     pub fn playground(&self, collection: Collection, id: ItemId) -> String {
         self.to(&format!("{ROOT}/playground?group={}&item={id}", collection.name()))
     }
@@ -65,7 +57,6 @@ impl ExplorerLinks {
     }
 }
 
-/// A string as a part of a query or a path.
 pub fn escaped(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }

@@ -1,7 +1,7 @@
-//! The explorer: pages for people, over the same use cases as the interface for programs.
+//! The explorer: pages for people, over the same use cases as the API.
 //!
-//! The server renders every page, so that it works without a script; a script adds live changes and
-//! forms that write. Paths begin with [`ROOT`], and groups have the names of their collections.
+//! The server renders every page; a script adds live changes and write forms. Groups have the names
+//! of their collections.
 
 mod cells;
 mod changes;
@@ -44,51 +44,39 @@ use crate::problem::Problem;
 use crate::query::query_of;
 use links::ExplorerLinks;
 
-/// The path under which all pages are, apart from the first one.
 pub const ROOT: &str = "/explore";
 
-/// The name of the path parameter that names an item.
 const ITEM_PARAMETER: &str = "item_id";
 
-/// The inbound port of a collection, and the group that shows the whole of it.
 pub struct ExploredGroup {
-    /// The group.
     pub group: Group,
-    /// Its use cases.
     pub service: Arc<ResourceService>,
 }
 
-/// The program that runs and what it stores in, for the people who look after it.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// The version of the program, its commit, and the version of its schema.
     pub version: &'static str,
-    /// The name of the database's engine.
     pub engine: &'static str,
-    /// The kinds of files, such as `rules`, that were refused when they were last read, so that older
-    /// content is in force.
+    /// Kinds of files, such as `rules`, whose last reload failed: older content is in force.
     pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
 }
 
 impl Deployment {
-    /// These kinds as people call them.
     fn failed_files(&self) -> Vec<String> {
         self.reload_failed.borrow().iter().map(|kind| kind.replace('_', " ")).collect()
     }
 }
 
-/// Makes the pages.
 pub struct Explorer {
     context: Arc<HttpContext>,
     groups: Arc<[ExploredGroup]>,
     store: Arc<dyn Readiness>,
     deployment: Deployment,
     links: ExplorerLinks,
-    /// Audits under way: each may keep a processor busy.
+    /// One audit at a time: each may occupy a processor.
     audits: Semaphore,
 }
 
-/// The pages.
 #[derive(Clone, Copy)]
 enum ExplorerPage {
     Overview,
@@ -106,7 +94,6 @@ enum ExplorerPage {
 }
 
 impl Explorer {
-    /// The explorer of the groups that show whole collections.
     pub fn new(
         context: &Arc<HttpContext>,
         groups: Arc<[ExploredGroup]>,
@@ -118,12 +105,11 @@ impl Explorer {
         Arc::new(Self { context, groups, store, deployment, links, audits })
     }
 
-    /// The first page, for those who ask `/` for HTML.
+    /// Answers `/` for browsers.
     pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         answer((self, ExplorerPage::Overview), request).await
     }
 
-    /// All other pages, and the files they load, by their paths.
     pub fn routes(self: &Arc<Self>) -> Vec<(String, MethodRouter)> {
         let mut pages = vec![
             (ROOT.to_owned(), ExplorerPage::Overview),
@@ -187,20 +173,17 @@ impl Explorer {
         shown.map(|page| (StatusCode::OK, page))
     }
 
-    /// The use cases of a group.
     fn service(&self, group: Group) -> Result<&ResourceService, Problem> {
         let known = self.groups.iter().find(|known| known.group.collection == group.collection);
         known.map(|known| known.service.as_ref()).ok_or_else(Problem::item_not_found)
     }
 }
 
-/// The item that the path names.
 fn target(request: &Request) -> Result<ItemAddress, Problem> {
     let id = request.raw_path_param(ITEM_PARAMETER).and_then(ItemId::parse);
     Ok(ItemAddress { parent: None, id: id.ok_or_else(Problem::item_not_found)? })
 }
 
-/// Answers with a page, or with the page of a problem.
 async fn answer(
     (explorer, page): (Arc<Explorer>, ExplorerPage),
     request: Request,

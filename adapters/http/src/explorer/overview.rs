@@ -1,4 +1,4 @@
-//! The first page: how much of everything there is, what was changed last, and how the service is.
+//! The first page: counts, latest changes, and the state of the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,19 +23,14 @@ use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
-/// Values that a chart is made of.
 const VALUES: u64 = 100;
 
-/// Sums by month that are looked through for the latest years.
 const SUMS: u64 = 1200;
 
-/// Years that have a chart of their months.
 const YEARS: usize = 2;
 
-/// Changes that the page shows.
 const CHANGES: u64 = 10;
 
-/// How long the store may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Template)]
@@ -44,7 +39,6 @@ struct OverviewPage<'a> {
     layout: Layout<'a>,
     groups: Vec<GroupCount>,
     charts: Vec<Chart>,
-    /// The time of the counts.
     counted_at: Option<String>,
     changes: Vec<ChangeRow>,
     stream: String,
@@ -84,7 +78,6 @@ impl Explorer {
         })
     }
 
-    /// The groups of which a caller may see items.
     fn readable(&self, caller: &Caller) -> impl Iterator<Item = &ExploredGroup> {
         self.groups.iter().filter(|known| self.context.gate.may_read(caller, known.group))
     }
@@ -101,7 +94,6 @@ impl Explorer {
         Ok(GroupCount { group, href: self.links.collection(group.collection), total })
     }
 
-    /// A chart of each member by whose values items are counted, and the time of the counts.
     async fn charts(&self, caller: &Caller) -> Result<(Vec<Chart>, Option<String>), Problem> {
         let (mut charts, mut counted_at) = (Vec::new(), None);
         for known in self.readable(caller) {
@@ -125,7 +117,6 @@ impl Explorer {
         Ok((charts, counted_at.map(|time| TIME.timestamp_to_string(&time))))
     }
 
-    /// A chart of each of the latest years, with the sums of its months.
     fn years(
         &self,
         known: &ExploredGroup,
@@ -147,7 +138,7 @@ impl Explorer {
         years.iter().rev().take(YEARS).map(chart).collect()
     }
 
-    /// The bars of a chart: years in their order, all else by frequency.
+    /// Years in order, other values by frequency.
     fn bars(
         &self,
         collection: Collection,
@@ -168,7 +159,6 @@ impl Explorer {
         counts.into_iter().map(bar).collect()
     }
 
-    /// The items with a day of a year.
     fn in_year(&self, collection: Collection, member: &str, year: &str) -> String {
         let (path, member, year) =
             (self.links.collection(collection), escaped(member), escaped(year));

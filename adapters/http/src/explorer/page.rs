@@ -1,4 +1,4 @@
-//! The layout of every page, and how a page is answered.
+//! The layout of pages, and their responses.
 
 use askama::Template;
 use bytes::Bytes;
@@ -17,19 +17,17 @@ use crate::links::SIGN_IN;
 use crate::problem::{Problem, kinds};
 use crate::query::with_query;
 
-/// The parts that all pages have.
 pub struct Layout<'a> {
     pub links: &'a ExplorerLinks,
     pub title: String,
     pub entries: Vec<MenuEntry>,
-    /// The request for programs that gives the same, if there is one.
     pub command: Option<String>,
-    /// The address of what a script needs to sign in, where callers can be known.
+    /// `None` if callers are not identified.
     pub sign_in: Option<String>,
 }
 
 impl Layout<'_> {
-    /// A description as HTML: what stands between backticks is code.
+    /// Converts backticks to `<code>`.
     #[expect(clippy::unused_self, reason = "templates reach it through the layout")]
     pub fn marked(&self, text: &str) -> String {
         marked(text)
@@ -46,17 +44,14 @@ fn marked(text: &str) -> String {
     escaped.split('`').enumerate().map(mark).collect()
 }
 
-/// An entry of the navigation.
 pub struct MenuEntry {
     pub href: String,
     pub name: &'static str,
     pub is_current: bool,
 }
 
-/// A page that changes only with the program, and its path.
 pub type StaticPage = (String, StaticContent);
 
-/// A page that tells what is wrong with the request.
 #[derive(Template)]
 #[template(path = "explorer/problem.html")]
 struct ProblemPage<'a> {
@@ -67,24 +62,19 @@ struct ProblemPage<'a> {
     explanation: &'a str,
     errors: Vec<&'a Violation>,
     access: Option<Refusal>,
-    /// The policies that deny it.
     policies: &'a [Box<str>],
 }
 
-/// Ways for a person to deal with a page that is not for them.
 #[derive(Clone, Copy)]
 enum Refusal {
-    /// They sign in.
     SignIn,
-    /// Nothing: nobody can be known here.
+    /// Callers are not identified.
     Unknown,
-    /// They read the policies.
     Policies,
 }
 
 impl Explorer {
-    /// Makes the layout of a page. `current` is the menu entry to highlight. `command` is the API
-    /// request that returns the same data.
+    /// `current` is the menu entry to highlight. `command` is the equivalent API request.
     pub(super) fn layout(
         &self,
         title: impl Into<String>,
@@ -115,7 +105,6 @@ impl Explorer {
         }
     }
 
-    /// The command that asks the interface for programs for the same.
     pub(super) fn command(&self, path: &str, query: &str) -> String {
         let url = with_query(&format!("{}{path}", self.context.base_url), query);
         format!("curl -g '{}'", url.replace('\'', "%27"))
@@ -129,7 +118,6 @@ impl Explorer {
             .finish()
     }
 
-    /// The page of a problem.
     pub(super) fn refuse(&self, problem: &Problem) -> Response {
         let kind = problem.kind();
         let layout = self.layout(kind.title, "", None);
@@ -159,7 +147,7 @@ impl Explorer {
     }
 }
 
-/// Answers with a page; with 304 where the client has it already and nothing was wrong.
+/// Answers 304 if the client has the page, unless it is an error page.
 pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Response, Problem> {
     if status == StatusCode::OK {
         let tag = EntityTag::of_content(&body);
@@ -169,7 +157,6 @@ pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Resp
     Ok(response.header(CONTENT_TYPE, MediaType::HTML.header()).body(body))
 }
 
-/// The page as a string.
 pub fn render(page: &impl Template) -> Result<String, Problem> {
     page.render().map_err(|error| {
         tracing::error!(%error, "a page was not rendered");

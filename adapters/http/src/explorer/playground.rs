@@ -1,5 +1,4 @@
-//! The playground: a rule or an expression is tried on an item, and shows the value of each of its
-//! parts. A script sends the trial to the interface for programs.
+//! The playground: tries a rule or an expression on an item, through a script and the API.
 
 use application::{ItemAddress, View};
 use askama::Template;
@@ -19,7 +18,6 @@ use crate::request::caller::caller_of;
 struct PlaygroundPage<'a> {
     layout: Layout<'a>,
     api: String,
-    /// A rule to begin with.
     rule: String,
     groups: Vec<(&'static str, bool)>,
     item: String,

@@ -1,5 +1,4 @@
-//! `/docs`: every operation of the document, listed by the server. Swagger UI takes the place of the
-//! list when it has loaded.
+//! `/docs`: the operations as a list. Swagger UI replaces the list when it has loaded.
 
 use askama::Template;
 use serde_json::Value;
@@ -18,18 +17,17 @@ use crate::problem::Problem;
 struct ReferencePage<'a> {
     layout: Layout<'a>,
     groups: Vec<OperationGroup<'a>>,
-    /// Where requests are sent: the path of the service on the host that the page came from.
+    /// Path on the page's host.
     server: &'a str,
 }
 
-/// The page to which an issuer sends the browser back with an authorization code.
+/// The redirect page for authorization codes.
 #[derive(Template)]
 #[template(path = "receiver.html")]
 struct ReceiverPage<'a> {
     links: &'a ExplorerLinks,
 }
 
-/// The operations of a tag.
 pub struct OperationGroup<'a> {
     pub name: &'a str,
     pub description: &'a str,
@@ -45,11 +43,6 @@ pub struct OperationRow<'a> {
 }
 
 impl Explorer {
-    /// The pages that explain the interface: the guide and the reference, with the page that is its
-    /// and the explorer's part of signing in.
-    ///
-    /// # Errors
-    /// A page that cannot be rendered.
     pub fn documentation(&self, document: &Value) -> Result<Vec<StaticPage>, Problem> {
         let tags = document["tags"].as_array().into_iter().flatten();
         let reference = ReferencePage {
@@ -68,7 +61,7 @@ impl Explorer {
 
 fn group_of<'a>(document: &'a Value, tag: &'a Value) -> OperationGroup<'a> {
     let name = string(&tag["name"]);
-    // These are the anchors of Swagger UI, so a link leads to the same operation before and after.
+    // The anchors of Swagger UI, so links work before and after it loads.
     let anchor = format!("/{}", name.replace(' ', "%20"));
     let paths = document["paths"].as_object().into_iter().flatten();
     let all = paths.flat_map(|(path, operations)| {

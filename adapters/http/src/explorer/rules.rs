@@ -1,4 +1,4 @@
-//! The pages of the business rules: all of them, and each.
+//! The pages of the business rules.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,9 @@ use crate::problem::{Problem, kinds};
 use crate::query::{invalid, is_on, refuse_parameters};
 use crate::request::caller::caller_of;
 
-/// How long stored items are examined for one page.
+/// Time limit per page.
 const AUDITED_FOR: Duration = Duration::from_secs(2);
 
-/// Items that the page names.
 const SHOWN: usize = 20;
 
 #[derive(Template)]
@@ -25,7 +24,6 @@ const SHOWN: usize = 20;
 struct RulesPage<'a> {
     layout: Layout<'a>,
     failed_files: Vec<String>,
-    /// The rules of each group that has some, by its name.
     groups: Vec<(&'static str, Vec<&'a PublishedRule>)>,
 }
 
@@ -36,20 +34,18 @@ struct RulePage<'a> {
     rule: &'a PublishedRule,
     group: &'static str,
     group_href: String,
-    /// True for rules that stored items can be examined by.
     can_audit: bool,
-    /// The rule and its cases as they are written, of a rule in a file.
+    /// For rules in files only.
     written: Option<WrittenRule>,
     try_href: String,
     audit: Option<Audit>,
 }
 
-/// The stored items of which a rule has something to say, as far as there was time to look.
+/// Stored items with remarks of the rule, within the time limit.
 pub struct Audit {
     remarked: u64,
     examined: u64,
     is_whole: bool,
-    /// Some of them.
     items: Vec<(String, String)>,
 }
 
@@ -90,7 +86,6 @@ impl Explorer {
             .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name."))
     }
 
-    /// The page of a rule.
     pub fn rule_page(
         &self,
         caller: &Caller,
@@ -110,7 +105,7 @@ impl Explorer {
         })
     }
 
-    /// Examines stored items by a rule, the oldest first, for a bounded time.
+    /// Examines stored items, oldest first, for a bounded time.
     async fn audit(&self, caller: &Caller, rule: &PublishedRule) -> Result<Audit, Problem> {
         let service = self.service(GroupSpec::of(rule.collection))?;
         let _permit = self
@@ -140,13 +135,11 @@ impl Explorer {
     }
 }
 
-/// The writes that a rule judges.
 fn operations(rule: &PublishedRule) -> String {
     let names: Vec<_> = rule.operations.iter().map(|operation| operation.name()).collect();
     names.join(", ")
 }
 
-/// The days on which a rule holds, in words.
 fn period(rule: &PublishedRule) -> String {
     match rule.effective {
         (None, None) => "always".to_owned(),
