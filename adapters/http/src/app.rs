@@ -76,7 +76,6 @@ pub struct HttpOptions {
     pub metrics: Arc<HttpMetrics>,
     /// `None` if no traces are exported.
     pub tracer: Option<Arc<dyn Tracer>>,
-    /// Origins whose pages may call the service from a browser.
     pub cors_origins: Vec<String>,
     /// Hosts, in addition to that of the base URL, for requests without credentials.
     pub allowed_hosts: Vec<String>,
@@ -84,7 +83,6 @@ pub struct HttpOptions {
     pub deployment: Deployment,
 }
 
-/// The whole service as one endpoint for [`crate::serve`].
 pub fn service(
     ports: &Ports,
     mut options: HttpOptions,
@@ -236,7 +234,6 @@ fn transfers_of(
     exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
 }
 
-/// The `OpenAPI` document, as `/openapi.json` serves it.
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     let access = AccessControl::new(Arc::new(NoPolicies::Open));
     let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };

@@ -39,7 +39,6 @@ impl FromStr for BaseUrl {
 }
 
 impl BaseUrl {
-    /// The URL for clients on the same machine.
     pub fn of_listener(mut address: SocketAddr) -> Self {
         if address.ip().is_unspecified() {
             address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));

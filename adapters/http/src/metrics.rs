@@ -144,7 +144,6 @@ impl HttpMetrics {
         self.cut_off.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// False if metrics are off.
     pub(crate) const fn is_collected(&self) -> bool {
         self.registry.is_some()
     }
@@ -181,7 +180,6 @@ pub struct ActiveRequest {
 
 #[derive(Clone, Copy)]
 pub struct Answer<'a> {
-    /// `None` for unknown paths.
     pub route: Option<&'a Arc<str>>,
     pub method: &'a Method,
     pub status: StatusCode,

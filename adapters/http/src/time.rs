@@ -1,3 +1,4 @@
+//! Formats of times.
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;

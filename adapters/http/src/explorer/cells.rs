@@ -24,7 +24,6 @@ pub fn require_small(members: &str) -> Result<(), Problem> {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum ShownValue {
-    /// The member is missing or `null`.
     Absent,
     Simple(String),
     List(Vec<String>),

@@ -15,7 +15,6 @@ const WIDTH: u64 = 300;
 const ROOM: u64 = 384;
 const CHARACTER: u64 = 10;
 
-/// The height of a bar with its gap.
 const ROW: usize = 26;
 
 pub struct Chart {

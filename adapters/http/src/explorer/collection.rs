@@ -98,7 +98,6 @@ impl Explorer {
         let (raw, refused) = without_refused(group, query_of(request));
         let raw = &*raw;
         let status = if refused.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-        // A nested group shows the children of the item in the path.
         let parent = group.parent().map(|of| target(request).map(|item| (of, item.id)));
         let parent = parent.transpose()?;
         let id = parent.map(|(_, id)| id);
@@ -246,7 +245,6 @@ impl Query<'_> {
         kept.iter().enumerate().filter_map(chip).collect()
     }
 
-    /// Sorts by the column, or reverses its order.
     fn column(&self, name: &str, is_past: bool) -> ColumnHead {
         let sort = self.value("sort");
         let (direction, next) = if sort == name {

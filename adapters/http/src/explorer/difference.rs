@@ -64,8 +64,6 @@ impl Explorer {
     }
 }
 
-/// Returns the changed members in the order of the later version, then removed ones, and the number
-/// of equal ones.
 fn compare(before: &str, after: &str) -> (Vec<ChangedMember>, usize) {
     let entries = |members| Value::from_encoded(members).entries().into_iter().flatten();
     let old: HashMap<_, _> = entries(before).collect();

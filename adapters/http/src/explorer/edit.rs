@@ -171,7 +171,6 @@ impl FormField {
         Self::new(member.name, member.description, control)
     }
 
-    /// Changes the control if it does not fit the value.
     fn store(&mut self, value: Value<'_>) {
         (self.control, self.value) = editable(value, self.control);
         value.encoded().clone_into(&mut self.stored);

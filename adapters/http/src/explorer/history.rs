@@ -31,7 +31,6 @@ struct HistoryPage<'a> {
 
 struct VersionRow {
     change: ChangeRow,
-    /// `None` for a removal or a removed body.
     view: Option<String>,
     difference: Option<String>,
     is_latest: bool,

@@ -25,7 +25,6 @@ struct ItemPage<'a> {
     version: i64,
     created_at: String,
     updated_at: String,
-    /// `None` for the present.
     as_of: Option<String>,
     removed_at: Option<String>,
     own: String,

@@ -105,7 +105,6 @@ impl Explorer {
         Arc::new(Self { context, groups, store, deployment, links, audits })
     }
 
-    /// Answers `/` for browsers.
     pub async fn overview(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         answer((self, ExplorerPage::Overview), request).await
     }

@@ -36,7 +36,6 @@ impl Layout<'_> {
 
 fn marked(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // Odd parts are between backticks.
     let mark = |(index, part)| match index % 2 {
         0 => String::from(part),
         _ => format!("<code>{part}</code>"),

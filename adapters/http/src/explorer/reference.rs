@@ -17,7 +17,6 @@ use crate::problem::Problem;
 struct ReferencePage<'a> {
     layout: Layout<'a>,
     groups: Vec<OperationGroup<'a>>,
-    /// Path on the page's host.
     server: &'a str,
 }
 

@@ -16,7 +16,7 @@ use crate::headers::media_type::MediaType;
 
 #[derive(Debug)]
 pub struct GroupSpec {
-    /// OpenAPI tag.
+    /// Tag in the `OpenAPI` document.
     pub name: &'static str,
     /// Singular with its article, for use within a sentence.
     pub item_name: &'static str,
@@ -78,7 +78,6 @@ impl GroupSpec {
             .chain(GroupOperation::HISTORY)
     }
 
-    /// The preferred type first.
     pub fn response_types(&self) -> Vec<MediaType> {
         [&[MediaType::HAL], self.vendor_types, &[MediaType::JSON]].concat()
     }
@@ -120,7 +119,6 @@ impl GroupSpec {
         format!("{{{}}}", members.join(","))
     }
 
-    /// Known members: name, description, and example as JSON.
     pub fn members_by_name(
         &self,
     ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> + use<> {

@@ -28,7 +28,6 @@ pub enum GroupOperation {
     Patch,
     Replace,
     Delete,
-    /// Creates an item that continues this one.
     Continue,
     ReplaceAll,
     ListVersions,

@@ -21,7 +21,6 @@ const COUNT: usize = 40;
 
 pub struct PageView<'a> {
     pub listing: &'a Listing,
-    /// The parent of a nested collection.
     pub parent: Option<ItemId>,
     pub targets: Targets,
     pub snapshot: Snapshot<'a>,

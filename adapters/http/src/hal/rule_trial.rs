@@ -6,7 +6,6 @@ use domain::json::push_string;
 
 use super::writer::close_object;
 
-/// `subject` is the request member with the rule or expression.
 pub fn rule_trial(report: &TrialReport, subject: &str) -> String {
     let mut out = "{".to_owned();
     push_member(&mut out, "verdict", Some(report.verdict.name()));

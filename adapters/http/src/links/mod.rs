@@ -14,10 +14,8 @@ pub const CHANGES: &str = "/v1/changes";
 
 pub const CHANGE_STREAM: &str = "/v1/changes/stream";
 
-/// Liveness.
 pub const HEALTH: &str = "/healthz";
 
-/// Readiness.
 pub const READINESS: &str = "/readyz";
 
 pub const RULES: &str = "/rules";

@@ -22,8 +22,6 @@ use crate::links;
 use crate::problem::{Problem, ProblemKind, kinds};
 use crate::query::{CollectionQuery, DEFAULT_PAGE_SIZE, VersionsQuery};
 
-/// Names and makes the example of a request body. Replacing and continuing take the body of a
-/// create.
 pub fn request(group: Group, operation: GroupOperation) -> (&'static str, Value) {
     let whole: Value = serde_json::from_str(&group.example()).unwrap_or_default();
     match operation {
@@ -150,7 +148,6 @@ pub fn searched(group: Group) -> String {
     words.find(is_plain).unwrap_or_default()
 }
 
-/// String members without identifiers.
 fn strings(group: Group) -> Vec<(&'static str, String)> {
     let string = |example: &str| {
         serde_json::from_str::<String>(example).ok().filter(|text| ItemId::parse(text).is_none())

@@ -13,7 +13,6 @@ use crate::problem::Problem;
 /// file.
 pub const MOST_CELLS: usize = 2_000_000;
 
-/// The same limit as for exports.
 pub fn most_columns(collection: Collection) -> usize {
     MOST_COLUMNS + Column::leading(collection).len()
 }
@@ -70,7 +69,6 @@ impl SheetReader {
         })
     }
 
-    /// Adds the row of a line, unless it is empty.
     pub fn add(
         &mut self,
         (number, line): (u64, u64),

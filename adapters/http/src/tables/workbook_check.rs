@@ -110,7 +110,7 @@ fn check_part(part: &[u8]) -> Result<(), Problem> {
                 }
             }
             Ok(Event::End(_)) => levels = levels.saturating_sub(1),
-            // Images and other parts that are no XML are never read.
+            // A part that is no XML, such as an image, is read no further.
             Ok(Event::Eof) | Err(_) => return Ok(()),
             Ok(_) => {}
         }
@@ -166,7 +166,6 @@ fn number(written: &str) -> Option<u32> {
     if is_short { written.parse().ok() } else { None }
 }
 
-/// Row and column of a cell such as `B7`.
 fn place(written: &str) -> Option<(u32, u32)> {
     let letters = written.bytes().take_while(u8::is_ascii_uppercase).count();
     if !(1..=3).contains(&letters) {
@@ -179,7 +178,6 @@ fn place(written: &str) -> Option<(u32, u32)> {
     ((1..=SHEET_ROWS).contains(&row) && column <= SHEET_COLUMNS).then_some((row, column))
 }
 
-/// Accepts a cell, or a range that does not end before it begins.
 fn is_range(written: &str) -> bool {
     let mut ends = written.splitn(2, ':').map(place);
     match (ends.next().flatten(), ends.next()) {
