@@ -1,4 +1,4 @@
-//! All routes, put together.
+//! All routes of the service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,60 +45,41 @@ use crate::own_paths::OwnPaths;
 use crate::request::body::BodyReader;
 use crate::request::memory_budget::MemoryBudget;
 
-/// The settings of an operator.
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// The root of all links.
     pub base_url: BaseUrl,
-    /// Most bytes of a request body.
+    /// In bytes.
     pub max_body: usize,
-    /// Most bytes of an import, and of what it unpacks to.
+    /// In bytes. Also the limit of the unpacked workbook.
     pub max_import: usize,
-    /// The folder for temporary files.
     pub temp_dir: PathBuf,
-    /// How long a body may take to arrive.
     pub body_timeout: Duration,
-    /// How long a use case may take.
     pub request_timeout: Duration,
-    /// True if PUT, PATCH and DELETE need a condition.
+    /// True if PUT, PATCH and DELETE require a condition.
     pub requires_condition: bool,
-    /// How long a request is remembered by its Idempotency-Key.
     pub key_lifetime: Duration,
-    /// Streams of changes open at a time.
     pub max_streams: u32,
-    /// How long a stream of changes lasts.
     pub stream_max_age: Duration,
-    /// True when the service is about to stop: it still serves, and is not ready.
+    /// True during shutdown: the service still serves, but is not ready.
     pub is_leaving: watch::Receiver<bool>,
-    /// True if callers from other machines are served without being asked who they are.
+    /// True if remote callers are served without authentication.
     pub is_open_to_all: bool,
-    /// The rate of one known caller: the time between two requests at an even pace, and how many may
-    /// come at once.
+    /// The interval between requests, and the burst.
     pub caller_rate: Option<(Duration, u32)>,
-    /// The rate of one address, likewise.
     pub address_rate: Option<(Duration, u32)>,
-    /// The proxies that are believed when they name a client's address: networks, by an address and
-    /// the length of their prefix.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// The record of refusals, and of what is done in groups that are audited.
     pub audit_log: Option<AuditLog>,
-    /// A line for each request.
     pub access_log: Option<Arc<AccessLog>>,
-    /// The metrics.
     pub metrics: Arc<HttpMetrics>,
-    /// Starts the traces of requests, if any are exported.
     pub tracer: Option<Arc<dyn Tracer>>,
-    /// Origins whose pages may call the service from a browser; none by default.
     pub cors_origins: Vec<String>,
-    /// Hosts, beyond that of the base URL, at which requests without credentials are served.
+    /// Hosts, in addition to the base URL's, that serve requests without credentials.
     pub allowed_hosts: Vec<String>,
-    /// The JSON Schema of rule files.
     pub rule_schema: String,
-    /// The program and its store.
     pub deployment: Deployment,
 }
 
-/// The whole service as one endpoint, to be given to [`crate::serve`].
 pub fn service(
     ports: &Ports,
     mut options: HttpOptions,
@@ -131,11 +112,10 @@ pub fn service(
 }
 
 fn cors(options: &HttpOptions) -> Cors {
-    // An origin that was accepted is a URL, which every header can hold.
+    // A valid origin is a URL, so it fits a header.
     Cors::new(options.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect())
 }
 
-/// Every path there is, with what it asks of callers.
 fn paths(
     ports: &Ports,
     mut options: HttpOptions,
@@ -218,7 +198,6 @@ fn change_stream(context: &Arc<HttpContext>, options: &HttpOptions) -> ChangeStr
     stream
 }
 
-/// The paths of a group, by their forms.
 fn paths_of(
     group: Group,
     endpoint: &Arc<GroupEndpoint>,
@@ -229,7 +208,6 @@ fn paths_of(
     })
 }
 
-/// The exports and imports of a group that shows a whole collection.
 fn transfers_of(
     transfers: &Arc<Transfers>,
     group: Group,
@@ -253,8 +231,6 @@ fn transfers_of(
     exports.chain([(format!("{IMPORTS}/{name}"), imports)]).collect()
 }
 
-/// The `OpenAPI` document of a service reached at `base_url` with these rules, as `/openapi.json`
-/// serves it.
 pub fn openapi_document(base_url: BaseUrl, rules: Arc<dyn RuleBook>) -> String {
     let access = AccessControl::new(Arc::new(NoPolicies::Open));
     let changing = Changing { catalog: RuleCatalog::new(rules), access, identity: None };
