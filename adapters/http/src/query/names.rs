@@ -16,7 +16,7 @@ pub const MOST_VALUE: usize = 1_000;
 /// In characters.
 pub const MOST_IN_NAMES: usize = 2_000;
 
-/// These names are reserved for `_meta`. Members with the same names cannot be filtered or sorted.
+/// These names mean the times in `_meta`. Members with the same names cannot be filtered or sorted.
 pub const TIMES: [(&str, Subject); 2] =
     [("created_at", Subject::CreatedAt), ("updated_at", Subject::UpdatedAt)];
 
