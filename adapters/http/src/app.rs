@@ -1,4 +1,4 @@
-//! All routes, put together.
+//! All routes of the service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,36 +48,33 @@ use crate::request::memory_budget::MemoryBudget;
 #[derive(Clone)]
 pub struct HttpOptions {
     pub base_url: BaseUrl,
+    /// In bytes.
     pub max_body: usize,
-    /// Bytes, both as received and unpacked.
+    /// In bytes. Also the limit of the unpacked workbook.
     pub max_import: usize,
     pub temp_dir: PathBuf,
-    /// Limit for receiving a body.
     pub body_timeout: Duration,
     pub request_timeout: Duration,
+    /// True if PUT, PATCH and DELETE require a condition.
     pub requires_condition: bool,
-    /// Retention of idempotency keys.
     pub key_lifetime: Duration,
     pub max_streams: u32,
     pub stream_max_age: Duration,
-    /// True during shutdown: the service still serves but is not ready.
+    /// True during shutdown: the service still serves, but is not ready.
     pub is_leaving: watch::Receiver<bool>,
     /// True if remote callers are served without authentication.
     pub is_open_to_all: bool,
-    /// Rate limit per known caller: the interval between requests, and the burst.
+    /// The interval between requests, and the burst.
     pub caller_rate: Option<(Duration, u32)>,
-    /// Rate limit per address: the interval and the burst.
     pub address_rate: Option<(Duration, u32)>,
-    /// Networks of proxies whose client addresses are trusted.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Records refusals, and operations in audited groups.
     pub audit_log: Option<AuditLog>,
     pub access_log: Option<Arc<AccessLog>>,
     pub metrics: Arc<HttpMetrics>,
-    /// `None` if no traces are exported.
     pub tracer: Option<Arc<dyn Tracer>>,
     pub cors_origins: Vec<String>,
-    /// Hosts, in addition to that of the base URL, for requests without credentials.
+    /// Hosts, in addition to the base URL's, that serve requests without credentials.
     pub allowed_hosts: Vec<String>,
     pub rule_schema: String,
     pub deployment: Deployment,
@@ -115,7 +112,7 @@ pub fn service(
 }
 
 fn cors(options: &HttpOptions) -> Cors {
-    // Accepted origins are URLs, so every one is a valid header value.
+    // A valid origin is a URL, so it fits a header.
     Cors::new(options.cors_origins.iter().filter_map(|origin| origin.parse().ok()).collect())
 }
 
@@ -152,7 +149,7 @@ fn paths(
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
     });
-    // The options accept only shorter lifetimes.
+    // The options accept shorter lifetimes only.
     let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
     let limits = ResourceLimits { largest: options.max_body, key_lifetime: lifetime };
     let ready = readiness(ports, &options);

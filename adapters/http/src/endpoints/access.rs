@@ -1,5 +1,5 @@
-//! The permissions of callers: `/v1/access` says it of the caller for every group, `/access/v1/evaluation`
-//! for one operation (`OpenID` `AuthZEN` Authorization API 1.0).
+//! The permissions of the caller: `/v1/access` for every group, `/access/v1/evaluation` for one
+//! operation (`OpenID` `AuthZEN` Authorization API 1.0).
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
-/// Says what the caller may do with the items of every group.
 pub async fn own_access(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
     refuse_parameters(&request)?;
     let (caller, base_url) = (caller_of(&request), &context.base_url);
@@ -49,7 +48,6 @@ fn access_to(group: Group, caller: &Caller, access: &AccessControl) -> (String, 
     (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
 }
 
-/// On how many items an operation is permitted.
 const fn extent(access: Access, operation: Operation) -> &'static str {
     match (access.has_all(operation), access.has_some(operation)) {
         (true, _) => "all",
@@ -58,7 +56,6 @@ const fn extent(access: Access, operation: Operation) -> &'static str {
     }
 }
 
-/// Who a caller is, as the service knows it; `null` for an anonymous one.
 fn described(caller: &Caller) -> serde_json::Value {
     let Some(principal) = caller.principal() else { return serde_json::Value::Null };
     json!({
@@ -71,16 +68,14 @@ fn described(caller: &Caller) -> serde_json::Value {
     })
 }
 
-/// A question: may the caller perform this operation on an item of this collection?
 struct Question {
     collection: Collection,
     operation: Operation,
     item: Option<ItemId>,
-    /// False if the caller asks about somebody else.
+    /// False for a question about another subject.
     is_own: bool,
 }
 
-/// Says whether the caller may do one thing.
 pub async fn evaluate(
     (context, groups): (Arc<HttpContext>, Arc<[ExploredGroup]>),
     mut request: Request,
@@ -101,7 +96,7 @@ pub async fn evaluate(
     Ok(content::untagged(&request, body.to_string()))
 }
 
-/// Decides a question. An item that the caller may not see is treated as missing.
+/// Treats an item that the caller may not see as missing.
 async fn decide(
     context: &HttpContext,
     groups: &[ExploredGroup],
@@ -128,14 +123,13 @@ async fn decide(
     decided.map(|()| (true, "item")).or_else(denied)
 }
 
-/// The decision that the code of a refusal tells.
 fn denied(refusal: Problem) -> Result<(bool, &'static str), Problem> {
     let is_refusal = refusal.kind().status.is_client_error();
     if is_refusal { Ok((false, refusal.kind().code)) } else { Err(refusal) }
 }
 
 impl Question {
-    /// Reads a request. Its subject may be left out, and is the caller otherwise.
+    /// The default subject is the caller.
     fn read(body: &[u8], caller: &Caller) -> Result<Self, Problem> {
         let read = read(body)?;
         let body = read.value();
@@ -176,7 +170,7 @@ impl Question {
         let id = body.member("resource").and_then(|resource| resource.member("id"));
         let item = id.map(|id| id.as_string().and_then(|id| ItemId::parse(&id)));
         match (known.flatten(), operation.flatten()) {
-            // An identifier that does not parse names nothing.
+            // An invalid identifier counts as a missing item.
             (Some(collection), Some(operation)) if violations.is_empty() => {
                 let item = item.map(|id| id.unwrap_or(ItemId::NIL));
                 Ok(Self { collection, operation, item, is_own })

@@ -1,4 +1,4 @@
-//! The changes as they happen: one read of the log serves all listeners.
+//! Live changes: one reader of the log serves all listeners.
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -13,53 +13,43 @@ use tokio::time::sleep;
 use crate::problem::{Problem, kinds};
 use crate::query::change_cursor::{ChangeCursor, HistoryHash};
 
-/// Most changes that wait in memory for a listener; what it misses, it reads from the log.
+/// Per listener. A listener reads changes beyond this from the log.
 const BUFFERED: usize = 1024;
 
-/// A listener that misses more at once is disconnected, and may resume where it was.
+/// A listener that misses more is disconnected and may resume.
 const MOST_MISSED: u64 = 100_000;
 
-/// Changes that are read from the log at a time.
 const AT_A_TIME: u64 = 250;
 
-/// How often the log is read while there are listeners. Other instances write to it too, without
-/// notice.
+/// The polling interval. Other instances write to the log without notification.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The pause after a read that failed.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Reads the log for all listeners while there are any.
 #[derive(Clone)]
 pub struct ChangeFeed {
     service: ChangeService,
-    /// Present while there are listeners.
     live: Arc<Mutex<Option<Live>>>,
 }
 
-/// The channel to all listeners.
 struct Live {
     sender: Sender<Arc<LoggedChange>>,
-    /// The place in the log up to which changes were sent, or do not need to be.
+    /// The position up to which changes were sent or are not needed.
     read_to: Sequence,
 }
 
-/// A reader of the log, first of the changes it holds, then of those that are added.
+/// Reads existing changes from the log, then new ones from the channel.
 pub struct Listener {
     feed: ChangeFeed,
     caller: Caller,
-    /// The last change that was sent.
     sent: Sequence,
-    /// The next changes.
     ready: VecDeque<LoggedChange>,
     live: Option<Receiver<Arc<LoggedChange>>>,
 }
 
-/// A listener is cut off because it was so slow that it missed too many changes.
 #[derive(Debug)]
 pub struct TooSlow;
 
-/// Refuses a position in another history than the log's own.
 pub fn require_own(after: Option<ChangeCursor>, history: HistoryHash) -> Result<(), Problem> {
     if after.is_none_or(|after| after.history == history) {
         return Ok(());
@@ -73,19 +63,17 @@ impl ChangeFeed {
         Self { service, live: Arc::default() }
     }
 
-    /// The history of the log now.
     pub fn history(&self) -> Arc<str> {
         self.service.history()
     }
 
-    /// Returns how many changes wait in memory for the slowest listener.
     pub fn lag(&self) -> usize {
         let live = self.live.lock();
         live.as_ref().map_or(0, |live| live.sender.len())
     }
 
-    /// Listens, on behalf of a caller, to all changes after one, or to those from now on.
-    /// `BeyondLog` if the log ends before that change.
+    /// Starts after a change, or at the end of the log. `BeyondLog` if the log ends before that
+    /// change.
     pub async fn listen(
         &self,
         caller: Caller,
@@ -95,7 +83,6 @@ impl ChangeFeed {
         Ok(Listener { feed: self.clone(), caller, sent, ready: VecDeque::new(), live: None })
     }
 
-    /// The changes after a place in the log, which is near its end.
     async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
         let last = self.service.last().await?;
         let mut live = self.live.lock();
@@ -108,7 +95,7 @@ impl ChangeFeed {
         Ok((receiver, last))
     }
 
-    /// Sends new changes to all listeners, until there are none.
+    /// Runs until there are no listeners.
     async fn follow(self, mut read_to: Sequence) {
         loop {
             match self.service.follow_for_all(read_to, AT_A_TIME).await {
@@ -130,7 +117,6 @@ impl ChangeFeed {
         }
     }
 
-    /// Returns false if there are no listeners any more.
     fn send(&self, page: LogPage) -> bool {
         let mut live = self.live.lock();
         let Some(open) = live.as_mut().filter(|live| live.sender.receiver_count() > 0) else {
@@ -138,7 +124,7 @@ impl ChangeFeed {
             return false;
         };
         for change in page.changes {
-            // The last listener may just have gone, which the next call finds out.
+            // An error means that the last listener left. The next call detects that.
             let _ = open.sender.send(Arc::new(change));
         }
         open.read_to = page.read_to;
@@ -147,13 +133,11 @@ impl ChangeFeed {
 }
 
 impl Listener {
-    /// The last change that was sent, or the one after which this listener began.
     pub const fn sent(&self) -> Sequence {
         self.sent
     }
 
-    /// Waits for the next change that the caller may be told of, or until the listener is cut off. Nothing is lost if the future is
-    /// dropped.
+    /// Cancel-safe. Skips changes that the caller may not see.
     pub async fn next(&mut self) -> Result<LoggedChange, TooSlow> {
         loop {
             if let Some(change) = self.ready.pop_front() {
@@ -163,7 +147,7 @@ impl Listener {
                 }
                 continue;
             }
-            // A stream that waits keeps no memory for changes.
+            // A waiting stream keeps no buffer.
             self.ready = VecDeque::new();
             match &mut self.live {
                 None => {
@@ -179,10 +163,9 @@ impl Listener {
                             return Ok(LoggedChange::clone(&change));
                         }
                     }
-                    // The log had it already.
+                    // Sent from the log already.
                     Ok(_) => {}
-                    // A burst of changes is read from the log; a listener that is far behind does
-                    // not read.
+                    // A listener reads a burst from the log, unless it is too far behind.
                     Err(RecvError::Lagged(missed)) if missed > MOST_MISSED => {
                         return Err(TooSlow);
                     }
@@ -192,8 +175,8 @@ impl Listener {
         }
     }
 
-    /// Reads on in the log. At its end it subscribes to new changes, and first reads those that were
-    /// added in between; where they are more than fit, it goes on reading.
+    /// At the end of the log it subscribes first and then reads the changes in between. If these
+    /// exceed a page, it continues to read.
     async fn catch_up(&mut self) -> Result<(), ApplicationError> {
         let mut page = self.read().await?;
         if page.changes.is_empty() {

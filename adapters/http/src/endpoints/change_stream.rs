@@ -1,5 +1,5 @@
-//! `/v1/changes/stream`: the changes as they happen, as server-sent events (WHATWG HTML, section
-//! 9.2) with `CloudEvents` 1.0 as their data.
+//! `/v1/changes/stream`: live changes as server-sent events (WHATWG HTML, section 9.2) with
+//! `CloudEvents` 1.0 as data.
 
 use std::fmt;
 use std::io;
@@ -38,34 +38,30 @@ use crate::query::{ChangesQuery, change_cursor, invalid, query_of};
 use crate::request::caller::{PresentedToken, caller_of};
 use crate::time::TIME;
 
-/// The interval between comments, which show proxies that the connection is alive.
+/// The interval of comments, which keep the connection alive in proxies.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The interval at which the credentials of a listener are looked at again.
+/// The interval of credential checks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a client waits before it connects again.
+/// The client's reconnection delay, in milliseconds.
 const RETRY: u64 = 2_000;
 
-/// The header in which a client that reconnects names the last event it received.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
-/// Tells nginx if it may keep a response back.
+/// Disables buffering in nginx.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Serves the changes as they happen.
 #[derive(Clone)]
 pub struct ChangeStream {
     pub feed: ChangeFeed,
     pub context: Arc<HttpContext>,
-    /// One permit for each stream that may be open.
     pub permits: Arc<Semaphore>,
-    /// How long a stream lasts; its client connects again.
+    /// The client reconnects after this time.
     pub max_age: Duration,
     pub metrics: Arc<HttpMetrics>,
 }
 
-/// The streams that are open, for their metrics.
 pub struct Listeners {
     feed: ChangeFeed,
     permits: Arc<Semaphore>,
@@ -93,27 +89,22 @@ impl Collector for Listeners {
     }
 }
 
-/// The state of one stream.
 struct Streaming {
     stream: ChangeStream,
     listener: Listener,
     history: HistoryHash,
     collection: Option<Collection>,
     ends: Instant,
-    /// Who listens, and by which token.
     credentials: Option<(Caller, PresentedToken)>,
-    /// When the token is looked at again.
     next_look: Instant,
     _permit: OwnedSemaphorePermit,
 }
 
 impl ChangeStream {
-    /// Returns the metrics of open streams.
     pub fn listeners(&self, most: u32) -> Listeners {
         Listeners { feed: self.feed.clone(), permits: Arc::clone(&self.permits), most }
     }
 
-    /// Serves a stream.
     pub async fn answer(self, request: Request) -> Result<Response, Problem> {
         let collection = ChangesQuery::group(query_of(&request))?;
         let after = last_event(request.headers())?;
@@ -126,7 +117,7 @@ impl ChangeStream {
         let token = caller.principal().and_then(|_| PresentedToken::of(&request));
         let listening = self.feed.listen(caller.clone(), after.map(|after| after.sequence));
         let listening = in_time(self.context.time_limit, listening).await;
-        // Another server may have taken over before the log was read: the position means nothing on it.
+        // After a failover the position is invalid.
         require_own(after, HistoryHash::of(&self.feed.history()))?;
         let streaming = Streaming {
             stream: self.clone(),
@@ -138,7 +129,7 @@ impl ChangeStream {
             next_look: Instant::now() + LOOK,
             _permit: permit,
         };
-        // An id without data: a client that is cut off before the first change resumes here.
+        // An event with an id only, so that a client can resume before its first change.
         let begin = Event::message("").id(streaming.cursor(streaming.listener.sent()));
         let first = [Event::retry(RETRY), begin].map(|event| Ok::<_, io::Error>(encoded(&event)));
         let changes = stream::unfold(streaming, |mut streaming| async {
@@ -146,7 +137,7 @@ impl ChangeStream {
             Some((Ok(event), streaming))
         });
         let events = stream::iter(first).chain(changes);
-        // No proxy may cache or buffer the stream.
+        // Proxies must not cache or buffer the stream.
         Ok(Response::builder()
             .content_type(MediaType::EVENT_STREAM.name())
             .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
@@ -156,12 +147,12 @@ impl ChangeStream {
 }
 
 impl Streaming {
-    /// The next event or comment; `None` when the client is to connect again.
+    /// `None` when the client must reconnect.
     async fn next(&mut self) -> Option<Bytes> {
         let mut heartbeat = pin!(sleep(HEARTBEAT));
         loop {
             let change = tokio::select! {
-                // Nothing more is sent once it is time to end, or to look at the credentials.
+                // The order matters: the end and the credential check precede changes.
                 biased;
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
@@ -175,7 +166,8 @@ impl Streaming {
                 () = heartbeat.as_mut() => return Some(Bytes::from_static(b":\n\n")),
             };
             match change {
-                // The store has lost what was sent: the client is told when it connects again.
+                // The store lost changes that were sent. The client gets the error when it
+                // reconnects.
                 Ok(_) if HistoryHash::of(&self.stream.feed.history()) != self.history => {
                     self.stream.metrics.cut_off(ANOTHER_HISTORY);
                     return None;
@@ -193,7 +185,6 @@ impl Streaming {
         }
     }
 
-    /// Returns whether the token, which was good when the stream began, still is.
     async fn may_go_on(&mut self) -> bool {
         self.next_look = Instant::now() + LOOK;
         let Some((caller, token)) = &self.credentials else { return true };
@@ -209,7 +200,7 @@ impl Streaming {
     }
 
     fn represent(&self, change: &LoggedChange) -> Event {
-        // Names are not looked up for every listener.
+        // No names: a lookup per listener costs too much.
         let base_url = &self.stream.context.base_url;
         let data = Change::of((change, &CallerNames::new()), self.history, base_url).to_json();
         let id = self.cursor(change.sequence);
@@ -231,7 +222,6 @@ fn encoded(event: &Event) -> Bytes {
     event.to_string().into()
 }
 
-/// The last change that a client received before it reconnected.
 fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>, Problem> {
     let refused = || {
         invalid(

@@ -1,7 +1,7 @@
-//! `/v1/changes`: every write of every group, in the order of the commits.
+//! `/v1/changes`: every write of every group, in commit order.
 //!
-//! Every page, also an empty one, has a `next` link. A reader that follows it misses nothing and
-//! sees nothing twice, however many clients write at once.
+//! Every page has a `next` link, even an empty one. A reader that follows it gets each change
+//! exactly once, also under concurrent writes.
 
 use std::sync::Arc;
 
@@ -18,15 +18,14 @@ use crate::query::change_cursor::HistoryHash;
 use crate::query::{ChangesQuery, query_of};
 use crate::request::caller::caller_of;
 
-/// Serves the change log.
 pub async fn changes(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
     let query = ChangesQuery::read(query_of(&request))?;
     let log = &context.log;
-    // Read before the log, so the log may be newer than this history, but never older.
+    // Taken first: the log may be newer than this history, but never older.
     let history = HistoryHash::of(&log.history());
     require_own(query.after, history)?;
     let page = page(&context, caller_of(&request), &query).await;
-    // A failover before the log was read makes the position invalid.
+    // A failover before the read makes the position invalid.
     require_own(query.after, HistoryHash::of(&log.history()))?;
     let (page, names) = page?;
     let page = ChangePage::of(&query, (&page, &names), history, &context.base_url);

@@ -1,4 +1,4 @@
-//! Answers with a representation whose entity tag is its hash.
+//! Responses with an entity tag that is the hash of the body.
 
 use bytes::Bytes;
 use poem::http::header::{CONTENT_TYPE, ETAG};
@@ -9,18 +9,15 @@ use crate::headers::entity_tag::EntityTag;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 
-/// Answers in the negotiated media type, or with 304 where the client has the body already.
 pub fn answer(request: &Request, body: impl Into<Bytes>) -> Result<Response, Problem> {
     let (media, body) = (Negotiated::of(request).header(), body.into());
     answer_tagged(request, media, &EntityTag::of_content(&body), body)
 }
 
-/// Answers in the negotiated media type with what is made for this request alone.
 pub fn untagged(request: &Request, body: impl Into<Body>) -> Response {
     Response::builder().header(CONTENT_TYPE, Negotiated::of(request).header()).body(body)
 }
 
-/// Answers with a body whose tag is known already.
 pub fn answer_tagged(
     request: &Request,
     media: HeaderValue,

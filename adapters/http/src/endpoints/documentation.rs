@@ -1,6 +1,4 @@
-//! `/openapi.json`, which lists the business rules and policies of each operation and so is made anew
-//! when those have changed. Beside it what is served as it is: the JSON Schema of rule files, the icon, and
-//! pages that change only with the program.
+//! `/openapi.json`, rebuilt when rules, policies or issuers change, and static files.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -20,38 +18,32 @@ use crate::headers::media_type::MediaType;
 use crate::openapi::{self, Documented};
 use crate::problem::Problem;
 
-/// The parts of the document that change while the service runs.
 #[derive(Clone)]
 pub struct Changing {
-    /// The rules in force.
     pub catalog: RuleCatalog,
-    /// The policies in force.
     pub access: AccessControl,
-    /// The issuers, where callers are asked who they are.
+    /// `None` without authentication.
     pub identity: Option<Arc<dyn Identity>>,
 }
 
-/// The document without what changes, and what of it is served now.
 pub struct Documentation {
     changing: Changing,
-    /// On whose behalf the rules are listed: the document is the same for all callers.
+    /// The document is the same for all callers, so rules are listed for this one.
     own: Caller,
     base_url: Arc<BaseUrl>,
     document: Value,
     current: Mutex<Option<(Edition, Arc<StaticContent>)>>,
 }
 
-/// The editions of the rules and the policies, and what is published of identity.
+/// The editions of the rules and the policies, and the published identity.
 type Edition = (u64, u64, Option<Arc<PublishedIdentity>>);
 
 impl Documentation {
-    /// The documentation of the service at `base_url`.
     pub fn new(base_url: Arc<BaseUrl>, changing: Changing) -> Self {
         let service =
             OpenApiService::new(Documented, "Research Proposal Service", env!("CARGO_PKG_VERSION"))
                 .description(include_str!("../openapi/description.md"))
-                // Absolute: tools that take the document from a file have no other host to send
-                // requests to.
+                // Absolute, because tools that read the document from a file know no other host.
                 .server(ServerObject::new(base_url.as_str()).description("This service"))
                 .license(
                     LicenseObject::new("MIT OR Apache-2.0")
@@ -62,12 +54,10 @@ impl Documentation {
         Self { changing, own, base_url, document, current: Mutex::new(None) }
     }
 
-    /// The document without what changes.
     pub const fn document(&self) -> &Value {
         &self.document
     }
 
-    /// The document as it is served now.
     pub fn openapi(&self) -> String {
         let Changing { catalog, access, identity } = &self.changing;
         let mut document = self.document.clone();
@@ -85,7 +75,6 @@ impl Documentation {
         (catalog.edition(&self.own), access.edition(), published)
     }
 
-    /// Serves the document.
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         static_content(self.current(), request).await
     }
@@ -103,7 +92,6 @@ impl Documentation {
     }
 }
 
-/// A resource that is served as it is, with its Content-Security-Policy.
 pub struct StaticContent {
     pub media: MediaType,
     body: Bytes,
@@ -111,10 +99,8 @@ pub struct StaticContent {
     policy: HeaderValue,
 }
 
-/// The icon that browsers show beside the title of a page.
 pub const ICON: &[u8] = include_bytes!("favicon.ico");
 
-/// The policy of what is no page.
 pub const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'");
 
 impl StaticContent {
@@ -124,7 +110,6 @@ impl StaticContent {
     }
 }
 
-/// Serves a resource as it is.
 pub async fn static_content(
     content: Arc<StaticContent>,
     request: Request,

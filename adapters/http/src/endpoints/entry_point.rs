@@ -1,4 +1,4 @@
-//! `/`: the page from which a program follows links. A browser gets the explorer's first page.
+//! `/`: the entry point for programs, and the explorer's first page for browsers.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use crate::links;
 use crate::middleware::method_router::Negotiated;
 use crate::problem::Problem;
 
-/// Links every collection. Answers a browser with the first page of the explorer.
 pub async fn entry_point(
     (body, explorer): (Arc<str>, Arc<Explorer>),
     request: Request,
@@ -25,7 +24,6 @@ pub async fn entry_point(
     content::answer(&request, body.to_string())
 }
 
-/// The entry point of the service at `base_url`.
 pub fn representation(base_url: &BaseUrl) -> String {
     let at = |path: &str| format!("{base_url}{path}");
     let mut linked = json!({ "self": { "href": at("/") } });

@@ -1,7 +1,7 @@
-//! `/exports/{group}.{format}`: all items of a selection as a file, as they are at one moment.
+//! `/exports/{group}.{format}`: a snapshot of the selected items as a file.
 //!
-//! The selection is found first; its items are read a few at a time as the client takes them, so
-//! that neither memory nor anything in the database is held for a slow client.
+//! The selection is read first, its items in batches as the client reads. So a slow client holds
+//! neither memory nor database resources.
 
 use std::collections::HashSet;
 use std::io::{self, Seek as _};
@@ -32,13 +32,11 @@ use crate::server::LeastRate;
 use crate::tables::xlsx::{WorkbookWriter, WriteError};
 use crate::tables::{HeaderRow, MOST_COLUMNS, csv, members_of, ndjson};
 
-/// Items that are read together.
 const READ_AT_A_TIME: usize = 128;
 
-/// Bytes of a file that are sent together.
+/// In bytes.
 const SENT_AT_A_TIME: usize = 64 * 1024;
 
-/// The export of a group in a format.
 pub struct Exports {
     pub group: Group,
     pub service: Arc<ResourceService>,
@@ -59,7 +57,7 @@ impl Exports {
         let items =
             SelectedItems { collection, service, caller, changes, read: 0, work, _place: place };
         let body = if request.method() == Method::HEAD {
-            // A stream, so that no length is told: that of the file is not known before its end.
+            // A stream, because the file's length is not known before its end.
             Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
         } else {
             self.body(items, &query).await?
@@ -104,7 +102,7 @@ impl Exports {
         })
     }
 
-    /// Writes a workbook to a temporary file first: it cannot be sent before its end is known.
+    /// Writes a temporary file first, because a workbook cannot be sent before its end is known.
     async fn workbook(&self, mut items: SelectedItems, header: HeaderRow) -> Result<Body, Problem> {
         let (name, folder) = (self.group.collection.name(), self.transfers.folder.clone());
         let mut writer = aside(move || WorkbookWriter::new(name, header, &folder)).await?;
@@ -135,7 +133,6 @@ impl Exports {
     }
 }
 
-/// Writes a part of a workbook where it keeps no other request waiting.
 async fn aside<T: Send + 'static>(
     write: impl FnOnce() -> Result<T, WriteError> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -151,20 +148,18 @@ fn failed(error: &dyn std::fmt::Display) -> Problem {
     Problem::unavailable("The file could not be written.")
 }
 
-/// The items of a selection, read a few at a time.
 struct SelectedItems {
     collection: Collection,
     service: Arc<ResourceService>,
     caller: Caller,
     changes: Vec<Sequence>,
-    /// Those before it have been read.
     read: usize,
     work: Arc<Semaphore>,
     _place: ExportPlace,
 }
 
 impl SelectedItems {
-    /// Reads the next items and works on them, at the pace of exports. At the end there are none.
+    /// Returns an empty batch at the end. Paced like all exports.
     async fn next<T, F: Future<Output = Result<T, Problem>>>(
         &mut self,
         work: impl FnOnce(Vec<ItemContent>) -> F,
@@ -185,7 +180,6 @@ impl SelectedItems {
         paced(&at_work, piece).await
     }
 
-    /// A body of `first` and the encoded items.
     fn encoded(
         self,
         first: Vec<u8>,
@@ -194,15 +188,14 @@ impl SelectedItems {
         let first = stream::iter(Some(first).filter(|first| !first.is_empty()).map(Ok));
         let rows = stream::try_unfold((self, encode), async |(mut items, encode)| {
             let encoded = items.next(async |batch| encode(&batch).map_err(|error| failed(&error)));
-            // The client sees that the file is not whole when it breaks off.
+            // The connection breaks off, so the client knows that the file is incomplete.
             let encoded = encoded.await.map_err(io::Error::other)?;
             Ok::<_, io::Error>((!encoded.is_empty()).then_some((encoded, (items, encode))))
         });
         Body::from_bytes_stream(first.chain(rows))
     }
 
-    /// The first row: the fields asked for, those of the field table, or all members that any of
-    /// the items has.
+    /// Takes `fields`, else the field table, else the members of all items.
     async fn header(&mut self, fields: Option<MemberNames>) -> Result<HeaderRow, Problem> {
         let names = match (fields, self.collection.spec().fields) {
             (Some(fields), _) => fields,
@@ -213,7 +206,7 @@ impl SelectedItems {
         Ok(HeaderRow::of_members(self.collection, leading, &names))
     }
 
-    /// The members of all items, in the order in which they come first.
+    /// In the order of first occurrence.
     async fn all_members(&mut self) -> Result<MemberNames, Problem> {
         let (mut names, mut seen, mut is_end) = (Vec::new(), HashSet::new(), false);
         while !is_end {

@@ -1,4 +1,4 @@
-//! `/healthz` (the process lives) and `/readyz` (it can do its work).
+//! `/healthz` (liveness) and `/readyz` (readiness).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,22 +15,19 @@ use crate::endpoints::content;
 use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
-/// How long the store may take to answer something trivial.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Answers 200 as long as the process runs.
 pub async fn liveness((): (), request: Request) -> Result<Response, Problem> {
     Ok(content::untagged(&request, json!({ "status": "ok" }).to_string()))
 }
 
-/// Answers 200 while the store answers and the service is to get requests, else 503.
+/// 503 if the store does not answer or the service is shutting down.
 pub struct Ready {
     pub store: Arc<dyn Readiness>,
-    /// True when the service is about to stop.
     pub is_leaving: watch::Receiver<bool>,
-    /// True if nobody is asked who they are, as the operator wants it.
+    /// True if the operator disabled authentication.
     pub is_open_to_all: bool,
-    /// The kinds of files that were refused when they were last read.
+    /// The kinds of files whose last reload failed.
     pub reload_failed: watch::Receiver<BTreeSet<&'static str>>,
 }
 
@@ -48,7 +45,6 @@ impl Handler for Ready {
 }
 
 impl Ready {
-    /// The state of a service that is ready, for monitors.
     fn state(&self) -> Value {
         let mut state = json!({ "status": "ready" });
         if self.is_open_to_all {

@@ -1,5 +1,4 @@
-//! The facts about identity for clients: the metadata of the protected resource (RFC 9728), and
-//! `/docs/sign-in.json` for the service's own pages.
+//! Metadata of the protected resource (RFC 9728), and `/docs/sign-in.json` for the service's pages.
 
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use crate::links::RECEIVER;
 use crate::problem::Problem;
 use crate::query::refuse_parameters;
 
-/// Serves the metadata of the service as a protected resource.
 pub async fn protected_resource(
     context: Arc<HttpContext>,
     request: Request,
@@ -31,7 +29,6 @@ pub async fn protected_resource(
     content::answer(&request, body.to_string())
 }
 
-/// Serves the issuers that the service's own pages can sign in with.
 pub async fn sign_in(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
     refuse_parameters(&request)?;
     let (published, base_url) = (published(&context), &context.base_url);
@@ -53,7 +50,6 @@ fn scopes(published: &PublishedIdentity) -> Vec<&str> {
     published.scopes.iter().map(|(name, _)| &**name).collect()
 }
 
-/// An issuer, if it has discovery and a client for the pages.
 fn described(issuer: &PublishedIssuer) -> Option<Value> {
     let PublishedIssuer { url, configuration: Some(configuration), client: Some(client) } = issuer
     else {

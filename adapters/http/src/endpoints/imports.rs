@@ -1,4 +1,4 @@
-//! `/imports/{group}`: the rows of a file as items.
+//! `/imports/{group}`: writes the rows of a file as items.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,13 +34,10 @@ use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::tables::place::{SheetCells, cell_of};
 use crate::tables::{csv, malformed_file, ndjson, xlsx};
 
-/// How many times as long as another request an import may take.
 const TIME_FACTOR: u32 = 10;
 
-/// How long an import waits for its turn to read a workbook.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The imports into a group.
 pub struct Imports {
     pub group: Group,
     pub service: Arc<ResourceService>,
@@ -92,8 +89,8 @@ impl Imports {
             .body(sent(body, Some(held.rows.unwrap_or(held.file)))))
     }
 
-    /// Runs an import. An import that is a single write continues after the client disconnects, because
-    /// the write is already queued. Its memory stays reserved until the write is done.
+    /// A single write continues after the client disconnects, because it is queued already. Its
+    /// memory stays reserved until it is done.
     async fn import(
         &self,
         options: WriteOptions,
@@ -115,9 +112,8 @@ impl Imports {
         })
     }
 
-    /// Reads the rows of a file, in memory that is reserved for them before they are there. What the
-    /// reading may take is kept until it has ended, also when the client has gone, and then for what
-    /// was read.
+    /// Reserves memory for the rows before it reads them. Keeps the reservation until the read has
+    /// ended, even if the client disconnects.
     async fn rows(
         &self,
         kind: FormatKind,
@@ -143,8 +139,8 @@ impl Imports {
         aside_if_large(size, read).await
     }
 
-    /// The size of the rows in a workbook is known when they are read. One workbook is read at a time,
-    /// until the memory for its rows is reserved.
+    /// The size of the rows is known only after the read. One workbook at a time, until the memory
+    /// for its rows is reserved.
     async fn rows_of_workbook(
         &self,
         body: Bytes,
@@ -157,7 +153,7 @@ impl Imports {
         };
         let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));
-        // A panic in the workbook library is reported as an error in the file.
+        // A panic in the workbook library counts as an error in the file.
         let stumbled = |_| malformed_file("The workbook cannot be read.");
         let (read, file, _permit) =
             spawn_blocking(read).await.map_err(stumbled).and_then(|read| read)?;
@@ -167,15 +163,12 @@ impl Imports {
     }
 }
 
-/// The memory that an import holds until it is answered.
 struct Held {
-    /// Bytes that it takes.
     size: usize,
     rows: Option<MemoryReservation>,
     file: MemoryReservation,
 }
 
-/// The format of a request's body.
 fn format_of(request: &Request) -> Result<&'static Format, Problem> {
     let is_sent =
         |format: &&Format| has_content_type(request.headers(), &[MediaType::of_file(format)]);
@@ -186,14 +179,13 @@ fn format_of(request: &Request) -> Result<&'static Format, Problem> {
     })
 }
 
-/// Tells a request from any other: with another mode it is another one.
+/// Includes the mode: another mode makes another request.
 fn fingerprint(body: &Bytes, query: ImportQuery) -> String {
     let ImportQuery { mode, is_upsert, .. } = query;
     let is_of_all = mode == ImportMode::All;
     format!("{}-{is_of_all}-{is_upsert}", idempotency_key::fingerprint(body))
 }
 
-/// 422 with the errors of all rows.
 fn refused(imported: &Imported, cells: Option<&SheetCells>) -> Problem {
     let (mut listed, mut refused) = (Vec::new(), 0);
     for row in &imported.rows {

@@ -1,4 +1,4 @@
-//! The endpoints: each turns a request into the call of a use case, and its result into a response.
+//! Each endpoint maps a request to a use case, and its result to a response.
 
 pub mod access;
 pub mod change_feed;
@@ -28,7 +28,6 @@ use tokio::time::timeout;
 use crate::middleware::method_router::Handler;
 use crate::problem::Problem;
 
-/// Makes a handler of a function. Each call gets a clone of the state.
 pub fn handler<S: Clone + Send + Sync + 'static, F>(
     state: S,
     answer: fn(S, Request) -> F,
@@ -50,7 +49,6 @@ where
     }
 }
 
-/// Does the work of a request within a time limit.
 pub async fn in_time<T, E: Into<Problem>>(
     limit: Duration,
     work: impl Future<Output = Result<T, E>>,

@@ -1,5 +1,4 @@
-//! The places and the pace of exports: each caller has a few, they work in turns, and pause so that
-//! others have the processors.
+//! Admission control and pacing of exports: they work in turns, with pauses for other requests.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::net::IpAddr;
@@ -13,36 +12,28 @@ use tokio::time::{Instant, sleep};
 
 use crate::problem::Problem;
 
-/// Concurrent exports. Each keeps a few bytes per item.
 const MOST_EXPORTS: usize = 16;
 
-/// Concurrent exports per caller.
 const MOST_OF_A_CALLER: usize = 4;
 
-/// The party that exports: a known caller, or the address that requests without one come from.
+/// A known caller, or the address of an anonymous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exporter {
     Caller(Box<str>),
     Address(Option<IpAddr>),
 }
 
-/// Limits concurrent exports, in total and per caller.
 #[derive(Default)]
 pub struct ExportPlaces {
     taken: Mutex<Vec<Exporter>>,
 }
 
-/// The place of an export, given back when it is dropped.
 pub struct ExportPlace {
     exporter: Exporter,
     places: Arc<ExportPlaces>,
 }
 
 impl ExportPlaces {
-    /// Takes a place.
-    ///
-    /// # Errors
-    /// 503 when all are taken, or those that one caller may have.
     pub fn take(self: &Arc<Self>, exporter: Exporter) -> Result<ExportPlace, Problem> {
         let mut taken = self.taken.lock();
         if taken.iter().filter(|other| **other == exporter).count() >= MOST_OF_A_CALLER {
@@ -69,18 +60,17 @@ impl Drop for ExportPlace {
     }
 }
 
-/// The longest pause of an export, which keeps others waiting as well.
+/// Limits the time that other exports wait.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long a writer works before it pauses.
 const WORK_TIME: Duration = Duration::from_millis(20);
 
-/// The pause after a piece of work: others have the processor for most of the time.
+/// Leaves most of the processor time to other requests.
 fn pause_after(worked: Duration) -> Duration {
     (worked * 3).min(LONGEST_PAUSE)
 }
 
-/// Does a piece of work while no other export does, and then pauses.
+/// Pauses before it releases the permit.
 pub async fn paced<T>(
     work: &Semaphore,
     piece: impl Future<Output = Result<T, Problem>>,
@@ -94,25 +84,21 @@ pub async fn paced<T>(
     Ok(done)
 }
 
-/// A writer for a thread that may block: what is written through it is written at that pace, as
-/// long as somebody waits for it.
+/// A paced writer for a blocking thread. It fails once the client has disconnected.
 pub struct PacedWriter<W> {
     inner: W,
     work: Arc<Semaphore>,
-    /// Gone when nobody waits any more.
     client: Weak<()>,
     runtime: Handle,
-    /// The permit to work, and since when it is held.
+    /// The permit, and the start of the work under it.
     permit: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
 impl<W> PacedWriter<W> {
-    /// A writer of this runtime.
     pub fn new(inner: W, work: Arc<Semaphore>, client: Weak<()>) -> Self {
         Self { inner, work, client, runtime: Handle::current(), permit: None }
     }
 
-    /// Pauses when it has worked long enough, and waits until it may work again.
     fn keep_pace(&mut self) -> io::Result<()> {
         if self.client.strong_count() == 0 {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -120,7 +106,6 @@ impl<W> PacedWriter<W> {
         if let Some((permit, begun)) =
             self.permit.take_if(|(_, begun)| begun.elapsed() >= WORK_TIME)
         {
-            // As after any piece of work, it pauses before others may work.
             std::thread::sleep(pause_after(begun.elapsed()));
             drop(permit);
         }

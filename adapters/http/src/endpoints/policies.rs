@@ -1,4 +1,4 @@
-//! `/policies`: the policies that are in force, and each of them.
+//! `/policies`: the policies in force.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use crate::links::{self, POLICIES, POLICY_PARAMETER};
 use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 
-/// Serves the list, and each policy.
 pub async fn policies(context: Arc<HttpContext>, request: Request) -> Result<Response, Problem> {
     refuse_parameters(&request)?;
     let (policies, base_url) = (context.changing.access.published(), &context.base_url);

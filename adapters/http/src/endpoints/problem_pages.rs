@@ -1,4 +1,4 @@
-//! Pages that explain a problem or a link relation: for a browser as HTML, for a program as HAL.
+//! Pages that explain problems and link relations, as HTML or HAL.
 
 use std::sync::Arc;
 
@@ -15,20 +15,14 @@ use crate::middleware::gate::{Asks, Gate};
 use crate::middleware::method_router::{MethodRouter, Negotiated};
 use crate::problem::{Problem, kinds};
 
-/// The path of all problems.
 const PROBLEMS: &str = "/problems";
 
-/// Answers with a page in one of its two representations.
 async fn page(page: Arc<(String, String)>, request: Request) -> Result<Response, Problem> {
     let (html, hal) = &*page;
     let is_html = Negotiated::of(&request) == MediaType::HTML;
     content::answer(&request, if is_html { html.clone() } else { hal.clone() })
 }
 
-/// The pages of all problems and relations, with their paths.
-///
-/// # Errors
-/// A page that cannot be rendered.
 pub fn all(gate: &Arc<Gate>, explorer: &Explorer) -> Result<Vec<(String, MethodRouter)>, Problem> {
     let base_url = &gate.base_url;
     let mut pages = vec![(PROBLEMS.to_owned(), explorer.problems()?, list(base_url))];

@@ -1,4 +1,4 @@
-//! `/rules/try`: what a rule, or an expression alone, says of an item. Nothing is stored.
+//! `/rules/try`: evaluates a rule or an expression for an item, without a write.
 
 use std::sync::Arc;
 
@@ -13,12 +13,11 @@ use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 use crate::request::rule_trial;
 
-/// Tries rules.
 pub async fn try_rule(
     (context, service): (Arc<HttpContext>, RuleTrialService),
     mut request: Request,
 ) -> Result<Response, Problem> {
-    // Reserves memory for the body and the report until this function returns.
+    // Holds the reservation for body and report until this function returns.
     let (body, _memory) = context.json_body(&mut request).await?;
     let (trial, today) = rule_trial::read(body).await?;
     refuse_parameters(&request)?;

@@ -1,4 +1,4 @@
-//! `/rules`: the business rules that are in force, and a page for each.
+//! `/rules`: the business rules in force.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::problem::{Problem, kinds};
 use crate::query::refuse_parameters;
 use crate::request::caller::caller_of;
 
-/// Serves the list of rules, and each rule as JSON or as a page of the explorer.
 pub async fn rules(
     (context, explorer): (Arc<HttpContext>, Arc<Explorer>),
     request: Request,

@@ -1,5 +1,3 @@
-//! The parts that exports and imports share.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,21 +8,18 @@ use crate::endpoints::pacing::ExportPlaces;
 use crate::endpoints::resources::HttpContext;
 use crate::request::body::BodyReader;
 
-/// Most exports that read and encode items at the same time. More would starve other requests. An
-/// export that waits for its client does not count.
+/// More would starve other requests. An export that waits for its client does not count.
 const EXPORTS_AT_WORK: usize = 1;
 
 pub struct Transfers {
     pub context: Arc<HttpContext>,
     pub clock: Arc<dyn Clock>,
-    /// Reads bodies of imports. Its limit applies to the body and to the unpacked workbook.
+    /// The limit applies to the body and to the unpacked workbook.
     pub bodies: BodyReader,
-    /// The folder for temporary files.
     pub folder: PathBuf,
     pub places: Arc<ExportPlaces>,
-    /// Limits the exports that read and encode items at the same time.
     pub work: Arc<Semaphore>,
-    /// Limits imports of workbooks to one at a time, because a workbook unpacks to many times its size.
+    /// One permit, because a workbook unpacks to many times its size.
     pub workbooks: Arc<Semaphore>,
 }
 

@@ -1,7 +1,7 @@
-//! Content negotiation (RFC 9110 section 12) over the few media types a path serves.
+//! Content negotiation (RFC 9110 section 12) between the few media types of a path.
 //!
-//! Libraries were tried: one keeps `q=0` as a match and has no specificity, another fails the
-//! whole header for one bad element. Over fixed candidates the rules are short.
+//! Written here because of the libraries tried, one keeps `q=0` as a match and ignores specificity,
+//! and another rejects the whole header for one bad element.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use poem::http::header::{ACCEPT, ACCEPT_ENCODING};
 use super::media_type::MediaType;
 use super::quality_list::{Element, elements};
 
-/// How well a media range fits a type; the better fit decides the quality.
+/// The most specific range decides the quality.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Specificity {
     Anything,
@@ -28,10 +28,8 @@ fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
     }
 }
 
-/// The candidate that the client prefers, or `None` if it accepts none of them.
-///
-/// The most specific range decides a candidate's quality; the highest quality wins, ties go to the
-/// client's order, then to the order of the candidates. No Accept header accepts everything.
+/// The highest quality wins. Ties follow the client's order, then the candidates' order. Without an
+/// Accept header, every type is acceptable.
 pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaType> {
     let Some(accepted) = elements(headers, &ACCEPT) else {
         return candidates.first().copied();
@@ -47,22 +45,21 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
         let (_, quality, position) = best_fit(*candidate)?;
         (quality > 0).then_some((quality, position, *candidate))
     });
-    // Of equals, `min_by_key` keeps the first: the candidates' own order.
+    // Of equals, `min_by_key` keeps the first: the candidates' order.
     let preferred = acceptable.min_by_key(|(quality, position, _)| Reverse((*quality, *position)));
     preferred.map(|(.., candidate)| candidate)
 }
 
-/// A content coding (RFC 9110 section 8.4.1).
+/// RFC 9110 section 8.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// RFC 7932; smaller, and too slow for what is compressed at each request.
+    /// RFC 7932. Smaller, but too slow to compress per request.
     Brotli,
     /// RFC 1952.
     Gzip,
 }
 
 impl Coding {
-    /// Its name in `Content-Encoding`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -70,7 +67,7 @@ impl Coding {
         }
     }
 
-    /// Its weight: that of its name, else that of `*`; 0 if the client does not take it.
+    /// Takes the weight of the coding's name, else of `*`; 0 if the client accepts neither.
     fn quality(self, headers: &HeaderMap) -> u16 {
         let names: &[_] = match self {
             Self::Brotli => &["br", "*"],
@@ -86,12 +83,11 @@ impl Coding {
     }
 }
 
-/// Returns true if the client takes gzip: it names it, or `*`, with a quality above 0.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     Coding::Gzip.quality(headers) > 0
 }
 
-/// The coding that the client prefers, the smaller one of equals; `None` if it takes none.
+/// Prefers the smaller coding of equals.
 pub fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
     let weigh = |coding: Coding| (coding.quality(headers), coding);
     let [brotli, gzip] = [Coding::Brotli, Coding::Gzip].map(weigh);

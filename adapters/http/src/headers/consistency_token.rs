@@ -1,8 +1,7 @@
-//! The `Consistency-Token` header: a position in the log of the store, which clients hand back as they
-//! got it.
+//! The `Consistency-Token` header: a position in the log of the store, opaque to clients.
 //!
-//! It is `<offset>-<history>-<check>`: the offset in hexadecimal digits, and the beginning of the SHA-256
-//! of what stands before, so that a token that was cut or changed on its way is noticed.
+//! Format: `<offset>-<history>-<check>`, with a hexadecimal offset. The check is a prefix of the
+//! SHA-256 of the preceding text and detects a damaged token.
 
 use application::LogPosition;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
@@ -12,10 +11,8 @@ use crate::hash::first_64_bits;
 use crate::headers::sole::{Repeated, sole};
 use crate::problem::{Problem, kinds};
 
-/// The header's name.
 pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
 
-/// The position a request asks for, if it asks for one.
 pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
     let malformed = || {
         let detail = "Consistency-Token takes one token, to the letter as a write answered it; without one, leave the header out.";
@@ -27,7 +24,6 @@ pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
     position.map(Some).ok_or_else(malformed)
 }
 
-/// The token of a position.
 pub fn token(position: &LogPosition) -> Option<HeaderValue> {
     HeaderValue::try_from(written(position)).ok()
 }
@@ -43,7 +39,7 @@ fn parse(text: &str) -> Option<LogPosition> {
     let (history, _) = rest.split_once('-')?;
     let offset = u64::from_str_radix(offset, 16).ok()?;
     let position = LogPosition { history: history.into(), offset };
-    // Each position has one token.
+    // Each position has exactly one token.
     (written(&position) == text).then_some(position)
 }
 

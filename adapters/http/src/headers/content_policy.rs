@@ -4,32 +4,29 @@ use application::Identity;
 use poem::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use poem::http::{HeaderMap, HeaderValue, Uri};
 
-/// The policy of every page that has none of its own. Everything a page loads comes from the service
-/// itself, and nothing is inline.
+/// The default: pages load only the service's own files, and nothing inline.
 pub const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// The policy of the reference. The style of Swagger UI has images within it.
+/// The style of Swagger UI contains images.
 pub const REFERENCE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data:; font-src data:; form-action 'none'; base-uri 'none'; \
      frame-ancestors 'none'",
 );
 
-/// The policy of the page that receives authorization codes: it sends nothing anywhere.
+/// The page that receives authorization codes must not send requests.
 pub const RECEIVER_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; form-action 'none'; \
      base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// The part of a policy that says where scripts may send requests.
 const OWN_REQUESTS: &str = "connect-src 'self'";
 
-/// Lets the scripts of a page reach the issuers that they sign in with: their configuration, and the
-/// endpoint that gives tokens. The page of an issuer where people sign in is in a window of its own, of
-/// which this policy says nothing.
+/// Permits requests to the issuers: their configuration and their token endpoints. An issuer's
+/// sign-in page opens in a separate window, outside this policy.
 pub fn permit_issuers(headers: &mut HeaderMap, identity: &dyn Identity) {
     let media = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     if !media.is_some_and(|media| media.starts_with(b"text/html")) {
@@ -52,8 +49,8 @@ pub fn permit_issuers(headers: &mut HeaderMap, identity: &dyn Identity) {
     }
 }
 
-/// The origin of a URL; `None` where it has none, or one that a policy cannot hold. Issuers choose some
-/// of the URLs, so that nothing else of them may stand in the header.
+/// `None` if a policy cannot hold the origin. Issuers choose some of the URLs, so the header must
+/// contain only the origin.
 fn origin(url: &str) -> Option<String> {
     let url: Uri = url.parse().ok()?;
     let scheme = url.scheme_str().filter(|scheme| matches!(*scheme, "https" | "http"))?;

@@ -1,11 +1,9 @@
-//! Entity tags (RFC 9110 section 8.8.3) and the conditions made with them (section 13).
+//! Entity tags (RFC 9110 section 8.8.3) and conditional requests (section 13).
 //!
-//! An item's tag is `"<version>"`. Its representation also shows links that come and go without a
-//! write of the item (the programme or the item it continues exists or not; other items continue
-//! it; the caller may read the item it belongs to or not) and items that are embedded on request: when there are any, a hash of them follows,
-//! `"<version>-<hash>"`, so that a cached copy is never taken for current. `If-Match` guards the
-//! members and compares the version alone. A compressed representation has a tag of its own, with
-//! `-gzip` at the end.
+//! An item's tag is `"<version>"`, or `"<version>-<hash>"` if the representation has links or
+//! embedded items that change without a write of the item. The hash covers them, so a stale copy
+//! never matches. `If-Match` compares the version only. A compressed representation has the suffix
+//! `-gzip`.
 
 use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem, WriteOptions};
 use domain::{Collection, ItemId, Version};
@@ -17,36 +15,30 @@ use thiserror::Error;
 use super::accept::{Coding, accepts_gzip};
 use crate::hash::first_64_bits;
 
-/// The end of the tag of a compressed representation.
 pub const GZIP_SUFFIX: &str = "-gzip";
 
-/// A header that is no list of entity tags.
 #[derive(Debug, Error)]
 #[error(
     "the {0} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes"
 )]
 pub struct MalformedCondition(HeaderName);
 
-/// The role of the database server that answered a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerRole {
-    /// The one that takes writes.
     Primary,
-    /// One that replays the log of the primary.
+    /// Replays the log of the primary.
     Standby,
 }
 
-/// A strong entity tag, without the quotes.
+/// Strong, without the quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag(String);
 
 impl EntityTag {
-    /// The tag of an item's representation.
     pub fn of_item(version: Version, links: &Links) -> Self {
         Self::of_item_with(version, links, [])
     }
 
-    /// The tag of an item's representation that shows other items too.
     pub fn of_item_with<'a>(
         version: Version,
         links: &Links,
@@ -66,8 +58,7 @@ impl EntityTag {
         Self(format!("{version}-{:016x}", first_64_bits(hash)))
     }
 
-    /// The tag of a past state of an item: of a version, which links the latest one, or at a time.
-    /// No current state has such a tag, so no condition made with it lets a write through.
+    /// Tags of past states never match a current state, so no write passes with them.
     pub fn of_past(version: Version, latest: Option<(Version, bool)>, is_bodiless: bool) -> Self {
         match latest {
             None if is_bodiless => Self(format!("v{version}-bodiless")),
@@ -78,14 +69,13 @@ impl EntityTag {
         }
     }
 
-    /// The tag of the representation that a write left. After a dry run it is none that an item ever
-    /// has, so no condition holds for it.
+    /// The tag after a dry run never matches an item, so conditions with it fail.
     pub fn of_write(self, options: &WriteOptions) -> Self {
         if options.is_dry_run { Self(format!("{}-dry-run", self.0)) } else { self }
     }
 
-    /// The tag of a page of a collection. The collections that the caller does not see follow the
-    /// number, so that callers with other rights never have the same tag.
+    /// Includes the collections that the caller does not see: callers with other rights get other
+    /// tags.
     pub fn of_collection(page: &PageRevision) -> Self {
         let mut tag = format!("r{}", page.revision.0);
         for collection in &page.unseen {
@@ -94,9 +84,8 @@ impl EntityTag {
         Self(tag)
     }
 
-    /// The tag of a revision that a server of this role returned. Commits become visible in one order at
-    /// the primary and in another at standbys, so the same revision may be another state there. The tag
-    /// of a standby never matches a condition on a write.
+    /// Commits may become visible in another order at a standby, so the same revision may be
+    /// another state there. A standby's tag never matches a condition on a write.
     pub fn read_at(self, role: ServerRole) -> Self {
         match role {
             ServerRole::Primary => self,
@@ -104,12 +93,10 @@ impl EntityTag {
         }
     }
 
-    /// The tag of a page that changes only with the program.
     pub fn of_content(content: &[u8]) -> Self {
         Self(format!("{:016x}", first_64_bits(Sha256::new_with_prefix(content))))
     }
 
-    /// The tag of a file that changes only with the program, in a coding.
     pub fn of_edition(edition: &str, coding: Option<Coding>) -> Self {
         Self(
             coding.map_or_else(
@@ -123,15 +110,14 @@ impl EntityTag {
         quoted(&self.0)
     }
 
-    /// The tag in `If-None-Match` that matches this one (weak comparison, as section 13.1.2
-    /// demands): 304 is the answer, and its tag is that of the representation the client has, which
+    /// Uses weak comparison (section 13.1.2). Returns the tag that the client has, for the 304; it
     /// may be the compressed one.
     pub fn known_to(&self, headers: &HeaderMap) -> Result<Option<Self>, MalformedCondition> {
         Ok(match tags(headers, &IF_NONE_MATCH)? {
             None => None,
             Some(Named::Any) => Some(self.clone()),
             Some(Named::OneOf(tags)) => {
-                // A client that takes no gzip now may not use its compressed copy.
+                // A client that does not accept gzip now may not use its compressed copy.
                 let matches = |tag: &ClientTag| {
                     tag.opaque == self.0 || (tag.plain() == self.0 && accepts_gzip(headers))
                 };
@@ -147,11 +133,11 @@ fn has_links(links: &Links) -> bool {
     are_some || references.iter().any(Option::is_some)
 }
 
-/// Adds the links of an item, each list with its length in front, so that no two are hashed alike.
-/// Clients keep tags for longer than the service runs: what is hashed must stay as it is.
+/// A length precedes each list, so that different links hash differently. The hash format must not
+/// change: clients keep tags across releases.
 fn add_relations(hash: &mut Sha256, links: &Links) {
     let Links { continues, continued_by, references, hides_parent } = links;
-    // References that lead nowhere count only before one that leads somewhere.
+    // Unresolved references count only before a resolved one.
     let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
     let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
     for ids in [continues.as_slice(), continued_by, &references[..named]] {
@@ -165,15 +151,13 @@ fn add_relations(hash: &mut Sha256, links: &Links) {
     }
 }
 
-/// The tag of the same representation when it is compressed.
 pub fn compressed(tag: &HeaderValue) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     Some(quoted(&format!("{opaque}{GZIP_SUFFIX}")))
 }
 
-/// The conditions on a write of an item. In `If-Match` a weak tag never matches (strong comparison,
-/// RFC 9110 section 13.1.1), in `If-None-Match` it does; a tag that this service could not have
-/// made matches in neither.
+/// Weak tags never match in `If-Match` (strong comparison, RFC 9110 section 13.1.1), but do in
+/// `If-None-Match`. Tags that this service cannot produce match in neither.
 pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, MalformedCondition> {
     precondition(headers, |opaque| {
         let (version, hash) =
@@ -185,7 +169,6 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
     })
 }
 
-/// The conditions on a write of a whole collection.
 pub fn collection_precondition(
     headers: &HeaderMap,
 ) -> Result<Precondition<PageRevision>, MalformedCondition> {
@@ -213,7 +196,7 @@ fn precondition<T>(
     Ok(Precondition { is: named(&IF_MATCH, false)?, is_not: named(&IF_NONE_MATCH, true)? })
 }
 
-/// A number as a tag has it: digits alone, without leading zeros.
+/// Digits only, without leading zeros.
 fn number(text: &str) -> Option<i64> {
     text.parse::<i64>().ok().filter(|number| *number >= 0 && number.to_string() == text)
 }
@@ -224,7 +207,6 @@ struct ClientTag {
 }
 
 impl ClientTag {
-    /// The tag of the same representation when it is not compressed.
     fn plain(&self) -> &str {
         self.opaque.strip_suffix(GZIP_SUFFIX).unwrap_or(&self.opaque)
     }
@@ -246,8 +228,7 @@ fn tags(
     listed(&list).map(|tags| Some(Named::OneOf(tags))).ok_or_else(malformed)
 }
 
-/// The tags of a list: between quotes stand their opaque parts, elsewhere commas and the `W/` of
-/// weak ones.
+/// Opaque parts are between quotes. Commas and `W/` are outside.
 fn listed(list: &str) -> Option<Vec<ClientTag>> {
     let are_separators = |part: &str| part.bytes().all(|byte| b" \t,".contains(&byte));
     let mut parts: Vec<_> = list.split('"').collect();

@@ -1,20 +1,18 @@
-//! The history of the store in entity tags.
+//! The history of the store in entity tags, `"<tag>.<history>"`.
 //!
-//! A version or a revision means something within one history of the store only: where the last
-//! commits were lost in a failover, or a copy is restored, the same numbers are given again. So
-//! every tag that leaves a group says to which history it belongs, `"<tag>.<history>"`. The rest of
-//! the service knows tags without it: they are completed here, and stripped of it on their way in.
+//! A failover that lost commits, or a restored copy, assigns the same versions again. So the
+//! history qualifies each tag. The rest of the service uses plain tags: this module adds the
+//! history to responses and strips it from requests.
 
 use poem::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 
 use super::entity_tag::GZIP_SUFFIX;
 
-/// Makes a tag one that none of the service's own is.
+/// A prefix that no tag of the service has.
 const FOREIGN: &str = "x-";
 
-/// Leaves of the tags in the conditions of a request those of this history; the others match
-/// nothing from now on.
+/// Replaces tags of other histories with tags that match nothing.
 pub fn strip(headers: &mut HeaderMap, history: &str) {
     for name in [IF_MATCH, IF_NONE_MATCH] {
         if headers.contains_key(&name) {
@@ -28,21 +26,18 @@ pub fn strip(headers: &mut HeaderMap, history: &str) {
     }
 }
 
-/// Adds the history to the tag of a response.
 pub fn complete(headers: &mut HeaderMap, history: &str) {
     if let Some(tag) = headers.get(ETAG).and_then(|tag| completed(tag, history)) {
         headers.insert(ETAG, tag);
     }
 }
 
-/// A tag with the history it belongs to.
 pub fn completed(tag: &HeaderValue, history: &str) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_suffix('"')?;
     let (plain, suffix) = split(opaque);
     [plain, ".", history, suffix, "\""].concat().try_into().ok()
 }
 
-/// The tags of a line stand between quotes.
 fn stripped(line: &HeaderValue, history: &str) -> HeaderValue {
     let Ok(text) = line.to_str() else { return line.clone() };
     let own = format!(".{history}");
@@ -58,7 +53,6 @@ fn stripped(line: &HeaderValue, history: &str) -> HeaderValue {
     HeaderValue::from_str(&parts.join("\"")).unwrap_or_else(|_| line.clone())
 }
 
-/// A tag without and with the mark of a compressed representation.
 fn split(opaque: &str) -> (&str, &str) {
     opaque.strip_suffix(GZIP_SUFFIX).map_or((opaque, ""), |plain| (plain, GZIP_SUFFIX))
 }

@@ -1,6 +1,5 @@
-//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07): a string in double
-//! quotes (RFC 8941 section 3.3.3). Most clients send it without the quotes, so that is taken for
-//! the same.
+//! The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header-07), a quoted string
+//! (RFC 8941 section 3.3.3). Most clients omit the quotes, so both forms are equal.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,13 +9,10 @@ use sha2::{Digest, Sha256};
 use crate::headers::sole::{Repeated, sole};
 use crate::problem::{Problem, kinds};
 
-/// The header's name.
 pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// Most characters of a key.
 pub const MOST_CHARACTERS: usize = 255;
 
-/// The key a request has, if it has one.
 pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let malformed = || {
         let detail = format!(
@@ -41,7 +37,7 @@ fn key(text: &str) -> Option<String> {
     }
 }
 
-/// Reads a string in quotes, the first of which is gone already.
+/// Expects the text after the opening quote.
 fn unquoted(text: &str) -> Option<String> {
     let mut key = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -55,7 +51,7 @@ fn unquoted(text: &str) -> Option<String> {
     }
 }
 
-/// The fingerprint of a body: its SHA-256 (FIPS 180-4) in base64url.
+/// SHA-256 (FIPS 180-4) in base64url.
 pub fn fingerprint(body: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(body))
 }

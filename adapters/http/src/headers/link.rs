@@ -1,19 +1,18 @@
-//! The `Link` header (RFC 8288) of pages: the links of the representation, for clients that read
-//! headers alone.
+//! The `Link` header (RFC 8288) of pages, for clients that read headers only.
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use poem::Response;
 use poem::http::header::LINK;
 use poem::http::{HeaderValue, StatusCode};
 
-/// Most bytes of the header. Many proxies refuse a response whose head is larger than 4 KiB.
+/// In bytes. Many proxies refuse a response head above 4 KiB.
 const LONGEST: usize = 3_072;
 
-/// The relations that are told, the one that matters most first.
+/// Most important first.
 const RELATIONS: [&str; 4] = ["next", "prev", "first", "last"];
 
-/// The characters that no URL holds (RFC 3986): a target ends where its `>` stands. Brackets stay as
-/// the client sent them, since within a filter they mean something else when they are encoded.
+/// The characters that a URL cannot hold (RFC 3986). Brackets stay as sent: encoded brackets mean
+/// something else in a filter.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -26,11 +25,9 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The URLs that a page links, by relation.
 pub type Targets = Vec<(&'static str, String)>;
 
-/// Adds the header to the response that shows a page with these links. Of a page that is not
-/// modified the client has it already.
+/// Skips 304: the client has the header already.
 pub fn with_links(mut response: Response, targets: &Targets) -> Response {
     if response.status() != StatusCode::NOT_MODIFIED
         && let Some(value) = value(targets)
@@ -40,8 +37,8 @@ pub fn with_links(mut response: Response, targets: &Targets) -> Response {
     response
 }
 
-/// Links that would make the header too long are left out with those that matter less. So a header
-/// without `next` is always that of a last page: where there is no room for it there is no header.
+/// Omits the less important links if the header would be too long. A header without `next` always
+/// means the last page: if `next` does not fit, there is no header.
 fn value(targets: &Targets) -> Option<HeaderValue> {
     let mut value = String::with_capacity(512);
     for relation in RELATIONS {

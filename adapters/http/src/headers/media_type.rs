@@ -1,5 +1,3 @@
-//! The media types of requests and responses.
-
 use application::table::Format;
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{HeaderMap, HeaderValue};
@@ -7,27 +5,22 @@ use poem::http::{HeaderMap, HeaderValue};
 use crate::headers::quality_list::split_unquoted;
 use crate::headers::sole::sole;
 
-/// A media type the service names in responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaType(&'static str);
 
 impl MediaType {
     /// Hypertext Application Language (draft-kelly-json-hal).
     pub const HAL: Self = Self("application/hal+json");
-    /// Plain JSON (RFC 8259).
+    /// RFC 8259.
     pub const JSON: Self = Self("application/json");
-    /// A page for people.
     pub const HTML: Self = Self("text/html");
-    /// The style of a page.
     pub const CSS: Self = Self("text/css");
-    /// The script of a page (RFC 9239).
+    /// RFC 9239.
     pub const JAVASCRIPT: Self = Self("text/javascript");
-    /// An icon of a page.
     pub const ICON: Self = Self("image/x-icon");
     /// Server-sent events (WHATWG HTML, section 9.2).
     pub const EVENT_STREAM: Self = Self("text/event-stream");
 
-    /// A group's own type, `application/vnd.<group>.v1+json`.
     pub const fn vendor(name: &'static str) -> Self {
         Self(name)
     }
@@ -36,18 +29,15 @@ impl MediaType {
         self.0
     }
 
-    /// The type of a file of items.
     pub const fn of_file(format: &Format) -> Self {
         Self(format.media_type)
     }
 
-    /// Returns true if a problem can be represented in it.
     pub fn is_json(self) -> bool {
         self == Self::JSON || self.0.ends_with("+json")
     }
 
-    /// The value of a Content-Type header. What is made for browsers names its charset; JSON has
-    /// none (RFC 8259 section 11).
+    /// Types for browsers name their charset. JSON has none (RFC 8259 section 11).
     pub fn header(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::HTML => "text/html; charset=utf-8",
@@ -59,11 +49,10 @@ impl MediaType {
     }
 }
 
-/// The types of pages: programs that do not say get HAL, browsers ask for HTML.
+/// The default is HAL; browsers ask for HTML.
 pub const PAGE_TYPES: [MediaType; 3] = [MediaType::HAL, MediaType::JSON, MediaType::HTML];
 
-/// Returns true if the request names a Content-Type that is exactly one of `types`, with no parameter
-/// but a UTF-8 charset.
+/// Allows no parameter except a UTF-8 charset.
 pub fn has_content_type(headers: &HeaderMap, types: &[MediaType]) -> bool {
     let Ok(Some(line)) = sole(headers, CONTENT_TYPE) else { return false };
     let Ok(text) = line.to_str() else { return false };

@@ -1,5 +1,3 @@
-//! Header fields as types.
-
 pub mod accept;
 pub mod consistency_token;
 pub mod content_policy;
@@ -14,5 +12,5 @@ pub mod quality_list;
 pub mod sole;
 pub mod trace_context;
 
-/// The methods of the service, in the order of `Allow`.
+/// In the order of `Allow`.
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

@@ -1,4 +1,4 @@
-//! `If-Modified-Since` (RFC 9110 section 13.1.3), for clients that keep no entity tags.
+//! `If-Modified-Since` (RFC 9110 section 13.1.3), for clients without entity tags.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +10,9 @@ use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use super::sole::sole;
 use crate::time::now;
 
-/// Dates have whole seconds: a second write within the same one would go unseen.
+/// Dates have whole seconds, so a second write within the same one would be missed.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Returns true if the client has the state of this date. A date that cannot be read is ignored.
 pub fn has_state_of(modified: Timestamp, headers: &HeaderMap) -> bool {
     headers.contains_key(IF_MODIFIED_SINCE) && is_known(modified, headers, now())
 }

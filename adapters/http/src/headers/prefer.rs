@@ -1,4 +1,4 @@
-//! `Prefer: return=…` (RFC 7240): the client says if it wants to see what it wrote.
+//! `Prefer: return=…` (RFC 7240): the client chooses if a response to a write shows the result.
 
 use domain::Violations;
 use poem::Response;
@@ -7,28 +7,22 @@ use poem::http::{HeaderMap, HeaderValue};
 
 use super::quality_list::{elements_of_line, split_unquoted};
 
-/// The request header's name.
 pub const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// The name of the header that says which preference was met.
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// A preference about the response to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Return {
-    /// No body.
     Minimal,
-    /// The item or collection that was written, which is the default.
     Representation,
 }
 
 impl Return {
-    /// The preference of a request, if it has one. Other preferences, and elements that are
-    /// malformed, are ignored.
+    /// Ignores other preferences and malformed elements.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all(PREFER).iter();
         let mut values = lines.flat_map(elements_of_line).filter_map(value_of_return);
-        // Of a preference that is sent twice the first counts; one that contradicts itself is none.
+        // The first of equal preferences counts. Contradictory preferences cancel each other.
         let first = values.next().and_then(|value| Self::named(&value))?;
         let is_other = |value: String| Self::named(&value).is_some_and(|other| other != first);
         (!values.any(is_other)).then_some(first)
@@ -42,14 +36,12 @@ impl Return {
         }
     }
 
-    /// The preference that the response to a write meets. Warnings are told in a representation, so
-    /// where there are some, the preference for none is not met.
+    /// Warnings need a representation, so they override `minimal`.
     pub fn applied(headers: &HeaderMap, warnings: &Violations) -> Option<Self> {
         Self::of(headers)
             .filter(|preferred| *preferred == Self::Representation || warnings.is_empty())
     }
 
-    /// Acknowledges the preference that a response meets.
     pub fn acknowledge(applied: Option<Self>, mut response: Response) -> Response {
         let value = match applied {
             Some(Self::Minimal) => HeaderValue::from_static("return=minimal"),
@@ -61,8 +53,7 @@ impl Return {
     }
 }
 
-/// The value of an element, if it is the preference `return`; empty where it has none. Names are the
-/// same in any letter case, values are not.
+/// Names are case-insensitive, values are not.
 fn value_of_return(element: &str) -> Option<String> {
     let preference = split_unquoted(element, ';').next()?;
     let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
@@ -76,7 +67,7 @@ fn value_of_return(element: &str) -> Option<String> {
     }
 }
 
-/// The text between the quotes of a quoted string (RFC 9110 section 5.6.4).
+/// RFC 9110 section 5.6.4.
 fn unquoted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars();

@@ -1,20 +1,16 @@
-//! Comma-separated header lists with quality values (RFC 9110 section 12.4.2), as in Accept and
-//! Accept-Encoding.
+//! Header lists with quality values (RFC 9110 section 12.4.2), as in Accept.
 
 use poem::http::header::HeaderName;
 use poem::http::{HeaderMap, HeaderValue};
 
-/// One well-formed element of a list.
 #[derive(Debug, PartialEq)]
 pub struct Element<'a> {
-    /// A media range or a coding, without parameters.
     pub name: &'a str,
-    /// Its weight in thousandths, 0 (not acceptable) to 1000.
+    /// In thousandths, from 0 (not acceptable) to 1000.
     pub quality: u16,
 }
 
-/// The well-formed elements of all lines of a header, in order; malformed ones are skipped. `None`
-/// without the header.
+/// Skips malformed elements. `None` if the header is absent.
 pub fn elements<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -24,8 +20,7 @@ pub fn elements<'a>(
     Some(lines.iter().flat_map(elements_of_line).filter_map(element))
 }
 
-/// The elements of a line of a list. Where it has bytes that are no text, only the elements that have
-/// them are lost.
+/// Drops only the elements with bytes that are not text.
 pub fn elements_of_line(line: &HeaderValue) -> Vec<&str> {
     match line.to_str() {
         Ok(text) => split_unquoted(text, ',').collect(),
@@ -51,7 +46,6 @@ fn element(text: &str) -> Option<Element<'_>> {
     Some(Element { name, quality })
 }
 
-/// Reads a `qvalue`: `0` or `1`, with up to three decimals.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1")
@@ -64,7 +58,6 @@ fn thousandths(text: &str) -> Option<u16> {
     (value <= 1000).then_some(value)
 }
 
-/// Splits at a separator that stands outside quoted strings.
 pub fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |character| {

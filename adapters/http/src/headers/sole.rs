@@ -1,13 +1,11 @@
-//! Header fields that a request may have once.
+//! Header fields that a request may have only once.
 
 use poem::http::header::AsHeaderName;
 use poem::http::{HeaderMap, HeaderValue};
 
-/// A header that a request has more than once.
 #[derive(Debug)]
 pub struct Repeated;
 
-/// Returns the value of a header, if the request has it.
 pub fn sole(
     headers: &HeaderMap,
     name: impl AsHeaderName,

@@ -1,4 +1,4 @@
-//! The trace that a request belongs to (W3C Trace Context, level 1).
+//! The trace of a request (W3C Trace Context, level 1).
 
 use application::traces::{RemoteSpan, TraceId};
 use poem::http::HeaderMap;
@@ -9,10 +9,10 @@ use crate::headers::sole::sole;
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// The longest `tracestate` that is passed on; as much as everybody has to.
+/// The minimum that every system must propagate.
 const LONGEST_STATE: usize = 512;
 
-/// Returns the span that a request was sent in; whatever is malformed counts as none.
+/// A malformed header counts as absent.
 pub fn remote_span(headers: &HeaderMap) -> Option<RemoteSpan> {
     let line = sole(headers, TRACEPARENT).ok().flatten()?.to_str().ok()?;
     let [version, trace, parent, flags] = parts(line)?;
@@ -30,7 +30,6 @@ pub fn remote_span(headers: &HeaderMap) -> Option<RemoteSpan> {
     Some(RemoteSpan { trace, span, is_sampled })
 }
 
-/// Returns what systems before this one say of the trace, on one line, unless it is too long.
 pub fn trace_state(headers: &HeaderMap) -> Option<String> {
     let mut state = String::new();
     for line in headers.get_all(TRACESTATE) {
@@ -41,7 +40,7 @@ pub fn trace_state(headers: &HeaderMap) -> Option<String> {
     Some(state)
 }
 
-/// The first four parts; versions to come may have more.
+/// Later versions may have more parts.
 fn parts(line: &str) -> Option<[&str; 4]> {
     let mut parts = line.split('-');
     let found = [parts.next()?, parts.next()?, parts.next()?, parts.next()?];

@@ -1,8 +1,8 @@
-//! The access log: a line for each request on standard error.
+//! The access log: a line per request on standard error.
 //!
-//! A thread of its own writes the lines, from a bounded queue. While it is full, lines are dropped and counted, so that
-//! a slow reader of the log keeps no request waiting. A line has neither the query, which may hold personal data, nor
-//! any header but the id of the request.
+//! A separate thread writes from a bounded queue. When it is full, lines are dropped and counted,
+//! so a slow reader never delays requests. A line omits the query, which may hold personal data,
+//! and all headers except the request id.
 
 #[cfg(test)]
 mod tests;
@@ -29,13 +29,10 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 use crate::middleware::rate_limit::client_address;
 use crate::request::details::Routed;
 
-/// Lines that may wait to be written.
 const QUEUE: usize = 16_384;
 
-/// The access log of a service.
 pub struct AccessLog {
-    /// True for an object on each line; otherwise lines are in the Common Log Format, followed by the time taken in
-    /// seconds and the id of the request.
+    /// False for the Common Log Format, followed by the duration in seconds and the request id.
     is_json: bool,
     lines: NonBlocking,
     dropped: ErrorCounter,
@@ -43,12 +40,11 @@ pub struct AccessLog {
     trusted: Vec<IpNet>,
 }
 
-/// The thread that writes. Dropped when the service ends, it writes what waits, for up to a second.
+/// On drop, waits up to a second for the remaining lines.
 #[derive(Debug)]
 pub struct AccessLogWriter(#[expect(dead_code, reason = "it is dropped")] WorkerGuard);
 
 impl AccessLog {
-    /// Starts the thread that writes, as JSON or as text, to standard error. `trusted` are the proxies that are believed when they name a client's address.
     pub fn start(
         is_json: bool,
         trusted: &[IpNet],
@@ -69,7 +65,6 @@ impl AccessLog {
         (Arc::new(Self { is_json, lines, dropped, clock, trusted }), AccessLogWriter(writer))
     }
 
-    /// Begins the line of a request, whose caller is known later.
     pub fn begin(
         self: &Arc<Self>,
         request: &Request,
@@ -109,22 +104,20 @@ impl Collector for AccessLog {
     }
 }
 
-/// A request whose line is written when it is dropped, answered or not.
+/// Writes its line on drop, with or without a response.
 pub struct LoggedRequest {
     log: Arc<AccessLog>,
     time: Timestamp,
     began: Instant,
     request_id: HeaderValue,
-    /// The trace that it is sampled in.
     trace: Option<TraceId>,
     address: Option<IpAddr>,
     method: Method,
     path: String,
     version: Version,
     routed: Arc<Routed>,
-    /// The status; none when the client went away.
+    /// `None` if the client disconnected.
     pub status: Option<StatusCode>,
-    /// The size of the body, if it is known when the response begins.
     pub bytes: Option<u64>,
 }
 
@@ -161,7 +154,7 @@ impl LoggedRequest {
         format!(
             "{} - {} [{}] \"{}\" {} {} {:.6} {}\n",
             known(self.address.map(|address| address.to_string())),
-            // Not in quotes: a space would end it.
+            // Without quotes, a space would end the field.
             known(self.caller().map(|caller| escaped(caller).replace(' ', "\\x20"))),
             self.time.strftime("%d/%b/%Y:%H:%M:%S +0000"),
             escaped(&request),
@@ -173,7 +166,7 @@ impl LoggedRequest {
     }
 }
 
-/// Escapes a string as Apache's HTTP server does in its logs, so that nothing in it ends a field or a line.
+/// Escapes like Apache's HTTP server, so that text cannot end a field or a line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -194,7 +187,7 @@ fn escaped(text: &str) -> String {
 
 impl Drop for LoggedRequest {
     fn drop(&mut self) {
-        // A line for which there is no room is counted by the queue.
+        // The queue counts the lines that do not fit.
         let _ = self.log.lines.clone().write_all(self.line().as_bytes());
     }
 }

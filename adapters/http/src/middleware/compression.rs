@@ -1,4 +1,4 @@
-//! gzip (RFC 1952) for larger bodies, when the client accepts it.
+//! gzip (RFC 1952) for larger bodies.
 
 use std::io::Write;
 
@@ -13,18 +13,17 @@ use poem::{Body, Response};
 use crate::headers::entity_tag;
 use crate::headers::media_type::MediaType;
 
-/// Smaller bodies fit into a packet as they are.
+/// In bytes. Smaller bodies fit into a packet.
 const WORTHWHILE: usize = 1400;
-/// Larger bodies are compressed where they do not hold up other requests.
+/// In bytes. Larger bodies are compressed on a blocking thread.
 const LARGE: usize = 64 * 1024;
 
-/// Compresses the body if it is large enough to gain. The caller has found that
-/// the client [accepts it](crate::headers::accept::accepts_gzip).
+/// Requires that the client accepts gzip.
 pub async fn compress(mut response: Response) -> Response {
     if response.headers().contains_key(CONTENT_ENCODING) || is_stream(&response) {
         return response;
     }
-    // Bodies are whole in memory, so this does not wait.
+    // Bodies are in memory, so this does not wait.
     let Ok(body) = response.take_body().into_bytes().await else { return response };
     let small = match body.len() {
         ..WORTHWHILE => None,
@@ -45,7 +44,6 @@ pub async fn compress(mut response: Response) -> Response {
     response
 }
 
-/// Returns true if the body has no end, or may be too large for memory.
 fn is_stream(response: &Response) -> bool {
     let content_type = response.content_type().and_then(|own| own.split(';').next());
     let files = FORMATS.iter().filter(|format| format.is_exported).map(|format| format.media_type);

@@ -1,7 +1,4 @@
-//! Cross-origin requests (the Fetch standard), for the origins an operator names; by default none.
-//!
-//! A preflight is an OPTIONS request, which every path answers anyway; this adds the headers a
-//! browser looks for.
+//! Cross-origin requests (the Fetch standard) of configured origins; by default none.
 
 use poem::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -17,25 +14,21 @@ const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 
-/// The origins that may read responses. `*` admits every origin.
 #[derive(Clone, Debug, Default)]
 pub struct Cors {
     origins: Vec<HeaderValue>,
 }
 
 impl Cors {
-    /// Admits `origins`, compared to the byte.
     pub const fn new(origins: Vec<HeaderValue>) -> Self {
         Self { origins }
     }
 
-    /// Returns true if no other origin is admitted.
     pub fn is_off(&self) -> bool {
         self.origins.is_empty()
     }
 
-    /// Returns true if pages of an origin may write. `null` is the origin of sandboxed frames and
-    /// files of every site.
+    /// Excludes `null`, the origin of sandboxed frames and files of any site.
     pub fn admits_writes_of(&self, origin: &HeaderValue) -> bool {
         origin != "null" && self.admits(origin)
     }
@@ -44,7 +37,6 @@ impl Cors {
         self.origins.iter().any(|known| known == origin || known == "*")
     }
 
-    /// Adds what a browser needs to let a page of an admitted origin read this response.
     pub fn admit(&self, request: &HeaderMap, is_preflight: bool, response: &mut HeaderMap) {
         response.append(VARY, HeaderValue::from_static("Origin"));
         let Some(origin) = request.get(ORIGIN).filter(|origin| self.admits(origin)) else {

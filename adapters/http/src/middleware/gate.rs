@@ -1,7 +1,6 @@
-//! The admission of requests: who the caller is, and whether such callers may do this at all.
+//! Admission: authentication, and a first check of permissions per path.
 //!
-//! A path declares what it [`Asks`] when it is mounted. The use cases ask the policies again, for the
-//! items that they read and write.
+//! The use cases check the policies again, for individual items.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,30 +26,26 @@ use crate::middleware::sites::Sites;
 use crate::problem::{Problem, kinds};
 use crate::request::caller::{NOBODY, PresentedToken, UnreadableCredentials, bearer_token};
 
-/// The protection space of the service (RFC 9110 section 11.5).
+/// The protection space (RFC 9110 section 11.5).
 const REALM: &str = "research proposals";
 
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// The demands of a path on callers.
 #[derive(Clone, Copy, Debug)]
 pub enum Asks {
-    /// Nothing: credentials are not looked at.
     Nothing,
-    /// Who they are, and everybody may come in: the answer shows what they may see.
+    /// Authenticates, and admits everybody: the response depends on the caller.
     Anybody,
-    /// To be known, wherever callers can be.
+    /// Requires a known caller if authentication is configured.
     SignedIn,
-    /// The right to read some items.
     SomeRead,
-    /// The right to perform all of these operations on some items of a group.
+    /// All of these operations, on some items of the group.
     Operations(Group, &'static [Operation]),
 }
 
 impl Asks {
-    /// The subject of requests of the path in the audit log; those whose callers are not looked at
-    /// have no line.
+    /// `None` for paths that do not authenticate.
     fn audited(self) -> Option<AuditSubject> {
         let (group, operations, kind) = match self {
             Self::Nothing => return None,
@@ -63,9 +58,7 @@ impl Asks {
     }
 }
 
-/// Admits requests.
 pub struct Gate {
-    /// The root of all links.
     pub base_url: Arc<BaseUrl>,
     identity: Option<Arc<dyn Identity>>,
     access: AccessControl,
@@ -88,13 +81,12 @@ impl Gate {
         Self { base_url, identity: ports.identity.clone(), access, limits, sites, seen, audit_log }
     }
 
-    /// Begins to audit a request of a path that asks this.
     pub fn audit(&self, asks: Asks, request: &Request) -> Option<AuditedRequest> {
         Some(self.audit_log.as_ref()?.begin(asks.audited()?, request))
     }
 
-    /// Refuses a request without credentials that another web site may have made a browser send,
-    /// while anonymous callers may read or write. Probes name hosts at will.
+    /// Protects requests without credentials against other web sites, while anonymous callers may
+    /// read or write. Health probes are exempt: they name arbitrary hosts.
     pub fn check_site(&self, asks: Option<Asks>, request: &Request) -> Result<(), Problem> {
         let Err(problem) = self.sites.check(request) else { return Ok(()) };
         let is_probe = matches!(request.uri().path(), HEALTH | READINESS);
@@ -105,8 +97,7 @@ impl Gate {
         Err(problem)
     }
 
-    /// Returns whether a request has credentials that are verified, or asks whether it may be sent
-    /// with some: browsers send no credentials with a preflight.
+    /// Includes a preflight for a request with credentials: browsers send none with it.
     fn has_credentials(&self, asks: Option<Asks>, request: &Request) -> bool {
         let headers = request.headers();
         let is_preflight = request.method() == Method::OPTIONS
@@ -116,8 +107,7 @@ impl Gate {
             && (is_preflight || is_verified && headers.contains_key(AUTHORIZATION))
     }
 
-    /// Finds out who the caller is, for all that look at the request later, and refuses those that may
-    /// not do this.
+    /// Stores the caller in the request, also if it refuses the request.
     pub async fn admit(&self, asks: Asks, request: &mut Request) -> Result<(), Problem> {
         if matches!(asks, Asks::Nothing) {
             return Ok(());
@@ -134,34 +124,30 @@ impl Gate {
         let recognized = identity.recognize(token).await;
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
         let caller = Caller::Known(Arc::clone(&principal));
-        // Also of those that are refused, for the audit log.
+        // Set before any refusal, for the audit log.
         request.set_data(caller.clone());
         self.limits.count_caller(&principal.id).map_err(too_fast)?;
         self.seen.note(&principal);
         self.require(asks, &caller)
     }
 
-    /// Returns the address that a request comes from, as it counts for limits.
     pub fn address_of(&self, request: &Request) -> Option<IpAddr> {
         self.limits.address_of(request)
     }
 
-    /// Returns whether a caller may see items of a group.
     pub fn may_read(&self, caller: &Caller, group: Group) -> bool {
         self.access.may_read(caller, group.collection)
     }
 
-    /// Returns whether callers can be known at all.
     pub const fn knows_callers(&self) -> bool {
         self.identity.is_some()
     }
 
-    /// Returns whether a token still makes the same caller.
     pub async fn is_still(&self, caller: &Caller, token: &PresentedToken) -> bool {
         let Some(identity) = &self.identity else { return true };
         match identity.recognize(token.as_str()).await {
             Ok(principal) => Caller::Known(principal) == *caller,
-            // The issuer may be back at the next look; the end of the token is known.
+            // The issuer may recover before the next check; the token's expiry is known.
             Err(Unrecognized::Unavailable) => true,
             Err(Unrecognized::Invalid(_)) => false,
         }
@@ -190,7 +176,6 @@ impl Gate {
         self.challenged(error.into(), &challenge)
     }
 
-    /// The scopes that grant an operation, as a challenge names them.
     fn scopes_for(&self, operation: Operation) -> String {
         let published = self.identity.as_ref().map(|identity| identity.published());
         let scopes = published.iter().flat_map(|published| &published.scopes);
@@ -229,7 +214,7 @@ impl Gate {
         }
     }
 
-    /// A challenge (RFC 6750 section 3) with these parameters beside those that all have.
+    /// RFC 6750 section 3.
     fn challenge(&self, parameters: &str) -> Option<HeaderValue> {
         let separator = if parameters.is_empty() { "" } else { ", " };
         let base_url = &self.base_url;
@@ -239,8 +224,6 @@ impl Gate {
         HeaderValue::from_str(&challenge).ok()
     }
 
-    /// Gives a response the headers of one that depends on who asks, and a page those with which it can
-    /// sign in.
     pub fn complete(&self, asks: Asks, response: &mut Response) {
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED
@@ -254,7 +237,7 @@ impl Gate {
         if !matches!(asks, Asks::Nothing) {
             let headers = response.headers_mut();
             headers.append(VARY, HeaderValue::from_static("Authorization"));
-            // What is not stored at all is left alone.
+            // `no-store` is stricter already.
             if headers.get(CACHE_CONTROL).is_none_or(|control| control != "no-store") {
                 headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
             }
@@ -262,15 +245,14 @@ impl Gate {
     }
 }
 
-/// Says in a challenge why a token is refused, if the reason, which may be an operator's, has only
-/// characters that a challenge can have (RFC 6750 section 3).
+/// The reason may come from an operator. A challenge allows only some characters (RFC 6750 section
+/// 3).
 fn error_description(reason: &str) -> Option<String> {
     let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     reason.bytes().all(is_plain).then(|| format!("error_description=\"{reason}\""))
 }
 
-/// 429 (RFC 6585 section 4), with the limit and when the next request may come
-/// (draft-ietf-httpapi-ratelimit-headers-10).
+/// 429 (RFC 6585 section 4), with headers of draft-ietf-httpapi-ratelimit-headers-10.
 fn too_fast(refusal: TooFast) -> Problem {
     let TooFast { party, rate: Rate { interval, burst }, wait } = refusal;
     let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);

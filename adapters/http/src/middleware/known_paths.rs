@@ -1,15 +1,14 @@
-//! The paths of all routes, for suggestions when a path is unknown.
+//! Suggestions for unknown paths.
 
 use domain::nearest;
 
-/// Most characters and segments of a path that is compared.
+/// In bytes. Longer paths get no suggestion.
 const LONGEST: usize = 200;
 const MOST_SEGMENTS: usize = 8;
 
-/// A prefix that some paths have and others lack.
 const VERSION: &str = "v1";
 
-/// The path that was probably meant, of these templates with their parameters written `:name`.
+/// Compares with templates, whose parameters are `:name`.
 pub fn meant(templates: &[String], path: &str) -> Option<String> {
     let asked = segments(path);
     if path.len() > LONGEST || asked.len() > MOST_SEGMENTS {
@@ -31,7 +30,6 @@ pub fn meant(templates: &[String], path: &str) -> Option<String> {
     (found != path).then_some(found)
 }
 
-/// The segments without the version.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments: Vec<_> = path.trim_matches('/').split('/').collect();
     if segments.len() > 1 && segments[0] == VERSION {
@@ -40,7 +38,6 @@ fn segments(path: &str) -> Vec<&str> {
     segments
 }
 
-/// A template with the parameters of the path that was asked for.
 fn filled(template: &str, asked: &[&str]) -> String {
     let own = segments(template);
     let segments: Vec<_> = own

@@ -1,4 +1,4 @@
-//! One path: which methods it serves, and what every response of it has in common.
+//! The methods of a path, and the common part of its responses.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -19,40 +19,34 @@ use crate::problem::{Problem, kinds};
 use crate::request::caller::caller_of;
 use crate::request::details::routed_of;
 
-/// The media type a request is answered in, for the endpoint that answers it.
 #[derive(Clone, Copy, Debug)]
 pub struct Negotiated(MediaType);
 
 impl Negotiated {
-    /// The media type to answer this request in.
     pub fn of(request: &Request) -> MediaType {
         request.data::<Self>().map_or(MediaType::HAL, |negotiated| negotiated.0)
     }
 }
 
-/// Dispatches on the method; answers 421, 403 for other web sites, OPTIONS and 405 itself, then what the
-/// [`Gate`] refuses (400, 401, 403, 429, 503), then 406; puts Allow and Content-Type on everything.
+/// Checks in this order: 421, 403 for other web sites, OPTIONS and 405, the [`Gate`] (400, 401,
+/// 403, 429, 503), 406. Every response has Allow and Content-Type.
 pub struct MethodRouter {
     methods: Vec<ServedMethod>,
     allow: HeaderValue,
     media_types: Vec<MediaType>,
     is_negotiated: bool,
     gate: Arc<Gate>,
-    /// The path with its parameters in braces.
     route: Option<Arc<str>>,
 }
 
-/// Answers the requests of one method of a path, after admission and content negotiation.
 #[async_trait]
 pub trait Handler: Send + Sync {
     async fn handle(&self, request: &mut Request) -> Result<Response, Problem>;
 }
 
-/// A method of a path, its demands on callers, and its handler.
 pub type ServedMethod = (Method, Asks, Box<dyn Handler>);
 
 impl MethodRouter {
-    /// A path that serves `methods` in one of `media_types`, the preferred one first.
     pub fn new(
         gate: &Arc<Gate>,
         media_types: Vec<MediaType>,
@@ -72,12 +66,10 @@ impl MethodRouter {
         Self { methods, allow, media_types, is_negotiated: true, gate, route: None }
     }
 
-    /// The same with the name of its path in metrics and traces.
     pub fn measured(self, route: Arc<str>) -> Self {
         Self { route: Some(route), ..self }
     }
 
-    /// A path that has one representation and serves it whatever the client accepts.
     pub fn unnegotiated(
         gate: &Arc<Gate>,
         kind: MediaType,
@@ -88,13 +80,11 @@ impl MethodRouter {
         Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
     }
 
-    /// Returns what each method asks of callers.
     #[cfg(test)]
     pub fn asked(&self) -> impl Iterator<Item = (&Method, Asks)> {
         self.methods.iter().map(|(method, asks, _)| (method, *asks))
     }
 
-    /// The endpoint that answers a method; HEAD is answered as GET is.
     fn served(&self, method: &Method) -> Option<&ServedMethod> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         self.methods.iter().find(|(served, ..)| served == method)
@@ -138,7 +128,7 @@ impl MethodRouter {
     }
 }
 
-/// Records an answer in the audit log; what has to be recorded and cannot be is not answered.
+/// Withholds the response if its required audit line cannot be written.
 async fn recorded(
     audited: AuditedRequest,
     answer: Result<Response, Problem>,

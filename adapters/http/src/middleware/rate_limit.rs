@@ -1,7 +1,6 @@
-//! Limits on how fast one party sends requests: the generic cell rate algorithm (ITU-T I.371), in
-//! bounded memory.
+//! Rate limits per party: the generic cell rate algorithm (ITU-T I.371), in bounded memory.
 //!
-//! A party that was not seen for long is forgotten and begins anew, so nobody is locked out.
+//! A party evicted from memory starts with a full burst, so no party is locked out.
 
 use std::convert::Infallible;
 use std::hash::Hash;
@@ -18,50 +17,36 @@ use poem::web::RemoteAddr;
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
-/// Parties that are remembered at a time.
 const REMEMBERED: usize = 65_536;
 
-/// How many times faster requests may come through a proxy that does not name their clients, all
-/// together.
+/// The factor for all unnamed clients of one proxy together.
 const UNNAMED: u32 = 16;
 
-/// The time between two lines of the log about a proxy that does not name clients.
+/// The minimum time between two warnings about a proxy that does not name clients.
 const QUIET: Duration = Duration::from_mins(1);
 
-/// The header in which proxies name the addresses that a request came through.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// How fast requests may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// The time between two requests that come evenly.
     pub interval: Duration,
-    /// Requests that may come at once.
     pub burst: u32,
 }
 
-/// The limits of a service; by default none.
 #[derive(Default)]
 pub struct RateLimits {
-    /// On each known caller, by the id.
     callers: Option<RateLimiter<Box<str>>>,
-    /// On each address.
     addresses: Option<RateLimiter<IpAddr>>,
-    /// On each proxy, for the requests whose clients it does not name.
+    /// Applies to requests whose clients the proxy does not name.
     proxies: Option<RateLimiter<IpAddr>>,
     warned: Mutex<Option<Instant>>,
-    /// Proxies that are believed when they name the address of a client.
     trusted: Vec<IpNet>,
 }
 
-/// A party sends requests too fast.
 #[derive(Clone, Copy, Debug)]
 pub struct TooFast {
-    /// The kind of party: `caller` or `address`.
     pub party: &'static str,
-    /// Its limit.
     pub rate: Rate,
-    /// How long it has to wait.
     pub wait: Duration,
 }
 
@@ -81,7 +66,6 @@ impl RateLimits {
         }
     }
 
-    /// Counts a request of the address that it comes from.
     pub fn count_address(&self, request: &Request) -> Result<(), TooFast> {
         let (Some(addresses), Some(proxies)) = (&self.addresses, &self.proxies) else {
             return Ok(());
@@ -111,12 +95,10 @@ impl RateLimits {
         );
     }
 
-    /// Returns the address that a request comes from, as it counts for limits.
     pub fn address_of(&self, request: &Request) -> Option<IpAddr> {
         client_address(request, &self.trusted).map(counted)
     }
 
-    /// Counts a request of a known caller.
     pub fn count_caller(&self, id: &str) -> Result<(), TooFast> {
         self.callers.as_ref().map_or(Ok(()), |limiter| limiter.count_as("caller", &id.into()))
     }
@@ -128,17 +110,14 @@ impl Rate {
     }
 }
 
-/// Remembers when each party may send its next requests.
 pub struct RateLimiter<K> {
     rate: Rate,
     began: Instant,
-    /// For each party the nanoseconds since `began` at which all its requests would have come, had
-    /// they come evenly.
+    /// Nanoseconds since `began`: the theoretical arrival time of the party's next request.
     due: Cache<K, Arc<AtomicU64>>,
 }
 
 impl<K: Clone + Eq + Hash> RateLimiter<K> {
-    /// A limit on each party.
     pub fn new(rate: Rate) -> Self {
         Self { rate, began: Instant::now(), due: Cache::new(REMEMBERED) }
     }
@@ -148,7 +127,6 @@ impl<K: Clone + Eq + Hash> RateLimiter<K> {
         self.count(party).map_err(too_fast)
     }
 
-    /// Counts a request of a party, or returns how long it has to wait.
     pub fn count(&self, party: &K) -> Result<(), Duration> {
         let begin = || Ok::<_, Infallible>(Arc::default());
         let Ok(due) = self.due.get_or_insert_with(party, begin);
@@ -168,15 +146,14 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A name in `X-Forwarded-For` that is no address, and the trusted proxy that wrote it.
+/// An invalid entry of `X-Forwarded-For`, and the trusted proxy that added it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unnamed<'a> {
     proxy: IpAddr,
     name: &'a str,
 }
 
-/// Returns the address of the client of a request: that of the peer, or where proxies that are trusted
-/// stand in between, the nearest one that is none of them, as far as they name it.
+/// Skips trusted proxies from the peer on, as far as they name the previous address.
 pub fn client_address(request: &Request, trusted: &[IpNet]) -> Option<IpAddr> {
     let behind = behind(peer_of(request)?, request.headers(), trusted);
     Some(behind.unwrap_or_else(|unnamed| unnamed.proxy))
@@ -201,7 +178,7 @@ fn behind<'a>(
     let named: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
     let mut nearest = peer;
     for name in named.iter().rev() {
-        // An entry before one that is no address may be the client's invention.
+        // The client may have forged entries before an invalid one.
         let Some(address) = named_address(name.trim()) else {
             return Err(Unnamed { proxy: nearest, name: name.trim() });
         };
@@ -213,13 +190,13 @@ fn behind<'a>(
     Ok(nearest)
 }
 
-/// Reads an address; some proxies add the port.
+/// Some proxies add the port.
 fn named_address(name: &str) -> Option<IpAddr> {
     let alone = name.parse().ok();
     alone.or_else(|| name.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// All addresses of an IPv6 network of 64 bits count as one, because one machine has as many.
+/// Masks IPv6 to /64, since one machine may own a whole /64.
 const fn counted(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

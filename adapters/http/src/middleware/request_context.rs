@@ -1,4 +1,4 @@
-//! The outermost layer: the properties that every response has.
+//! The outermost layer, for properties of every response.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
@@ -36,7 +36,6 @@ use crate::request::details::{RequestDetails, Routed};
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_REQUEST_ID: usize = 64;
 
-/// Gives every request an id and a trace span; compresses; admits other origins; counts and logs.
 pub struct RequestContext<E> {
     pub inner: E,
     pub base_url: Arc<BaseUrl>,
@@ -44,15 +43,12 @@ pub struct RequestContext<E> {
     pub cors: Cors,
     pub metrics: Arc<HttpMetrics>,
     pub access_log: Option<Arc<AccessLog>>,
-    /// Nothing is traced without it.
     pub tracer: Option<RequestTracer>,
-    /// The paths that are suggested for unknown ones.
     pub known_paths: Vec<String>,
 }
 
 impl<E: Endpoint<Output = Response>> RequestContext<E> {
-    /// The caller's own id for the request, if it is one that can safely be repeated in headers and
-    /// logs.
+    /// Accepts the client's id if it is safe in headers and logs.
     fn request_id(&self, headers: &HeaderMap) -> HeaderValue {
         let is_plain =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
@@ -65,7 +61,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         })
     }
 
-    /// Every path ends in an endpoint that answers its own errors; what has no path ends here.
+    /// Endpoints answer their own errors. Only unknown paths are answered here.
     async fn answer(&self, request: Request) -> Response {
         let media = negotiated(&request);
         if !is_addressed(&request) {
@@ -73,7 +69,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
             return self.refuse(Problem::new(&kinds::MALFORMED_HOST, detail), media, request.uri());
         }
         let uri = request.uri().clone();
-        // A request about the server as a whole (RFC 9110 section 9.3.7).
+        // RFC 9110 section 9.3.7.
         let is_about_server = request.method() == Method::OPTIONS && uri.path() == "*";
         self.inner.call(request).await.unwrap_or_else(|_| {
             if is_about_server {
@@ -99,7 +95,6 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         response
     }
 
-    /// Begins to observe a request, unless nobody looks.
     fn observe(&self, request: &Request, request_id: &HeaderValue) -> Option<Observed> {
         let traced = self.tracer.as_ref().and_then(|tracer| tracer.begin(request, request_id));
         if self.access_log.is_none() && !self.metrics.is_collected() && traced.is_none() {
@@ -111,7 +106,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
         let ids = traced.as_ref().map(|traced| traced.ids);
         let trace = match &self.tracer {
             Some(_) => ids.map(|ids| ids.trace),
-            // It is its caller's alone.
+            // Without a tracer, only the caller samples the trace.
             None => remote_span(headers).filter(|span| span.is_sampled).map(|span| span.trace),
         };
         let begin_line = |log: &Arc<AccessLog>| {
@@ -134,8 +129,7 @@ fn negotiated(request: &Request) -> MediaType {
     negotiate(request.headers(), &[MediaType::HAL, MediaType::JSON]).unwrap_or(MediaType::JSON)
 }
 
-/// Returns true if the request names the host it is sent to, once and well-formed (RFC 9112 section
-/// 3.2).
+/// Requires exactly one well-formed Host (RFC 9112 section 3.2).
 fn is_addressed(request: &Request) -> bool {
     match sole(request.headers(), HOST) {
         Ok(Some(host)) => is_host(host),
@@ -151,7 +145,7 @@ fn is_host(value: &HeaderValue) -> bool {
             && (digits.is_empty() || digits.parse::<u16>().is_ok())
     };
     let (name, port) = text.split_once(':').unwrap_or((text, ""));
-    // The parser allocates; common names do not need it.
+    // The parser allocates; common names skip it.
     if !name.is_empty() && name.bytes().all(is_common_in_names) {
         return is_port(port);
     }
@@ -169,11 +163,10 @@ const fn is_common_in_names(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')
 }
 
-/// Sets the headers against content sniffing, heuristic caching and foreign content in pages.
 fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // Without it, browsers keep a response for a tenth of the time since Last-Modified (RFC 9111
-    // section 4.2.2).
+    // Without it, browsers cache heuristically, for a tenth of the time since Last-Modified (RFC
+    // 9111 section 4.2.2).
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     let media = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     if media.is_some_and(|media| media.starts_with(b"text/html")) {
@@ -185,7 +178,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> Result<Response> {
-        // An id is made of the time, which is none when the clock is before 1970.
+        // The id contains the time, and the generator panics while the clock is before 1970.
         let make_id = AssertUnwindSafe(|| self.request_id(request.headers()));
         let Ok(request_id) = panic::catch_unwind(make_id) else {
             tracing::error!("no request id could be made; is the clock right?");
@@ -224,11 +217,10 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
     }
 }
 
-/// A request that is observed: dropped unanswered, its client went away.
+/// Dropped without a response if the client disconnected.
 struct Observed {
     began: Instant,
     method: Method,
-    /// The trace that the times of the request are shown with.
     trace: Option<TraceId>,
     routed: Arc<Routed>,
     traced: Option<TracedRequest>,
@@ -238,7 +230,7 @@ struct Observed {
 
 impl Observed {
     fn answered(self, mut response: Response) -> Response {
-        // The body of an answer to HEAD tells the length of that of GET, and is not sent.
+        // The body of a HEAD response has the length of GET's and is not sent.
         let bytes = if self.method == Method::HEAD { Some(0) } else { size(&mut response) };
         if let Some(mut logged) = self.logged {
             (logged.status, logged.bytes) = (Some(response.status()), bytes);
@@ -259,7 +251,6 @@ impl Observed {
     }
 }
 
-/// The size of a body, unless it is made while it is sent.
 fn size(response: &mut Response) -> Option<u64> {
     let body: BoxBody<_, _> = response.take_body().into();
     let size = body.size_hint().exact();
@@ -267,7 +258,6 @@ fn size(response: &mut Response) -> Option<u64> {
     size
 }
 
-/// The spans of a request, for the log and for its trace.
 fn spans(
     request: &Request,
     request_id: &HeaderValue,

@@ -1,4 +1,4 @@
-//! Takes note of the display names of callers, beside their requests.
+//! Records the display names of callers, in the background of their requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,16 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Callers that are remembered as noted.
 const REMEMBERED: usize = 4_096;
 
-/// How long until the same name of the same caller is noted again.
+/// The debounce of the same name.
 const PAUSE: Duration = Duration::from_mins(10);
 
-/// How long until another name of the same caller is noted.
+/// The debounce of a changed name.
 const PAUSE_OF_OTHER_NAMES: Duration = Duration::from_secs(10);
 
-/// Most names that are being kept at a time.
 const MOST_AT_ONCE: usize = 16;
 
-/// Notes each caller's name at most once in a while.
 pub struct SeenCallers {
     directory: Arc<dyn CallerDirectory>,
     clock: Arc<dyn Clock>,
@@ -35,8 +32,7 @@ impl SeenCallers {
         Self { directory, clock, noted: Cache::new(REMEMBERED), permits }
     }
 
-    /// Notes the name of a caller. Nobody waits for it, and a name that could not be kept is noted
-    /// with a later request.
+    /// Does not block. After the debounce, a request retries a failed write.
     pub fn note(&self, principal: &Principal) {
         let Some(name) = &principal.name else { return };
         let now = Instant::now();

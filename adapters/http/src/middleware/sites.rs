@@ -1,8 +1,7 @@
-//! The hosts and origins at which requests without credentials are served.
+//! The hosts and origins that may send requests without credentials.
 //!
-//! Protects against DNS rebinding and cross-site request forgery while anonymous callers may read or
-//! write. The checks use the Host header (RFC 9110 section 7.2), `Origin` and `Sec-Fetch-Site`, which
-//! scripts cannot set.
+//! Protects anonymous access against DNS rebinding and cross-site request forgery. Scripts cannot
+//! set the headers it checks: Host (RFC 9110 section 7.2), `Origin` and `Sec-Fetch-Site`.
 
 use std::net::IpAddr;
 
@@ -17,13 +16,11 @@ use crate::problem::{Problem, kinds};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The names of the service, and the sites that may write.
 pub struct Sites {
-    /// Host and port of the base URL, which almost all requests name as they are.
+    /// The fast path: most requests name exactly this host and port.
     authority: String,
     /// Without port and final dot.
     hosts: Vec<String>,
-    /// The origin of the base URL.
     origin: String,
     cors: Cors,
 }
@@ -36,11 +33,9 @@ impl Sites {
         Self { authority, hosts, origin: base_url.origin(), cors }
     }
 
-    /// Refuses a request that another web site may have made a browser send. It is for requests
-    /// without credentials.
     pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let host = host_of(request);
-        // No browser leaves the header out.
+        // Every browser sends Host.
         if host.is_some_and(|host| !self.is_own(host)) {
             let detail = "Without credentials the service answers at an IP address, `localhost`, the host of its base URL and the hosts of `--allowed-host`. The Host header names none of these.";
             return Err(Problem::new(&kinds::MISDIRECTED, detail));
@@ -84,14 +79,13 @@ impl Sites {
     }
 }
 
-/// The host that a request is sent to. The target counts before the header (RFC 9112 section 3.2.2).
+/// The target takes precedence over the header (RFC 9112 section 3.2.2).
 fn host_of(request: &Request) -> Option<&[u8]> {
     let target = request.uri().authority().map(|target| target.as_str().as_bytes());
     target.or_else(|| request.headers().get(HOST).map(HeaderValue::as_bytes))
 }
 
-/// The name or address in `host:port`, without the brackets and zone of IPv6 and without the final
-/// dot of an absolute name.
+/// Removes the port, the brackets and zone of IPv6, and the final dot of an absolute name.
 fn name_of(host: &str) -> &str {
     let until = |text: &'_ str, end: &[char]| text.find(end).unwrap_or(text.len());
     if let Some(address) = host.strip_prefix('[') {
@@ -101,7 +95,7 @@ fn name_of(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Returns true for `localhost` and IP addresses, which no other site can resolve to the service.
+/// Other sites cannot make these names resolve to the service.
 fn cannot_be_rebound(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost")
 }

@@ -1,4 +1,4 @@
-//! The trace of a request: the decision to sample it, and its span.
+//! The trace of a request: sampling and its span.
 
 use std::sync::Arc;
 
@@ -13,13 +13,11 @@ use crate::base_url::BaseUrl;
 use crate::headers::trace_context::{remote_span, trace_state};
 use crate::metrics::method_name;
 
-/// The most of a path that a span tells.
+/// In bytes.
 const LONGEST_PATH: usize = 1024;
 
-/// Starts the spans of requests that are sampled.
 pub struct RequestTracer {
     tracer: Arc<dyn Tracer>,
-    /// Where clients reach the service.
     server: Uri,
 }
 
@@ -28,7 +26,6 @@ impl RequestTracer {
         Self { tracer, server: base_url.as_str().parse().unwrap_or_default() }
     }
 
-    /// Begins the trace of a request, or its part of its caller's trace, unless it is not sampled.
     pub fn begin(&self, request: &Request, request_id: &HeaderValue) -> Option<TracedRequest> {
         let parent = remote_span(request.headers());
         if !self.samples(parent.as_ref()) {
@@ -41,13 +38,13 @@ impl RequestTracer {
         Some(TracedRequest { ids, span, tracer, method })
     }
 
-    /// A caller that has a trace decides; there is a share of the others.
+    /// The caller's decision takes precedence.
     fn samples(&self, parent: Option<&RemoteSpan>) -> bool {
         parent.map_or_else(|| self.tracer.samples(), |parent| parent.is_sampled)
     }
 
-    /// Names and attributes are those of OpenTelemetry's conventions for servers. There is nothing of the query, which
-    /// may hold personal data, nor of the caller.
+    /// Follows OpenTelemetry's conventions for servers. Omits the caller, and the query, which may
+    /// hold personal data.
     fn span(&self, request: &Request, request_id: &HeaderValue) -> Span {
         let path = request.uri().path();
         info_span!(
@@ -71,7 +68,6 @@ impl RequestTracer {
     }
 }
 
-/// A request that is sampled.
 pub struct TracedRequest {
     pub ids: SpanIds,
     pub span: Span,
@@ -80,7 +76,7 @@ pub struct TracedRequest {
 }
 
 impl TracedRequest {
-    /// Completes the span: now it is known which path this is. An error of the client is none of the service.
+    /// A client error is not an error of the service's span.
     pub fn answered(self, route: Option<&str>, status: StatusCode) {
         if let Some(route) = route {
             self.span.record("http.route", route);

@@ -1,4 +1,4 @@
-//! Errors of the layers below as problems: the one place where an error becomes a status.
+//! Errors of the layers below as problems. Only this module maps an error to a status.
 
 use application::{ApplicationError, MOST_EMBEDDED, RepositoryError};
 use domain::{JsonError, JsonErrorKind};
@@ -90,7 +90,6 @@ impl Problem {
         Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag.header())
     }
 
-    /// The refusals of callers.
     fn of_access(error: ApplicationError) -> Self {
         match error {
             ApplicationError::InsufficientScope { operation } => {

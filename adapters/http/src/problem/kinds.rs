@@ -1,16 +1,13 @@
-//! Every kind of problem the service reports.
+//! The kinds of problems that the service reports.
 
 use poem::http::StatusCode;
 
-/// A kind of problem, which has a page that explains it.
 #[derive(Debug)]
 pub struct ProblemKind {
-    /// The stable code in `code` and in the address of its page, `/problems/<code>`.
+    /// Also the name of its page, `/problems/<code>`.
     pub code: &'static str,
     pub status: StatusCode,
-    /// A phrase for people.
     pub title: &'static str,
-    /// Why it happens and how to fix it.
     pub explanation: &'static str,
 }
 
@@ -22,7 +19,6 @@ macro_rules! problem_kinds {
                 ProblemKind { code: $code, status: StatusCode::$status, title: $title, explanation: $explanation };
         )*
 
-        /// All of them, for the pages that explain them.
         pub const ALL: &[ProblemKind] = &[$($name),*];
     };
 }

@@ -1,6 +1,4 @@
-//! Errors as clients see them: problem details (RFC 9457) in the negotiated media type.
-//!
-//! A problem holds nothing internal, and enough to fix the request.
+//! Problem details (RFC 9457), without internals and with enough to fix the request.
 
 mod from_application;
 pub mod kinds;
@@ -20,7 +18,6 @@ use crate::headers::media_type::MediaType;
 use crate::links;
 use crate::time::TIME;
 
-/// An error, from which a response is made.
 #[derive(Debug, Error)]
 #[error("{}: {detail}", .kind.code)]
 pub struct Problem {
@@ -30,39 +27,30 @@ pub struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The members that a problem has beyond those of every one.
 #[derive(Debug)]
 enum More {
     Nothing,
-    /// The errors of a body.
     Violations(Violations),
-    /// The errors of the rows of a file.
     Rows(Vec<RowError>),
-    /// The policies that refuse.
     Policies(Vec<Box<str>>),
     /// Extension members (RFC 9457 section 3.2).
     Members(Vec<(&'static str, Value)>),
 }
 
-/// An error of a row of a file.
 #[derive(Debug)]
 pub struct RowError {
-    /// The number of the row.
     pub row: u64,
-    /// Where it is in the file.
     pub line: Option<u64>,
-    /// The cell.
     pub cell: Option<String>,
     pub violation: Violation,
 }
 
 impl Problem {
-    /// A problem of a kind; `detail` is about this request.
     pub fn new(kind: &'static ProblemKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), more: More::Nothing, headers: Vec::new() }
     }
 
-    /// 500: only the log has the cause.
+    /// The cause is only in the log.
     pub fn internal() -> Self {
         Self::new(
             &kinds::INTERNAL,
@@ -70,13 +58,11 @@ impl Problem {
         )
     }
 
-    /// 503: the service is at a limit or its store out of reach.
     pub fn unavailable(detail: &str) -> Self {
         Self::new(&kinds::UNAVAILABLE, detail)
             .with_header(header::RETRY_AFTER, HeaderValue::from_static("2"))
     }
 
-    /// 503 for a search that would wait for the full-text index for longer than it may.
     pub fn index_building(indexed: u64, of: u64, seconds: u64) -> Self {
         let detail = format!(
             "The full-text index knows {indexed} of {of} changes; the rest takes about {seconds} seconds."
@@ -86,7 +72,6 @@ impl Problem {
             .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// 422 with every error.
     pub fn invalid(violations: Violations) -> Self {
         let count = violations.iter().count();
         let detail = match (count, violations.omitted()) {
@@ -101,7 +86,7 @@ impl Problem {
         Self { more: More::Violations(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
     }
 
-    /// 422 for rows of a file; not all of them need be listed.
+    /// The problem need not list all rows.
     pub fn rows_refused(rows: Vec<RowError>, refused: usize) -> Self {
         let (listed, were) = (rows.len(), if refused == 1 { "row was" } else { "rows were" });
         let detail = format!(
@@ -110,13 +95,11 @@ impl Problem {
         Self { more: More::Rows(rows), ..Self::new(&kinds::ROWS_REFUSED, detail) }
     }
 
-    /// Adds a header to the response.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The same with the history of the store in its entity tag.
     pub fn in_history(mut self, history: &str) -> Self {
         for (name, value) in &mut self.headers {
             if *name == header::ETAG
@@ -128,34 +111,28 @@ impl Problem {
         self
     }
 
-    /// The kind of problem.
     pub const fn kind(&self) -> &'static ProblemKind {
         self.kind
     }
 
-    /// The sentence about this request.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// The single errors.
     pub fn violations(&self) -> impl Iterator<Item = &Violation> {
         let violations =
             if let More::Violations(violations) = &self.more { Some(violations) } else { None };
         violations.into_iter().flat_map(Violations::iter)
     }
 
-    /// The policies that refuse.
     pub fn policies(&self) -> &[Box<str>] {
         if let More::Policies(policies) = &self.more { policies } else { &[] }
     }
 
-    /// The headers that its response has.
     pub fn headers(&self) -> impl Iterator<Item = &(HeaderName, HeaderValue)> {
         self.headers.iter()
     }
 
-    /// The response, in the media type the client negotiated.
     pub fn into_response(self, media: MediaType, base_url: &BaseUrl, path: &str) -> Response {
         let body = self.to_json(base_url, path).to_string();
         let mut response = Response::builder().status(self.kind.status).body(Body::from(body));
@@ -164,7 +141,6 @@ impl Problem {
         response
     }
 
-    /// The problem's members.
     pub fn to_json(&self, base_url: &BaseUrl, path: &str) -> Value {
         let ProblemKind { code, status, title, .. } = *self.kind;
         let mut members = json!({
@@ -206,12 +182,10 @@ impl Problem {
         members
     }
 
-    /// 403 for an operation that policies do not permit.
     pub fn not_permitted(detail: String, policies: Vec<Box<str>>) -> Self {
         Self { more: More::Policies(policies), ..Self::new(&kinds::NOT_PERMITTED, detail) }
     }
 
-    /// 410 for a version whose body was removed.
     pub fn body_removed(version: Version, removed_at: Timestamp) -> Self {
         let time = TIME.timestamp_to_string(&removed_at);
         let detail = format!(
@@ -221,25 +195,21 @@ impl Problem {
         Self { more, ..Self::new(&kinds::BODY_REMOVED, detail) }
     }
 
-    /// 400: the body as a whole cannot be used. `errors` says so as well, so that one reader serves
-    /// 400 and 422.
+    /// Repeats the detail in `errors`, so that clients read 400 and 422 alike.
     pub fn of_whole_body(kind: &'static ProblemKind, code: &'static str, detail: String) -> Self {
         let violation = Violation::new(domain::Pointer::root(), code, detail.clone());
         Self { more: More::Violations(violation.into()), ..Self::new(kind, detail) }
     }
 
-    /// 404 for an identifier that names nothing.
     pub fn item_not_found() -> Self {
         Self::new(&kinds::ITEM_NOT_FOUND, "No item of this collection has this identifier.")
     }
 
-    /// 404 for the library of a proposal that does not exist.
     pub fn parent_not_found() -> Self {
         Self::new(&kinds::PARENT_NOT_FOUND, "No proposal has the identifier in this path.")
     }
 }
 
-/// One of the errors of a row of a file, and where it stands.
 pub fn cell_error(
     base_url: &BaseUrl,
     violation: &Violation,
@@ -257,7 +227,6 @@ pub fn cell_error(
     entry
 }
 
-/// One of the errors of a body.
 fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
     let mut entry = json!({
         "pointer": violation.pointer.to_string(),
@@ -271,8 +240,7 @@ fn error_entry(base_url: &BaseUrl, violation: &Violation) -> Value {
     entry
 }
 
-/// The same errors in the form that Laminas clients expect. Errors of a collection's elements are
-/// keyed by their pointer.
+/// The form that Laminas clients expect. Errors of a collection's elements are keyed by pointer.
 fn validation_messages(violations: &Violations) -> Value {
     let mut fields = Map::new();
     for violation in violations.iter() {

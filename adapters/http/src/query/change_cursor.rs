@@ -1,5 +1,4 @@
-//! `after`: a position in the change log, as text for the next request. It is opaque to clients and
-//! checked like any cursor.
+//! `after`: an opaque position in the change log, checked like any cursor.
 
 use application::Sequence;
 use sha2::{Digest, Sha256};
@@ -7,30 +6,24 @@ use sha2::{Digest, Sha256};
 use super::cursor::{decode, encode};
 use crate::hash::first_64_bits;
 
-/// Names the layout: this byte, the history and the number.
+/// The layout: this byte, the history, the number.
 const VERSION: u8 = 2;
 
-/// The history of the store, as cursors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryHash(u64);
 
 impl HistoryHash {
-    /// The history of this id.
     pub fn of(id: &str) -> Self {
         Self(first_64_bits(Sha256::new_with_prefix(id)))
     }
 }
 
-/// A position in the change log of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeCursor {
-    /// The history.
     pub history: HistoryHash,
-    /// The last change before it.
     pub sequence: Sequence,
 }
 
-/// The cursor of a position.
 pub fn write(ChangeCursor { history, sequence }: ChangeCursor) -> String {
     let mut content = vec![VERSION];
     content.extend(history.0.to_be_bytes());
@@ -38,12 +31,10 @@ pub fn write(ChangeCursor { history, sequence }: ChangeCursor) -> String {
     encode(content)
 }
 
-/// A cursor for the document.
 pub fn example(number: i64) -> String {
     write(ChangeCursor { history: HistoryHash::of("example"), sequence: Sequence(number) })
 }
 
-/// The position of a cursor that this service made.
 pub fn read(cursor: &str) -> Option<ChangeCursor> {
     let bytes = decode(cursor)?;
     let (&[VERSION], rest) = bytes.split_first_chunk()? else { return None };

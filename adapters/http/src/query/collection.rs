@@ -1,5 +1,3 @@
-//! The queries of GET on a collection and on an item.
-
 use application::query::{PageStart, Selection, Subject};
 use application::{AdjacentPage, Listing, PageRequest, Search, View};
 use domain::ItemId;
@@ -16,17 +14,14 @@ use crate::groups::{Group, GroupOperation};
 use crate::headers::link::Targets;
 use crate::problem::Problem;
 
-/// The parameters that go with `as_of`.
 const GOES_WITH_AS_OF: [&str; 5] = ["page", "page_size", "cursor", "fields", "total"];
 
-/// The query of GET on an item.
 #[derive(Clone, Debug, Default)]
 pub struct ItemQuery {
-    /// The part of the item that is shown.
     pub view: View,
-    /// The time whose state is shown, if it is not the present.
+    /// `None` is the present.
     pub as_of: Option<Timestamp>,
-    /// True if the rules judge the item as it is now.
+    /// True if the rules check the current item.
     pub is_checked: bool,
 }
 
@@ -47,31 +42,25 @@ impl ItemQuery {
     }
 }
 
-/// Reads the query of the page of an item: the time whose state is shown, if it is not the present.
 pub fn item_time(query: &str) -> Result<Option<Timestamp>, Problem> {
     as_of(&Parameters::read(query, &["as_of"])?)
 }
 
-/// The query of GET on a collection.
 #[derive(Clone, Debug)]
 pub struct CollectionQuery<'a> {
-    /// The page for the use case.
     pub request: PageRequest,
-    /// The time whose state is shown, if it is not the present.
     pub as_of: Option<Timestamp>,
     raw: &'a str,
     fingerprint: Fingerprint,
 }
 
 impl<'a> CollectionQuery<'a> {
-    /// The first page of all items.
     pub fn plain(group: Group, parent: Option<ItemId>) -> Self {
         let fingerprint = Fingerprint::of(group.collection, parent, &Parameters::default());
         let request = PageRequest::plain(1, DEFAULT_PAGE_SIZE);
         Self { request, as_of: None, raw: "", fingerprint }
     }
 
-    /// Reads the query of a collection, or of the part of it that belongs to `parent`.
     pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self, Problem> {
         if raw.is_empty() {
             return Ok(Self::plain(group, parent));
@@ -91,8 +80,7 @@ impl<'a> CollectionQuery<'a> {
         Ok(Self { request, as_of: as_of(&parameters)?, raw, fingerprint })
     }
 
-    /// The URLs of a page of the collection at `url`, and of the first, the previous, the next and
-    /// the last one, as far as they are there.
+    /// Returns the URLs of this page and of the first, previous, next and last pages that exist.
     pub fn targets(&self, url: &str, listing: &Listing) -> Targets {
         let Listing { page_count, previous, next, .. } = listing;
         let adjacent = |page: &AdjacentPage| self.page(url, page.page, Some(&page.position));
@@ -107,9 +95,8 @@ impl<'a> CollectionQuery<'a> {
         targets.into_iter().filter_map(|(relation, target)| Some((relation, target?))).collect()
     }
 
-    /// The URL of another page. That of an adjacent page has a cursor as well as the number, so that
-    /// it costs the same however deep the page lies, and skips and repeats nothing when items come
-    /// and go.
+    /// URLs of adjacent pages have a cursor in addition to the number (keyset pagination): their
+    /// cost does not depend on the depth, and concurrent writes cause no gaps or repeats.
     pub(super) fn page(&self, url: &str, page: u64, position: Option<&PageStart>) -> String {
         let cursor = position.and_then(|position| cursor::write(position, self.fingerprint));
         format!("{url}?{}", with_page(self.raw, page, cursor.as_deref()))
@@ -123,8 +110,7 @@ fn with_page(query: &str, page: u64, cursor: Option<&str>) -> String {
     query.join("&")
 }
 
-/// Returns true if a collection that was read with this query may lack some of its items or members,
-/// so that it must not be put back as a whole.
+/// Detects a partial collection, which must not replace the whole.
 pub fn shows_a_part(query: &str) -> bool {
     let is_part = |parameter| match parameter {
         Parameter::Filter(_) => true,
@@ -133,8 +119,7 @@ pub fn shows_a_part(query: &str) -> bool {
     pieces(query).any(|piece| Parameter::read(piece).is_ok_and(is_part))
 }
 
-/// The keys that a position in the order has apart from the id. The id is the last key of any order;
-/// what would come after it sorts nothing.
+/// The id is the last key of any order. Keys after it have no effect.
 fn remembered(request: &PageRequest) -> Vec<&Subject> {
     if request.order.is_empty() && request.selection.search.is_some() {
         return vec![&Subject::Score];
@@ -143,7 +128,6 @@ fn remembered(request: &PageRequest) -> Vec<&Subject> {
     subjects.take_while(|subject| **subject != Subject::Id).collect()
 }
 
-/// Reads `q`.
 pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem> {
     let Some(written) = parameters.get("q") else { return Ok(None) };
     if written.chars().count() > MOST_VALUE {
@@ -158,7 +142,7 @@ pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem>
     })
 }
 
-/// Reads `count_by`. The id and the times of an item are no members.
+/// The id and the times of an item are not members.
 fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Problem> {
     let Some(name) = parameters.get("count_by") else { return Ok(None) };
     if name == "id" || TIMES.iter().any(|(time, _)| *time == name) {
@@ -169,7 +153,7 @@ fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Pr
     names::subject(group, "count_by", name, &[]).map(Some)
 }
 
-/// Reads `as_of`, to the microsecond. It does not go with a parameter that is about the present.
+/// Precise to the microsecond. Not allowed with parameters about the present.
 fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
     let Some(written) = parameters.get("as_of") else { return Ok(None) };
     let time = written.parse::<Timestamp>();

@@ -1,9 +1,8 @@
-//! `cursor`: a position in the order of a collection, as text for the next request.
+//! `cursor`: a position in the order of a collection.
 //!
-//! It is opaque to clients. Within base64url it holds a version, a direction, the fingerprint of
-//! the query it belongs to, the item's id, the values of the order's keys, and a checksum of all
-//! that. It is no secret, and a client that makes its own gets no more than a position of its
-//! choice; so every part is checked before the store sees it.
+//! Opaque to clients. It is base64url of a version, a direction, the query's fingerprint, the
+//! item's id, the values of the sort keys and a checksum. A client can forge one, so each part is
+//! validated before it reaches the store.
 
 use std::sync::Arc;
 
@@ -19,11 +18,10 @@ use super::fingerprint::Fingerprint;
 use crate::hash::first_64_bits;
 use crate::problem::Problem;
 
-/// Most characters of a cursor. A position with longer keys has none, and its page is reached by
-/// number.
+/// In characters. A longer position has no cursor, and its page has only a number.
 const LONGEST: usize = 1_500;
 
-/// Names the layout that [`write()`] makes.
+/// The layout that [`write()`] makes.
 const VERSION: u8 = 2;
 const AFTER: u8 = 0;
 const BEFORE: u8 = 1;
@@ -33,7 +31,6 @@ const OTHER: u8 = 2;
 const ABSENT: u8 = 3;
 const CHECKSUM: usize = 4;
 
-/// The cursor of a position, if it has one that is short enough for a link.
 pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
     let (direction, at) = match position {
         PageStart::Offset(_) => return None,
@@ -58,7 +55,6 @@ pub fn write(position: &PageStart, fingerprint: Fingerprint) -> Option<String> {
     (cursor.len() <= LONGEST).then_some(cursor)
 }
 
-/// Reads a cursor for a query with this fingerprint, whose order remembers these subjects.
 pub fn read(
     cursor: &str,
     fingerprint: Fingerprint,
@@ -84,7 +80,6 @@ fn damaged() -> Problem {
     )
 }
 
-/// The fingerprint, whether the page lies before the position, and the position.
 fn parse(cursor: &str) -> Option<(Fingerprint, bool, SortPosition)> {
     if cursor.len() > LONGEST {
         return None;
@@ -122,7 +117,7 @@ fn take_value(rest: &mut &[u8]) -> Option<SortValue> {
     }
 }
 
-/// Returns true if the subject can have such a value, and the store can compare with it.
+/// Checks that the store can compare the subject with the value.
 fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     match (subject, value) {
         (Subject::CreatedAt | Subject::UpdatedAt, SortValue::Number(micros)) => {
@@ -139,7 +134,6 @@ fn is_sound(value: &SortValue, subject: &Subject) -> bool {
     }
 }
 
-/// Returns true if it is JSON of one of these kinds, without anything that no store keeps.
 fn is_json(text: &str, kinds: &[Kind]) -> bool {
     let is_bare = !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace);
     is_bare
@@ -147,13 +141,12 @@ fn is_json(text: &str, kinds: &[Kind]) -> bool {
             .is_ok_and(|read| !read.has_unstorable && kinds.contains(&read.value().kind()))
 }
 
-/// Encodes the content of a cursor, with a checksum that reveals one that was cut off or mistyped.
+/// The checksum detects truncation and typing errors.
 pub fn encode(mut content: Vec<u8>) -> String {
     content.extend(checksum(&content));
     URL_SAFE_NO_PAD.encode(content)
 }
 
-/// Returns the content of a cursor, if its checksum is right.
 pub fn decode(cursor: &str) -> Option<Vec<u8>> {
     let mut bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let sum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);

@@ -1,16 +1,11 @@
-//! Messages about a query that is refused.
-
 use crate::problem::{Problem, kinds};
 
-/// Most letters of what a client sent that are repeated to it.
 const MOST_LETTERS: usize = 64;
 
-/// 400 for a query, with what is wrong and how to fix it.
 pub fn invalid(detail: impl Into<String>) -> Problem {
     Problem::new(&kinds::INVALID_QUERY, detail)
 }
 
-/// Quotes what a client sent, fit to be repeated to it.
 pub fn quoted(text: &str) -> String {
     let mut letters = text.chars();
     let start: String = letters.by_ref().take(MOST_LETTERS).collect();
@@ -18,12 +13,11 @@ pub fn quoted(text: &str) -> String {
     format!("`{start}{more}`")
 }
 
-/// The way out: the name that was probably meant, or all there are.
 pub fn fix(nearest: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
     nearest.map_or_else(otherwise, |name| format!("did you mean `{name}`?"))
 }
 
-/// Names for people: `` `a`, `b` or `c` ``.
+/// Formats names as `` `a`, `b` or `c` ``.
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match names.split_last() {

@@ -1,5 +1,3 @@
-//! The queries of exports and imports.
-
 use application::query::Selection;
 use application::{ImportMode, PageRequest};
 
@@ -9,21 +7,17 @@ use super::{filter, sort, view};
 use crate::groups::Group;
 use crate::problem::Problem;
 
-/// The parameters of an export.
 pub const EXPORT_PARAMETERS: &[&str] = &["filter", "sort", "fields", "q", "bom"];
 
-/// The parameters of an import.
 pub const IMPORT_PARAMETERS: &[&str] = &["mode", "upsert", "dry_run"];
 
-/// The values of `mode`; the first is the default.
+/// The first is the default.
 pub const MODES: [&str; 2] = ["all", "each"];
 
-/// The query of an export.
 #[derive(Debug)]
 pub struct ExportQuery {
-    /// The items, their order, and the members to show.
     pub request: PageRequest,
-    /// True when a file of comma-separated values begins with a byte order mark.
+    /// True if a CSV file begins with a byte order mark.
     pub has_bom: bool,
 }
 
@@ -40,7 +34,6 @@ impl ExportQuery {
     }
 }
 
-/// The query of an import.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportQuery {
     pub mode: ImportMode,

@@ -1,8 +1,7 @@
-//! `filter[member][operator]=value`: conditions on the items that are shown.
+//! `filter[member][operator]=value`: conditions on items.
 //!
-//! A value that is a JSON object of nothing but operators stands for as many filters: Swagger UI
-//! sends `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` where the document describes
-//! an object.
+//! A JSON object with only operators as names stands for several filters. Swagger UI sends
+//! `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` if the document describes an object.
 
 use std::slice;
 
@@ -17,17 +16,13 @@ use super::parameters::FilterParameter;
 use crate::groups::Group;
 use crate::problem::Problem;
 
-/// Most filters of a request.
 const MOST_FILTERS: usize = 32;
-/// Most values of a list.
 const MOST_IN_LIST: usize = 100;
 
-/// The condition of an operator, or the reason why it refuses a value.
 type Made = Result<Condition, String>;
 type Make = fn(&Subject, &str) -> Made;
 
-/// Every operator with its condition, and its meaning for people. The first is meant where there is
-/// none.
+/// The first is the default.
 pub const OPERATORS: [(&str, Make, &str); 9] = [
     ("eq", |it, value| compare(Equal, it, value), "Equals the value."),
     ("ne", |it, value| compare(NotEqual, it, value), "Is there and does not equal the value."),
@@ -40,7 +35,6 @@ pub const OPERATORS: [(&str, Make, &str); 9] = [
     ("exists", exists, "`true`: is there and not `null`; `false`: is not."),
 ];
 
-/// Reads the filters of a request.
 pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Problem> {
     let mut read = Vec::with_capacity(filters.len());
     for filter in filters {
@@ -64,7 +58,6 @@ fn subject(member: &str, group: Group) -> Result<Subject, Problem> {
     names::subject(group, "filter", member, &TIMES)
 }
 
-/// The filters of a value that is an object with nothing but operators for names.
 fn in_object(
     FilterParameter { member, operator, value }: &FilterParameter,
 ) -> Option<Vec<FilterParameter>> {
@@ -88,7 +81,6 @@ fn operator_named(name: &str) -> Option<Make> {
     OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, make, _)| *make)
 }
 
-/// The condition of a filter with one operator.
 fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, Problem> {
     let FilterParameter { member, operator, value } = filter;
     let operator = operator.as_deref().unwrap_or(OPERATORS[0].0);

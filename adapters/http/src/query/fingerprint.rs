@@ -1,5 +1,4 @@
-//! A number for what a cursor depends on: the collection, and the query as far as it selects and
-//! orders.
+//! A hash of the collection and of the query parameters on which a cursor depends.
 
 use domain::{Collection, ItemId};
 use sha2::{Digest, Sha256};
@@ -7,13 +6,12 @@ use sha2::{Digest, Sha256};
 use super::parameters::Parameters;
 use crate::hash::first_64_bits;
 
-/// A number that differs, in all likelihood, between two queries that select or order differently.
-/// It is the same in every process and every build.
+/// The same in every process and every build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub u64);
 
 impl Fingerprint {
-    /// The number of a collection's query. The order in which filters were written does not matter.
+    /// The order of filters does not matter.
     pub fn of(collection: Collection, parent: Option<ItemId>, parameters: &Parameters) -> Self {
         let mut hash = Sha256::new();
         let mut add = |part: &[u8]| {

@@ -1,5 +1,3 @@
-//! The parameters of the change log and of an item's history, and the number of a version.
-
 use domain::{Collection, ItemId, Version, nearest};
 
 use super::change_cursor::{self, ChangeCursor};
@@ -9,20 +7,14 @@ use super::parameters::Parameters;
 use crate::groups::GroupOperation;
 use crate::problem::Problem;
 
-/// The parameters of the change log.
 pub const CHANGES_PARAMETERS: &[&str] = &["after", "group", "page_size"];
 
-/// The parameters of its stream.
 pub const STREAM_PARAMETERS: &[&str] = &["group"];
 
-/// The query of the change log.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangesQuery {
-    /// The change after which the page begins; the start of the log otherwise.
     pub after: Option<ChangeCursor>,
-    /// The only collection whose changes are shown.
     pub collection: Option<Collection>,
-    /// Most changes on the page.
     pub page_size: u64,
 }
 
@@ -38,7 +30,6 @@ impl ChangesQuery {
         Ok(Self { after: after.transpose()?, collection: collection(&parameters)?, page_size })
     }
 
-    /// Reads the query of a stream: the only collection whose changes are sent.
     pub fn group(query: &str) -> Result<Option<Collection>, Problem> {
         collection(&Parameters::read(query, STREAM_PARAMETERS)?)
     }
@@ -53,12 +44,9 @@ fn collection(parameters: &Parameters) -> Result<Option<Collection>, Problem> {
     })
 }
 
-/// The query of an item's versions.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionsQuery {
-    /// 1-based page number.
     pub page: u64,
-    /// Versions on a page.
     pub page_size: u64,
 }
 
@@ -69,28 +57,22 @@ impl VersionsQuery {
     }
 }
 
-/// Reads the query of a difference: the version it begins at, if one is given.
 pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
     let parameters = Parameters::read(query, known(GroupOperation::Compare))?;
     parameters.get("from").map(|_| named_version(&parameters, "from")).transpose()
 }
 
-/// Reads a parameter that names a version.
 fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem> {
     let number = parameters.get(name).and_then(version);
     number.ok_or_else(|| invalid(format!("`{name}` takes the number of a version, from 1.")))
 }
 
-/// The item and the rule that the playground begins with.
 pub struct WhatToTry {
     pub collection: Option<Collection>,
-    /// An item of the group.
     pub item: Option<ItemId>,
-    /// The id of a rule in a file.
     pub rule: Option<String>,
 }
 
-/// Reads the query of the playground.
 pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
     let parameters = Parameters::read(query, &["group", "item", "rule"])?;
     let item =
@@ -102,13 +84,12 @@ pub fn what_to_try(query: &str) -> Result<WhatToTry, Problem> {
     })
 }
 
-/// Reads the query of the page that compares two versions: `from` and `to`.
 pub fn two_versions(query: &str) -> Result<[Version; 2], Problem> {
     let parameters = Parameters::read(query, &["from", "to"])?;
     Ok([named_version(&parameters, "from")?, named_version(&parameters, "to")?])
 }
 
-/// The version a string names: digits alone, from 1, without leading zeros.
+/// Digits only, from 1, without leading zeros.
 pub fn version(text: &str) -> Option<Version> {
     let number = text.parse::<i64>().ok()?;
     (number > 0 && number.to_string() == text).then(|| Version::from_number(number))

@@ -1,8 +1,7 @@
-//! The query of a request: the parameters that an operation takes, and their meaning.
+//! The query of a request.
 //!
-//! An unknown parameter, a parameter given twice and a value that makes no sense are all 400, with
-//! the nearest right name where there is one: a misspelt filter that was ignored would show items
-//! that nobody wants to see. A request without a query is not parsed at all.
+//! An unknown parameter, a repeated parameter and an invalid value are 400, with the nearest valid
+//! name. An ignored misspelt filter would show unwanted items.
 
 pub mod change_cursor;
 mod collection;
@@ -42,8 +41,7 @@ use crate::groups::GroupOperation;
 use crate::problem::Problem;
 use parameters::Parameters;
 
-/// The parameters that an operation takes, for the parser and the document; `filter` is followed by
-/// names in brackets.
+/// Used by the parser and the document. `filter` is followed by names in brackets.
 pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
     match operation {
         GroupOperation::List => &[
@@ -73,17 +71,14 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
     }
 }
 
-/// The query of a request, empty where it has none.
 pub fn query_of(request: &Request) -> &str {
     request.uri().query().unwrap_or_default()
 }
 
-/// Refuses the parameters of an operation that takes none.
 pub fn refuse_parameters(request: &Request) -> Result<(), Problem> {
     Parameters::read(query_of(request), &[]).map(drop)
 }
 
-/// Reads a query with one parameter, which is on or off.
 pub fn is_on(request: &Request, name: &'static str) -> Result<bool, Problem> {
     Parameters::read(query_of(request), &[name])?.is_on(name)
 }

@@ -1,8 +1,7 @@
-//! The names of what items hold, as filters, orders and lists of fields use them.
+//! The names of members in filters, orders and lists of fields.
 //!
-//! Names in a list are separated by commas, which are looked for after decoding: most clients
-//! encode a comma that stands between two names. So a member with a comma in its name can be
-//! filtered by, but neither sorted by nor picked.
+//! Lists are split at commas after decoding, because most clients encode a comma between names. So
+//! a member with a comma in its name works in filters, but not in `sort` or `fields`.
 
 use application::query::Subject;
 use domain::{Fields, nearest};
@@ -11,18 +10,16 @@ use super::error::{fix, invalid, quoted};
 use crate::groups::Group;
 use crate::problem::Problem;
 
-/// Most characters of a value, and of a name.
+/// In characters.
 pub const MOST_VALUE: usize = 1_000;
 
-/// Most characters of a list of names.
+/// In characters.
 pub const MOST_IN_NAMES: usize = 2_000;
 
-/// The times of an item, which stand in `_meta`. A member that has one of these names cannot be
-/// filtered or sorted by.
+/// These names mean the times in `_meta`. Members with the same names cannot be filtered or sorted.
 pub const TIMES: [(&str, Subject); 2] =
     [("created_at", Subject::CreatedAt), ("updated_at", Subject::UpdatedAt)];
 
-/// The names of a list.
 pub fn split<'a>(
     parameter: &str,
     written: &'a str,
@@ -36,7 +33,6 @@ pub fn split<'a>(
     Ok(written.split(','))
 }
 
-/// The member that a parameter names, or one of the `others` that it takes as well.
 pub fn subject(
     group: Group,
     parameter: &str,

@@ -1,15 +1,11 @@
-//! The parameters of a request, each known to its operation and given once.
+//! The parameters of a request. Each must be known to its operation and occur once.
 //!
-//! A query is split at `&`, each piece at its first `=`; a piece without one has an empty value.
-//! Then both sides are decoded as the URL standard decodes forms
-//! (`application/x-www-form-urlencoded`): `+` is a space, `%XX` a byte, a `%` without two
-//! hexadecimal digits stands for itself, and the bytes must be UTF-8. U+0000 is refused, since no
-//! store keeps it.
+//! A query is decoded as a form (`application/x-www-form-urlencoded`, URL standard). U+0000 is
+//! refused, since no store keeps it.
 //!
-//! A filter's name has brackets, `filter[member]` or `filter[member][operator]`. They are looked
-//! for before anything is decoded, so that a member's own brackets can be told apart:
-//! percent-encoded, they belong to its name. Many clients encode every bracket; a name with no bare
-//! `[` at all is decoded first and taken apart then.
+//! The brackets of `filter[member][operator]` are matched before decoding, so that percent-encoded
+//! brackets belong to a member's name. Many clients encode every bracket: a name without a bare `[`
+//! is decoded first.
 
 use domain::nearest;
 use percent_encoding::percent_decode_str;
@@ -17,26 +13,21 @@ use percent_encoding::percent_decode_str;
 use super::error::{fix, invalid, listed, quoted};
 use crate::problem::Problem;
 
-/// Items per page when the client does not say.
 pub const DEFAULT_PAGE_SIZE: u64 = 25;
-/// Most items per page.
 pub const MAX_PAGE_SIZE: u64 = 250;
-/// The values of `total`: the items are counted, which is the default, or not.
+/// The default is `exact`.
 pub const TOTALS: [&str; 2] = ["exact", "none"];
-/// The values of a parameter that is on or off.
 pub const SWITCH: [&str; 2] = ["true", "false"];
 
-/// The parameters of a page, which another selection does not have.
+/// Parameters of a page that do not carry over to another selection.
 pub const OF_A_PAGE: [&str; 2] = ["page", "cursor"];
 
-/// A parameter as it was sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parameter {
     Plain { name: String, value: String },
     Filter(FilterParameter),
 }
 
-/// `filter[member]=value` or `filter[member][operator]=value`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FilterParameter {
     pub member: String,
@@ -44,30 +35,24 @@ pub struct FilterParameter {
     pub value: String,
 }
 
-/// The parameters of a request.
 #[derive(Debug, Default)]
 pub struct Parameters {
     values: Vec<(&'static str, String)>,
-    /// The filters, in the order they were written.
     pub filters: Vec<FilterParameter>,
 }
 
-/// The pieces of a query, not yet decoded.
 pub fn pieces(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|piece| !piece.is_empty())
 }
 
-/// Returns true if a piece of a query, not yet decoded, has this name.
 pub fn is_named(piece: &str, name: &str) -> bool {
     decoded(piece.split('=').next().unwrap_or_default()).is_ok_and(|own| own == name)
 }
 
-/// The pieces of a query that have none of these names.
 pub fn without<'a>(query: &'a str, names: &[&str]) -> Vec<&'a str> {
     pieces(query).filter(|piece| !names.iter().any(|name| is_named(piece, name))).collect()
 }
 
-/// The decoded values of a parameter, for those that do not read the query otherwise.
 pub fn values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     pieces(query).filter_map(move |piece| match Parameter::read(piece) {
         Ok(Parameter::Plain { name: own, value }) if own == name => Some(value),
@@ -75,14 +60,12 @@ pub fn values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String>
     })
 }
 
-/// A URL with a query, which may be empty.
 pub fn with_query(url: &str, query: &str) -> String {
     if query.is_empty() { url.to_owned() } else { format!("{url}?{query}") }
 }
 
 impl Parameters {
-    /// Reads the query of an operation that takes the parameters `known`. Only filters may be
-    /// given more than once.
+    /// Only filters may be repeated.
     pub fn read(query: &str, known: &[&'static str]) -> Result<Self, Problem> {
         let mut parameters = Self::default();
         for piece in pieces(query) {
@@ -101,7 +84,6 @@ impl Parameters {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads a whole number from 1 to `most`.
     pub fn number(&self, name: &str, most: u64) -> Result<Option<u64>, Problem> {
         let Some(written) = self.get(name) else { return Ok(None) };
         let is_plain = written.bytes().all(|byte| byte.is_ascii_digit());
@@ -115,17 +97,15 @@ impl Parameters {
         })
     }
 
-    /// Reads `page`, 1 by default.
     pub fn page(&self) -> Result<u64, Problem> {
         Ok(self.number("page", u64::MAX)?.unwrap_or(1))
     }
 
-    /// Reads `page_size`.
     pub fn page_size(&self) -> Result<u64, Problem> {
         Ok(self.number("page_size", MAX_PAGE_SIZE)?.unwrap_or(DEFAULT_PAGE_SIZE))
     }
 
-    /// Reads a parameter that takes one of two values; true if it is the first.
+    /// Returns true for the first value.
     pub fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>, Problem> {
         match self.get(name) {
             Some(value) if !values.contains(&value) => {
@@ -135,7 +115,7 @@ impl Parameters {
         }
     }
 
-    /// Reads a parameter that is on or off; it is off by default.
+    /// The default is off.
     pub fn is_on(&self, name: &str) -> Result<bool, Problem> {
         Ok(self.choice(name, SWITCH)?.unwrap_or(false))
     }
@@ -171,7 +151,6 @@ fn unknown(name: &str, known: &[&'static str]) -> Problem {
 }
 
 impl Parameter {
-    /// Takes a piece apart and decodes it.
     pub fn read(piece: &str) -> Result<Self, Problem> {
         let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
         let refuse =
@@ -199,7 +178,6 @@ impl Parameter {
     }
 }
 
-/// Reads the member and the operator in what follows `filter[`.
 fn brackets(
     inside: &str,
     decode: impl Fn(&str) -> Result<String, &'static str>,

@@ -1,7 +1,6 @@
-//! `sort`: the order of a collection.
+//! `sort`: names separated by commas; a `-` before a name reverses its order.
 //!
-//! Names separated by commas; a `-` before a name reverses the order. A member whose own name
-//! begins with `-` can therefore only be sorted by in descending order.
+//! A member whose name begins with `-` can therefore only sort in descending order.
 
 use application::query::{SortKey, Subject};
 
@@ -11,10 +10,8 @@ use super::parameters::Parameters;
 use crate::groups::Group;
 use crate::problem::Problem;
 
-/// Most keys of an order.
 pub const MOST_KEYS: usize = 8;
 
-/// Reads `sort`.
 pub fn read(parameters: &Parameters, group: Group) -> Result<Vec<SortKey>, Problem> {
     let Some(written) = parameters.get("sort") else { return Ok(Vec::new()) };
     let [created, updated] = TIMES;

@@ -1,4 +1,4 @@
-//! `fields` and `embed`: what is shown of items.
+//! `fields` and `embed`: the visible part of items.
 
 use std::sync::Arc;
 
@@ -12,24 +12,21 @@ use super::parameters::{Parameters, values};
 use crate::groups::Group;
 use crate::problem::Problem;
 
-/// Most members that can be picked.
 pub const MOST_FIELDS: usize = 100;
 
-/// Reads `fields` and `embed`.
 pub fn read(group: Group, parameters: &Parameters) -> Result<View, Problem> {
     let fields = parameters.get("fields").map(|written| fields(group, written)).transpose()?;
     let embed = parameters.get("embed").map(|written| embed(group, written)).transpose()?;
     Ok(View { fields, embed: embed.unwrap_or_default() })
 }
 
-/// The collections of which a query embeds items, for those that do not read it otherwise.
 pub fn embedded_collections(group: Group, query: &str) -> Vec<Collection> {
     let written = values(query, "embed");
     let relations = written.filter_map(|written| embed(group, &written).ok()).flatten();
     relations.map(|relation| relation.to).collect()
 }
 
-/// `id` may be named, and is shown anyway.
+/// `id` is allowed, and always shown.
 fn fields(group: Group, written: &str) -> Result<MemberNames, Problem> {
     let mut fields: Vec<Arc<str>> = Vec::new();
     for name in split("fields", written, MOST_FIELDS)? {

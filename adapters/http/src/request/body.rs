@@ -1,4 +1,4 @@
-//! Request bodies: bounded in size, in time, and in what all of them together take of the memory.
+//! Request bodies: bounded in size, in time, and in total memory.
 
 use std::error::Error;
 use std::pin::pin;
@@ -22,20 +22,18 @@ use crate::problem::{Problem, kinds};
 use crate::query::shows_a_part;
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation, work_on};
 
-/// Larger bodies are parsed outside the threads that serve requests.
+/// In bytes. Larger bodies are parsed on blocking threads.
 const LARGE: usize = 1024 * 1024;
-/// The sizes that a body of undeclared length reserves in turn, before the largest there may be.
+/// The reservations of a body of undeclared length, in bytes, before the maximum.
 const STEPS: [usize; 2] = [64 * 1024, LARGE];
-/// Levels that a HAL collection puts around an item: itself, `_embedded`, and the array. The item
-/// has its own limit.
+/// The HAL collection, `_embedded` and the array. The item has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
-/// Most elements of a collection's replacement: each costs many times its bytes.
+/// Each element costs many times its bytes.
 const MAX_ELEMENTS: usize = 50_000;
-/// About how many bytes an element takes in work, however short it is.
+/// Estimated bytes of work per element, however short it is.
 const ELEMENT: usize = 512;
-/// Reads bodies. A body reserves memory for all work on it before any of it is read. A
-/// chunked body reserves more as it grows. It only ever waits for a larger size class, so requests
-/// cannot deadlock.
+/// Reserves memory before it reads a body, and more as a chunked body grows. It waits only for
+/// larger size classes, so requests cannot deadlock.
 pub struct BodyReader {
     pub limit: usize,
     pub time_limit: Duration,
@@ -43,14 +41,8 @@ pub struct BodyReader {
 }
 
 impl BodyReader {
-    /// Reads a body as the replacement of a collection whose items stand under `_embedded.<name>`:
-    /// an array, or a HAL collection as GET returns it. The elements need memory in addition to
-    /// that of the body.
-    ///
-    /// # Errors
-    /// 400 when it is not readable, neither of both, or an element is nested too deeply for an item;
-    /// 422 when it is only a part of the collection, or too large a one; 503 when the memory for
-    /// elements stays used up.
+    /// Accepts an array, or a HAL collection as GET returns it. The elements need memory in
+    /// addition to the body's.
     pub async fn replacement(
         &self,
         (body, held): (Bytes, &MemoryReservation),
@@ -78,10 +70,6 @@ impl BodyReader {
         Ok((ReplacementBody { elements }, reservation))
     }
 
-    /// Reads the body, and reserves memory to work on it.
-    ///
-    /// # Errors
-    /// 413 above the limit, 408 when it does not arrive, 503 when the memory stays used up.
     pub async fn read(&self, request: &mut Request) -> Result<(Bytes, MemoryReservation), Problem> {
         let declared = declared_length(request.headers()).unwrap_or_default();
         if declared > self.limit {
@@ -125,7 +113,7 @@ impl BodyReader {
     }
 }
 
-/// A client that was too slow may try again; one that sent a broken body should not.
+/// A late client may retry. A client that sent a broken body should not.
 fn broken_off(error: &(dyn Error + 'static)) -> Problem {
     let is_late = |error: &(dyn Error + 'static)| {
         let error = error.downcast_ref::<io::Error>();
@@ -144,11 +132,10 @@ fn not_received(detail: &str) -> Problem {
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-/// Reads a body as the members of an item; 400 when it is not readable, or no object.
 pub async fn members(body: Bytes) -> Result<Members, Problem> {
     aside_if_large(body.len(), move || {
         let read = domain::json::read(&body)?;
-        // What was read is a copy of its own, and another is made of it.
+        // The members are a copy, so the body is no longer needed.
         drop(body);
         Members::from_read(read)
             .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
@@ -175,7 +162,6 @@ fn count_elements(collection: Value<'_>, name: &str) -> Result<usize, Problem> {
     Ok(count)
 }
 
-/// The elements of a collection, and where they stand.
 fn elements_of<'a>(
     collection: Value<'a>,
     name: &str,
@@ -189,7 +175,7 @@ fn elements_of<'a>(
     }
 }
 
-/// Does work on a large body on a thread of its own, so that no other request waits for it.
+/// Runs work on a large body on a blocking thread, so that other requests do not wait.
 pub async fn aside_if_large<T: Send + 'static>(
     size: usize,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
@@ -207,8 +193,8 @@ fn wrong_shape(detail: String) -> Problem {
     Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail)
 }
 
-/// Putting one page of several back would delete the others. Any sign that there are others
-/// counts: a client that edits what it read may lose one sign and keep another.
+/// Refuses a page of several, which would delete the others. Any sign of other pages suffices: a
+/// client that edits the body may lose some signs.
 fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     let total = collection.member("total_items");
     let is_whole = total.is_none_or(|total| {
@@ -226,8 +212,7 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
     Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
 }
 
-/// Returns true if a collection's links show other pages, or that it was filtered, searched or
-/// shown with some members only.
+/// Detects other pages, filters, searches and `fields` in a collection's links.
 fn links_to_more(links: Value<'_>) -> bool {
     let is_there = |relation: &str| links.member(relation).is_some_and(|link| !link.is_null());
     let own = links.member("self").and_then(|link| link.member("href")?.as_string());
@@ -239,7 +224,6 @@ fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Returns true if the body is compressed, which is not supported: its members could not be read.
 pub fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get_all(CONTENT_ENCODING)
@@ -247,7 +231,7 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
         .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// 415 for a body that is of none of these types, or compressed.
+/// 415 for another media type or a compressed body.
 pub fn unsupported(types: &[MediaType]) -> Problem {
     let names: Vec<_> = types.iter().map(|media| media.name()).collect();
     let detail = format!(
@@ -257,8 +241,6 @@ pub fn unsupported(types: &[MediaType]) -> Problem {
     Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
-/// Returns true if the request may have a body: it declares a length other than 0, or a transfer
-/// coding.
 pub fn may_have_body(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING)
         || declared_length(headers).is_some_and(|length| length > 0)

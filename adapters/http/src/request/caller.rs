@@ -1,5 +1,3 @@
-//! The caller of a request, and the token it sends.
-
 use std::sync::Arc;
 
 use application::Caller;
@@ -10,18 +8,16 @@ use thiserror::Error;
 
 use crate::headers::sole::{Repeated, sole};
 
-/// The longest token that is looked at, in bytes.
+/// In bytes.
 const LONGEST_TOKEN: usize = 8 << 10;
 
-/// The caller of a request without credentials.
 pub static NOBODY: Caller = Caller::Anonymous;
 
-/// The token of a request, for streams that can outlive it. Has no `Debug`, so that it is never logged.
+/// Has no `Debug`, so that the token is never logged.
 #[derive(Clone)]
 pub struct PresentedToken(Arc<str>);
 
 impl PresentedToken {
-    /// Returns the token of a request that was admitted by it.
     pub fn of(request: &Request) -> Option<Self> {
         Some(Self(bearer_token(request.headers()).ok()??.into()))
     }
@@ -31,12 +27,10 @@ impl PresentedToken {
     }
 }
 
-/// Returns on whose behalf a request is answered.
 pub fn caller_of(request: &Request) -> &Caller {
     request.data::<Caller>().unwrap_or(&NOBODY)
 }
 
-/// Credentials that are not looked at; the text says how to send them.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UnreadableCredentials {
     #[error("Send one Authorization header: `Bearer`, a space and the token.")]
@@ -47,7 +41,7 @@ pub enum UnreadableCredentials {
     TooLong(usize),
 }
 
-/// Returns the token of a request, if it has one (RFC 6750 section 2.1).
+/// Implements RFC 6750 section 2.1.
 pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, UnreadableCredentials> {
     use UnreadableCredentials::{Malformed, TooLong};
     let line = sole(headers, AUTHORIZATION).map_err(|Repeated| Malformed)?;
@@ -66,11 +60,11 @@ pub fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, UnreadableCrede
     sound.map(Some).ok_or(Malformed)
 }
 
-/// Returns `true` for the letters that a token may have (RFC 9110 section 11.2).
+/// RFC 9110 section 11.2.
 fn is_token68(token: &[u8]) -> bool {
     let padding = token.iter().rev().take_while(|byte| **byte == b'=').count();
     let letters = &token[..token.len() - padding];
-    // All are looked at, whatever the first is: the compiler makes steps of 16 of that.
+    // No early exit, so that the compiler vectorizes the loop.
     !letters.is_empty() && letters.iter().fold(true, |is_sound, byte| is_sound & is_letter(*byte))
 }
 

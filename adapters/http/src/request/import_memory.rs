@@ -5,16 +5,17 @@ use application::{ImportMode, ImportRow, RowMembers};
 
 use crate::tables::{MOST_ROWS, sheet::MOST_CELLS};
 
-/// Bytes per row with `mode=each`: the row as read, and its outcome.
+/// In bytes, with `mode=each`: the row and its outcome.
 const ROW: usize = 512;
 
-/// Bytes per row with `mode=all`: in addition the new item and its change.
+/// In bytes, with `mode=all`: in addition the new item and its change.
 const ROW_OF_ALL: usize = 1_280;
 
-/// Bytes per cell, without its text.
+/// In bytes, without the cell's text.
 const CELL: usize = 64;
 
-/// An upper bound from the number of separators. `None` for a workbook, which is compressed.
+/// Returns an upper bound from the number of separators. `None` for a workbook, which is
+/// compressed.
 pub fn most_of_rows(kind: FormatKind, body: &[u8], mode: ImportMode) -> Option<usize> {
     let count = |wanted: &[u8]| body.iter().filter(|byte| wanted.contains(byte)).count() + 1;
     let (rows, cells) = match kind {
@@ -26,7 +27,6 @@ pub fn most_of_rows(kind: FormatKind, body: &[u8], mode: ImportMode) -> Option<u
     Some(of_rows(mode, rows.min(MOST_ROWS), cells.min(MOST_CELLS)))
 }
 
-/// The memory for the rows of a workbook, whose texts were compressed in the file.
 pub fn of_workbook(rows: &[ImportRow], mode: ImportMode) -> usize {
     let cells = rows.iter().filter_map(|row| match &row.content.as_ref().ok()?.members {
         RowMembers::Cells { cells, .. } => Some(cells),

@@ -1,4 +1,4 @@
-//! The memory that large bodies, large responses and imports may take together.
+//! Admission control for the memory of large bodies, large responses and imports.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,44 +15,38 @@ use tokio::time::timeout;
 
 use crate::problem::Problem;
 
-/// How long a request waits for its reservation.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Bounds of the time until memory is free, in seconds.
+/// Histogram bounds, in seconds.
 const SECONDS: [f64; 15] =
     [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// About how many times their size members take in work: received, read, checked, written and
-/// shown.
+/// The factor from the size of members to the memory to receive, read, check, write and show them.
 const WORK: usize = 6;
 
-/// The largest reservation of the small class. Reads reserve only what is larger.
+/// In bytes. Smaller reads reserve nothing.
 const SMALL: usize = 384 << 10;
 
-/// The largest reservation of the medium class.
 const MEDIUM: usize = 6 << 20;
 
-/// The index of the class of large reservations.
 const LARGE: usize = 2;
 
-/// Memory in KiB, first come, first served. Reservations of three sizes have memory of their own,
-/// so that small requests do not wait for large ones.
+/// First come, first served. Each size class has its own memory, so that small requests do not wait
+/// for large ones.
 #[derive(Debug)]
 pub struct MemoryBudget([SizeClass; 3]);
 
 #[derive(Debug)]
 struct SizeClass {
     name: &'static str,
-    /// The bytes of its largest reservation.
     most: usize,
-    /// All of its memory, in KiB.
+    /// In KiB.
     whole: u32,
     free: Arc<Semaphore>,
     waits: Histogram,
     refused: Counter,
 }
 
-/// A part of a budget, given back when it is dropped.
 #[derive(Debug)]
 pub struct MemoryReservation {
     class: usize,
@@ -77,38 +71,27 @@ impl SizeClass {
         Self { name, most, whole, free, waits, refused }
     }
 
-    /// More than all of it counts as all.
     fn kib(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(self.whole)
     }
 }
 
-/// The bytes to reserve for work on members of this size. Those that are too large for the medium
-/// class are worked on one after the other.
+/// Members beyond the medium class take the whole large class, one request at a time.
 pub const fn work_on(bytes: usize) -> usize {
     if bytes > MEDIUM / WORK { usize::MAX } else { WORK * bytes }
 }
 
 impl MemoryBudget {
-    /// Reserves bytes.
-    ///
-    /// # Errors
-    /// 503 when the memory stays used up.
     pub async fn reserve(&self, bytes: usize) -> Result<MemoryReservation, Problem> {
         self.reserve_in(self.class_of(bytes), bytes).await
     }
 
-    /// Reserves bytes if they are free now and no other request waits for them.
     pub fn try_reserve(&self, bytes: usize) -> Option<MemoryReservation> {
         self.try_in(self.class_of(bytes), bytes)
     }
 
-    /// Reserves bytes in addition to those for a body. A body in the large class has all of it, and
-    /// needs no more. The others wait only for a larger class, so that requests do not wait for
-    /// each other in a circle.
-    ///
-    /// # Errors
-    /// 503 when the memory stays used up.
+    /// Reserves bytes in addition to a body's. A body in the large class holds all of it and needs
+    /// no more. Others wait only for a larger class, so that they cannot deadlock.
     pub async fn reserve_more(
         &self,
         body: &MemoryReservation,
@@ -124,12 +107,8 @@ impl MemoryBudget {
         self.reserve_in(class, bytes).await.map(Some)
     }
 
-    /// Reads, and reserves memory for work on what was read, in place of what is `held`. Without
-    /// enough free memory it gives up what was read, waits, and reads again: a request that waits
-    /// holds nothing.
-    ///
-    /// # Errors
-    /// Those of `read`; 503 when the memory stays used up.
+    /// Reads, and replaces `held` with a reservation for the result. Without free memory it drops
+    /// the result, waits and reads again, so a waiting request holds nothing.
     pub async fn read<T, E: Into<Problem>, F: Future<Output = Result<T, E>>>(
         &self,
         held: Option<MemoryReservation>,
@@ -151,18 +130,15 @@ impl MemoryBudget {
         Ok((read().await.map_err(Into::into)?, Some(reservation)))
     }
 
-    /// Makes a body of about `size` bytes. If it is large, memory is reserved until it is sent,
-    /// since a client may read slowly: part of what is `held`, or for a read, of what is free.
-    ///
-    /// # Errors
-    /// 503 when the memory stays used up.
+    /// Keeps the memory of a large body reserved until it is sent, since a client may read slowly.
+    /// The reservation comes from `held`, or for a read from free memory.
     pub async fn body(
         &self,
         size: usize,
         held: Option<MemoryReservation>,
         make: impl FnOnce() -> String,
     ) -> Result<Bytes, Problem> {
-        // While it is made, what it is made of is in memory as well.
+        // Source and body are in memory at the same time.
         let held = match held {
             None if 2 * size > SMALL => Some(self.reserve(2 * size).await?),
             held => held,
@@ -227,8 +203,6 @@ impl Collector for MemoryBudget {
     }
 }
 
-/// Makes bytes of a text. Large ones keep the memory that they take for as long as any of them wait
-/// to be sent.
 pub fn sent(text: String, held: Option<MemoryReservation>) -> Bytes {
     match held {
         Some(MemoryReservation { mut permit, .. }) if 2 * text.len() > SMALL => {

@@ -9,16 +9,11 @@ use jiff::civil::Date;
 use super::body::aside_if_large;
 use crate::problem::{Problem, kinds};
 
-/// The members that a trial may have.
 pub const MEMBERS: [&str; 7] = ["rule", "expression", "group", "self", "old", "today", "lookup"];
 
-/// The levels around an item: the body, `lookup`, and an array of items. The item has its own limit.
+/// The body, `lookup` and an array of items. The item has its own limit.
 const ENVELOPE_DEPTH: usize = 3;
 
-/// Reads a body as a trial, and the day it names.
-///
-/// # Errors
-/// 400 when it is not readable, or no object; 422 when it is no trial.
 pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
     aside_if_large(body.len(), move || {
         let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
@@ -32,7 +27,6 @@ pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
     .await
 }
 
-/// The member of a body that holds what is tried.
 pub const fn subject_member(subject: &TrialSubject) -> &'static str {
     match subject {
         TrialSubject::Expression(_) => "expression",
@@ -142,7 +136,7 @@ impl<'a> TrialReader<'a> {
     fn today(&mut self) -> Option<Date> {
         let text = self.body.member("today")?;
         let text = self.string(text, "today")?;
-        // Other forms of ISO 8601 are read, too.
+        // The parser accepts other forms of ISO 8601 as well.
         let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text);
         if date.is_none() {
             let detail = "`today` is a date of the form YYYY-MM-DD";
@@ -151,7 +145,6 @@ impl<'a> TrialReader<'a> {
         date
     }
 
-    /// An item; an error when it is nested too deeply for one.
     fn item(
         &mut self,
         value: Option<Value<'_>>,
@@ -198,7 +191,7 @@ impl<'a> TrialReader<'a> {
             return Ok(item.map(|item| TrialLookup::One(Some(item))));
         };
         let mut items = Vec::new();
-        // One more than a lookup may find is too many, however many there are.
+        // One item beyond the limit suffices to refuse.
         for (index, element) in elements.take(Lookup::MOST_ITEMS + 1).enumerate() {
             items.extend(self.item(Some(element), &at.index(index))?);
         }
@@ -210,7 +203,6 @@ fn at(name: &str) -> Pointer {
     Pointer::to_member(name)
 }
 
-/// The name of a member from its escaped form.
 fn decoded(name: &str) -> String {
     let quoted = format!("\"{name}\"");
     Value::from_encoded(&quoted).as_string().unwrap_or_default().into_owned()

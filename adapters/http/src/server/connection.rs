@@ -1,5 +1,4 @@
-//! The life of one connection: wait for its first byte, let hyper speak HTTP on it, close it
-//! without losing an answer.
+//! The life of one connection: first byte, HTTP by hyper, close without losing a response.
 
 use parking_lot::Mutex;
 use std::net::SocketAddr;
@@ -31,16 +30,14 @@ use super::timed_stream::TimedStream;
 use super::{MAX_HEAD, ServerLimits, Stage, Stages};
 use crate::time::now;
 
-/// An event stream that hyper is to leave alone.
+/// An event stream that this module takes from hyper.
 type Taken = Arc<Mutex<Option<EventStream>>>;
 
-/// The endpoint, limits and stages of every connection.
 #[derive(Clone)]
 pub(super) struct Connection<E> {
     pub(super) endpoint: E,
     pub(super) limits: Arc<ServerLimits>,
     pub(super) stages: Stages,
-    /// False if the connection ends with its first response.
     pub(super) is_kept_alive: bool,
 }
 
@@ -49,21 +46,20 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         let (Ok(local), Ok(remote)) = (stream.local_addr(), stream.peer_addr()) else {
             return; // the client is gone
         };
-        // An answer is one write: there is nothing to wait for that Nagle's algorithm could join to
-        // it.
+        // A response is one write, so Nagle's algorithm has nothing to join.
         let _ = stream.set_nodelay(true);
         if !self.has_first_byte(&stream).await {
             return;
         }
-        // Boxed, so that a connection that is silent, or an event stream, costs a small task.
+        // Boxed, so that a silent connection or an event stream costs a small task.
         let taken = Box::pin(self.converse(stream, local, remote)).await;
         if let Some((events, stream)) = taken {
             Box::pin(events.send(stream, self.limits.write_timeout, self.stages)).await;
         }
     }
 
-    /// Waits for the first byte. It is only looked at: `readable` would not do, as tokio takes a
-    /// new socket to be readable.
+    /// Peeks for the first byte. `readable` would not do: tokio assumes that a new socket is
+    /// readable.
     async fn has_first_byte(&mut self, stream: &TcpStream) -> bool {
         let mut byte = [0];
         tokio::select! {
@@ -73,7 +69,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         }
     }
 
-    /// Serves requests until the connection ends, or turns out to be an event stream.
+    /// `None` if the connection was cut off.
     async fn converse(
         &mut self,
         stream: TcpStream,
@@ -85,7 +81,6 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         let mut io =
             TokioIo::new(TimedStream::new(stream, Arc::clone(&progress), Arc::clone(&self.limits)));
         let addresses = (LocalAddr(local.into()), RemoteAddr(remote.into()));
-        // `None` when it was cut off.
         let outcome = self.speak_http(&mut io, &progress, addresses, &taken).await?;
         let timed = io.into_inner();
         let events = taken.lock().take();
@@ -113,7 +108,6 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
         None
     }
 
-    /// Serves requests until the connection ends; `None` if it was cut off.
     async fn speak_http(
         &mut self,
         io: &mut TokioIo<TimedStream>,
@@ -148,7 +142,7 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                     *taken.lock() = Some(events);
                     return Err(Unanswered::TakenOver);
                 }
-                // Left to itself, hyper panics while the clock is before 1970.
+                // Without this header, hyper panics while the clock is before 1970.
                 if now() < Timestamp::UNIX_EPOCH {
                     let epoch = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
                     response.headers_mut().insert(DATE, epoch);
@@ -173,15 +167,14 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
     }
 }
 
-/// Returns true if the chunks of a body are coded in a way that is not decoded here (RFC 9112 section
-/// 6.1). hyper looks at the last coding alone.
+/// Detects transfer codings other than `chunked` (RFC 9112 section 6.1). hyper checks the last
+/// coding only.
 fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let is_unknown = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     codings.next().is_some_and(is_unknown) || codings.next().is_some()
 }
 
-/// Makes the body report to `progress` when it was read to its end.
 fn watch_body(request: &mut Request, progress: Arc<Progress>) {
     let end = poll_fn(move |_| {
         progress.body_is_read();
@@ -191,9 +184,8 @@ fn watch_body(request: &mut Request, progress: Arc<Progress>) {
     request.set_body(Body::from_bytes_stream(body));
 }
 
-/// The settings of HTTP/1.1. Clients may close their half after the request. Timeouts are
-/// [`TimedStream`]'s. The number of headers stays at hyper's 100: setting any number, even the
-/// same, costs an allocation per request.
+/// Clients may close their half after the request. [`TimedStream`] has the timeouts. The header
+/// limit stays at hyper's default of 100: setting it costs an allocation per request.
 fn protocol(is_kept_alive: bool) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -204,7 +196,7 @@ fn protocol(is_kept_alive: bool) -> http1::Builder {
     builder
 }
 
-/// Reads and forgets what the client still sends, until it closes too or the time is over.
+/// Discards input until the client closes or the time is over.
 async fn linger(stream: &mut TcpStream, limit: Duration) {
     let mut forgotten = vec![0; 16 * 1024];
     let reading = async { while matches!(stream.read(&mut forgotten).await, Ok(1..)) {} };

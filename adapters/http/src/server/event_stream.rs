@@ -1,8 +1,7 @@
-//! Event streams, which are written without hyper.
+//! Event streams, written without hyper.
 //!
-//! A stream lasts for hours, and for as long hyper keeps buffers of 16 KiB and the state of a whole
-//! request. So the response is taken from hyper before any of it is written, and sent from here in
-//! a fraction of that memory. It is the last response of its connection.
+//! A stream lasts for hours, and hyper would keep 16 KiB of buffers and request state for it. So
+//! the response leaves hyper before its first byte. It is the last response of its connection.
 
 use std::io::{self, Write as _};
 use std::pin::Pin;
@@ -23,10 +22,8 @@ use crate::headers::media_type::MediaType;
 use crate::time::http_date;
 use crate::time::now;
 
-/// Most events that are written at once.
 const AT_ONCE: usize = 32;
 
-/// A response without an end.
 pub(super) struct EventStream {
     head: Vec<u8>,
     is_chunked: bool,
@@ -34,13 +31,11 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// Returns true if the response to a request of this method is an event stream.
     pub(super) fn is_one(method: &Method, response: &Response) -> bool {
         let media = response.headers().get(CONTENT_TYPE).map(AsRef::as_ref);
         method == Method::GET && media == Some(MediaType::EVENT_STREAM.name().as_bytes())
     }
 
-    /// The stream in the response to a request of this version.
     pub(super) fn of(version: Version, response: Response) -> Self {
         let is_chunked = version >= Version::HTTP_11;
         let mut head = format!("HTTP/1.1 {}\r\n", response.status()).into_bytes();
@@ -61,8 +56,6 @@ impl EventStream {
         Self { head, is_chunked, events: Box::pin(response.into_body().into_bytes_stream()) }
     }
 
-    /// Sends events until there are no more, the client is gone or does not read, or the server
-    /// stops.
     pub(super) async fn send(self, mut client: TcpStream, limit: Duration, stages: Stages) {
         let (mut reader, mut writer) = client.split();
         tokio::select! {
@@ -99,7 +92,7 @@ impl EventStream {
     }
 }
 
-/// A chunk of a body (RFC 9112 section 7.1).
+/// RFC 9112 section 7.1.
 fn chunk(content: &[u8]) -> io::Result<Vec<u8>> {
     let mut chunk = Vec::with_capacity(content.len() + 12);
     write!(chunk, "{:x}\r\n", content.len())?;
@@ -108,7 +101,6 @@ fn chunk(content: &[u8]) -> io::Result<Vec<u8>> {
     Ok(chunk)
 }
 
-/// Waits until the client closes the connection. Whatever it still sends is forgotten.
 async fn gone(client: &mut ReadHalf<'_>) {
     let mut forgotten = [0; 256];
     while matches!(client.read(&mut forgotten).await, Ok(1..)) {}

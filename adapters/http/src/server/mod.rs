@@ -1,18 +1,13 @@
-//! The accept loop: from a listening socket to requests, with a limit on everything a client can
-//! hold up.
+//! The accept loop, with limits on the resources that a client can hold.
 //!
-//! `poem::Server` has no timeout for half-sent requests and spins when it cannot accept, so
-//! connections are accepted here and given to hyper, and hyper's requests to the endpoint. HTTP/1.1
-//! only: encryption and HTTP/2 belong to the proxy in front.
+//! `poem::Server` has no timeout for half-sent requests and spins when accept fails. HTTP/1.1 only:
+//! the proxy in front does TLS and HTTP/2.
 //!
-//! - [`serve`] accepts, and drains at the end;
 //! - [`reserve`] holds connections beyond the limit;
-//! - [`connection`] is the life of one connection;
-//! - [`pace`] is how fast a client takes a response;
-//! - [`event_stream`] sends responses that have no end;
+//! - [`pace`] measures how fast a client reads a response;
 //! - [`progress`] is the state that the parts of a connection share;
 //! - [`timed_stream`] is the socket with its timeouts;
-//! - [`refusal`] answers what never became a request.
+//! - [`refusal`] answers input that never became a request.
 
 mod connection;
 mod event_stream;
@@ -42,42 +37,38 @@ pub use reserve::RESERVED_CONNECTIONS;
 use reserve::Reserve;
 pub use sockets::{ListenError, Port, affordable_connections};
 
-/// The largest request head, and the most that is read or buffered at once.
+/// In bytes. Also the limit of one read.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long the loop pauses after a failed accept. A cause such as too few file descriptors does not
-/// pass in less.
+/// Causes such as too few file descriptors last longer.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// Failures of a kind closer together than this are one burst, logged once.
+/// Failures closer together than this are one burst, logged once.
 const BURST: Duration = Duration::from_secs(30);
 
-/// How long connections that were cut off may take to release what they hold.
+/// The time for aborted connections to release their resources.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The limits of what a client may hold, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Connections open at a time. Beyond them, [`RESERVED_CONNECTIONS`] more may wait.
+    /// Beyond these, [`RESERVED_CONNECTIONS`] more may wait.
     pub connections: u32,
-    /// For the first byte of a new connection.
     pub first_byte_timeout: Duration,
-    /// For a request's head, from its first byte to its end.
+    /// From the first byte of a request's head to its end.
     pub header_timeout: Duration,
-    /// For the next request of a connection.
+    /// Until the next request of a connection.
     pub idle_timeout: Duration,
-    /// For more of a body, while it is being read.
+    /// Between two parts of a body.
     pub body_timeout: Duration,
-    /// For the client to take more of a response.
+    /// Between two reads of a response by the client.
     pub write_timeout: Duration,
-    /// Bytes of an export that its client takes at least in each second that the export waits for it.
+    /// In bytes per second of waiting for the client, for exports.
     pub least_rate: u32,
-    /// How much waiting that rate is measured over.
+    /// The waiting time over which `least_rate` is measured.
     pub rate_window: Duration,
-    /// For what a client still sends after an answer that did not wait for it; it is read and
-    /// thrown away, since closing at once would make the client's system discard the answer too.
+    /// For input that the service discards after an early response. If it closed immediately, the
+    /// client's system would discard the response.
     pub linger_timeout: Duration,
-    /// For the requests in flight when the service stops.
     pub drain_timeout: Duration,
 }
 
@@ -98,16 +89,13 @@ impl Default for ServerLimits {
     }
 }
 
-/// How serving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drained {
-    /// Every request in flight was answered.
     Finished,
-    /// The number of connections that still had a request in flight when the time was over.
+    /// The number of connections with a request in flight at the timeout.
     CutOff(usize),
 }
 
-/// The stages of the server's life, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serving,
@@ -115,21 +103,18 @@ enum Stage {
     Over,
 }
 
-/// A connection's view of the stage the server is in.
 #[derive(Clone)]
 struct Stages(watch::Receiver<Stage>);
 
 impl Stages {
-    /// Waits until the server is at `stage` or beyond.
     async fn reached(&mut self, stage: Stage) {
         // An error means that the server is gone, which is beyond every stage.
         let _ = self.0.wait_for(|now| *now >= stage).await;
     }
 }
 
-/// Answers the requests that come in on `listener` until `shutdown` is done, then drains: it
-/// accepts no more, closes what is idle, lets requests in flight finish within the limit, and cuts
-/// off the rest.
+/// Serves until `shutdown` is done, then drains: closes the listener and idle connections, waits
+/// for requests in flight up to the limit, and aborts the rest.
 pub async fn serve<E: poem::Endpoint + 'static>(
     listener: TcpListener,
     endpoint: E,
@@ -139,7 +124,6 @@ pub async fn serve<E: poem::Endpoint + 'static>(
     serve_measured(listener, endpoint, limits, &Arc::default(), shutdown).await
 }
 
-/// The same, with its connections counted.
 pub async fn serve_measured<E: poem::Endpoint + 'static>(
     listener: TcpListener,
     endpoint: E,
@@ -165,7 +149,6 @@ pub async fn serve_measured<E: poem::Endpoint + 'static>(
     drain(&stage, &permits, connections, drain_timeout).await
 }
 
-/// Gives each connection a task of its own; without a permit it waits in the reserve.
 async fn accept_all<E: poem::Endpoint + Clone + 'static>(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
@@ -210,22 +193,20 @@ async fn accept(listener: &TcpListener, failures: &mut Burst) -> TcpStream {
     }
 }
 
-/// Returns true if the client gave up before it was accepted, so that the next accept may succeed
-/// at once.
+/// Detects a client that gave up before accept. The next accept may succeed immediately.
 fn concerns_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Groups failures that belong together. Where descriptors are short, accepts fail and succeed in
-/// turn: a burst ends with a quiet time, not with a success.
+/// Groups failures. If descriptors are short, accepts fail and succeed in turn, so a burst ends
+/// with a quiet time, not with a success.
 #[derive(Default)]
 struct Burst {
     last: Option<Instant>,
 }
 
 impl Burst {
-    /// Notes a failure; true if it is the first of its burst.
     fn begins(&mut self) -> bool {
         let now = Instant::now();
         let before = self.last.replace(now);
@@ -246,8 +227,7 @@ async fn drain(
     let open = connections as usize - permits.available_permits();
     tracing::warn!(connections = open, "cut off requests that did not finish in time");
     stage.send_replace(Stage::Over);
-    // Database connections and the like that requests hold should be free before the caller closes
-    // what they belong to.
+    // Requests should release database connections before the caller closes the database.
     let _ = timeout(RELEASE_TIMEOUT, permits.acquire_many(connections)).await;
     Drained::CutOff(open)
 }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Marks a response whose client must take it at a least rate.
 #[derive(Clone, Copy, Debug)]
 pub struct LeastRate;
 
-/// The time that a response waited for its client, and what the client took since the first wait.
-/// Time in which the service makes the next part does not count.
+/// The time that a response waited for its client, and the bytes read since the first wait. The
+/// time to produce the next part does not count.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     waiting_since: Option<Instant>,
@@ -18,12 +17,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A part waits for the client.
     pub(super) fn waits(&mut self) {
         self.waiting_since.get_or_insert_with(Instant::now);
     }
 
-    /// The client read bytes.
     pub(super) fn takes(&mut self, bytes: usize) {
         self.waited = self.waited();
         let is_measured = self.waiting_since.take().is_some() || !self.waited.is_zero();
@@ -32,14 +29,12 @@ impl Pace {
         }
     }
 
-    /// All waits so far.
     pub(super) fn waited(&self) -> Duration {
         let now = self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
         self.waited.saturating_add(now)
     }
 
-    /// Returns true if the client read fewer bytes per second of waiting than `rate`. Otherwise the
-    /// measurement restarts.
+    /// Restarts the measurement if the client is fast enough.
     pub(super) fn is_too_slow(&mut self, rate: u32) -> bool {
         let least = self.waited().as_secs_f64() * f64::from(rate);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]

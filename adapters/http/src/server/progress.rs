@@ -1,5 +1,4 @@
-//! The phase of a connection in the exchange of requests and responses, on which its timeouts and
-//! its end depend.
+//! The phase of a connection. Its timeouts and its end depend on it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -7,25 +6,22 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::pace::Pace;
 
-/// The part of a message that the client's next bytes belong to.
+/// The part of a message to which the client's next bytes belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A request that has not begun.
     Quiet,
-    /// A request's head.
     Head,
-    /// The body of the request that is being answered.
     Body,
-    /// The next request; the current one was read to its end.
+    /// The current request was read to its end.
     Exchange,
-    /// The rest of a body that was not read, or the next request.
+    /// The rest of an unread body, or the next request.
     Unread,
 }
 
 const PHASES: [Phase; 5] = [Phase::Quiet, Phase::Head, Phase::Body, Phase::Exchange, Phase::Unread];
 
-/// The phase, which the stream, the service and the request's body share. One task polls them all,
-/// so nothing races.
+/// Shared by the stream, the service and the request's body. One task polls them all, so they do
+/// not race.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     phase: AtomicU8,
@@ -37,27 +33,23 @@ impl Progress {
         PHASES[usize::from(self.phase.load(Ordering::Relaxed))]
     }
 
-    /// The first byte of a head was read.
     pub(super) fn head_begins(&self) {
         self.enter(Phase::Head);
     }
 
-    /// A head was read, and its request is being answered.
     pub(super) fn request_begins(&self, has_body: bool) {
         self.enter(if has_body { Phase::Body } else { Phase::Exchange });
     }
 
-    /// The answer is there, though not yet sent.
     pub(super) fn request_is_answered(&self) {
         self.enter(if self.phase() == Phase::Body { Phase::Unread } else { Phase::Quiet });
     }
 
-    /// The pace of the response that is being sent; `None` where the client may take it at any rate.
+    /// `None` if the response has no least rate.
     pub(super) fn pace(&self) -> MutexGuard<'_, Option<Pace>> {
         self.pace.lock()
     }
 
-    /// The body was read to its end.
     pub(super) fn body_is_read(&self) {
         if self.phase() == Phase::Body {
             self.enter(Phase::Exchange);

@@ -1,5 +1,4 @@
-//! Answers to what never became a request: hyper could not read its head, or there is no room for
-//! its connection, so no endpoint saw it.
+//! Responses to input that never became a request, so no endpoint saw it.
 
 use std::error::Error as _;
 
@@ -9,9 +8,7 @@ use thiserror::Error;
 use super::MAX_HEAD;
 use crate::time::{http_date, now};
 
-/// The whole answer, after which the connection ends. Like any other it is a problem (RFC 9457) and
-/// names the methods of the path, of which there are none. Its problem type is `about:blank`: no
-/// page explains more than the status.
+/// A problem (RFC 9457) of type `about:blank`, with an empty `Allow`. The connection ends after it.
 pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     let title = status.canonical_reason().unwrap_or_default();
     let (number, (code, detail)) = (status.as_u16(), explain(status));
@@ -26,7 +23,6 @@ pub(super) fn answer(status: StatusCode) -> Vec<u8> {
     format!("{head}{again}\r\nconnection: close\r\n\r\n{body}").into_bytes()
 }
 
-/// The reason why hyper is to end a connection without an answer.
 #[derive(Debug, Error)]
 pub(super) enum Unanswered {
     #[error("the response is an event stream")]
@@ -35,15 +31,13 @@ pub(super) enum Unanswered {
     UnknownCoding,
 }
 
-/// Returns true if a connection ended because of a transfer coding. hyper's error has no other sign
-/// of it than its text.
+/// Falls back to the text of hyper's error, its only sign of this cause.
 pub(super) fn is_of_unknown_coding(error: &hyper::Error) -> bool {
     let own = error.source().and_then(|cause| cause.downcast_ref());
     matches!(own, Some(Unanswered::UnknownCoding))
         || error.is_parse() && error.to_string() == "invalid transfer-encoding parsed"
 }
 
-/// The stable code for programs, and the explanation for people.
 fn explain(status: StatusCode) -> (&'static str, String) {
     match status {
         StatusCode::REQUEST_TIMEOUT => {

@@ -1,8 +1,8 @@
-//! Connections beyond the limit. They wait here until another ends; a request for the service's
-//! health does not wait, so that an instance whose connections are all taken is not taken for dead.
+//! Connections beyond the limit, which wait for a free permit.
 //!
-//! The reserve is bounded. When it is full, a newcomer takes the place of the connection that came
-//! first, whatever that one is doing: clients that are slow or say nothing keep nobody out.
+//! Health requests do not wait: an instance at its limit must not look dead. The reserve is
+//! bounded. When it is full, a new connection evicts the oldest one, so slow or silent clients do
+//! not block others.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -21,22 +21,17 @@ use super::{MAX_HEAD, Stage, refusal};
 use crate::links::{HEALTH, READINESS};
 use crate::metrics::OpenConnection;
 
-/// Connections that may be open beyond the limit.
 pub const RESERVED_CONNECTIONS: u32 = 64;
 
-/// How long a request for the service's health may take; the answer itself comes sooner, also while
-/// the store hangs.
+/// Generous: a health response takes less, even while the store hangs.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a client may take to accept that it is refused.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The places of the reserve, those that were taken first in front.
 #[derive(Default)]
 pub(super) struct Reserve(VecDeque<oneshot::Sender<()>>);
 
 impl Reserve {
-    /// Takes a connection in, which is `open` until it ends.
     pub(super) fn admit<E: Endpoint + Clone + 'static>(
         &mut self,
         stream: TcpStream,
@@ -48,7 +43,7 @@ impl Reserve {
         if self.0.len() >= RESERVED_CONNECTIONS as usize
             && let Some(first) = self.0.pop_front()
         {
-            // An error means that it has gone by itself.
+            // An error means that the connection ended already.
             let _ = first.send(());
         }
         let (place, evicted) = oneshot::channel();
@@ -75,7 +70,7 @@ async fn wait<E: Endpoint + Clone + 'static>(
         permit = permits.acquire_owned() => Some(permit),
         is_health = wants_health(&stream, limit) => if is_health { None } else { return },
     };
-    // Without a place in the reserve it cannot be evicted any more.
+    // A connection that left the reserve cannot be evicted.
     if let Some(_permit) = permit {
         drop(evicted);
         return connection.serve(stream).await;
@@ -88,8 +83,7 @@ async fn wait<E: Endpoint + Clone + 'static>(
     }
 }
 
-/// Returns true when a request for the service's health arrives, and false when nothing does. For
-/// any other request it never returns. The bytes are only looked at.
+/// Peeks at the input. Returns false if none arrives, and never returns for another request.
 async fn wants_health(stream: &TcpStream, limit: Duration) -> bool {
     let mut start = [0; 16];
     match timeout(limit, stream.peek(&mut start)).await {
@@ -108,9 +102,8 @@ fn is_for_health(start: &[u8]) -> bool {
     })
 }
 
-/// Answers a client that has sent something that there is no room for it.
 async fn refuse(mut stream: TcpStream) {
-    // Closing while there is input unread would make the client's system discard the answer.
+    // With unread input at close, the client's system would discard the response.
     if let Ok(1..) = stream.try_read(&mut vec![0; MAX_HEAD]) {
         let answer = refusal::answer(StatusCode::SERVICE_UNAVAILABLE);
         let _ = timeout(REFUSAL_TIMEOUT, stream.write_all(&answer)).await;

@@ -1,4 +1,4 @@
-//! The listening socket, and how many others the system lets the process have.
+//! The listening socket, and the limit of open files.
 
 use std::io;
 use std::net::{self, SocketAddr};
@@ -9,50 +9,41 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use super::RESERVED_CONNECTIONS;
 
-/// Connections the system keeps for us until they are accepted. The system may allow fewer.
+/// The system may allow fewer.
 const BACKLOG: u32 = 4096;
 
-/// Files that are neither a client's nor the database's: the runtime's, standard streams, and some
-/// to spare.
+/// Files of the runtime, the standard streams and a margin.
 const OWN_FILES: u32 = 128;
 
-/// Files of one connection to the database: with SQLite the file, its log and the log's index.
+/// SQLite: the file, its log and the log's index.
 const FILES_PER_DATABASE_CONNECTION: u32 = 3;
 
-/// A port that is ours but not yet open.
 pub struct Port {
     address: SocketAddr,
     socket: Socket,
-    /// The option that names the address.
     option: &'static str,
 }
 
 enum Socket {
-    /// Bound, and not yet listening.
     Bound(TcpSocket),
-    /// Opened by whoever started the process: the system queues connections already.
+    /// From socket activation: the system queues connections already.
     Listening(net::TcpListener),
 }
 
 impl Port {
-    /// Takes the port of an option's address, so that no other process can. Connections to it are
-    /// refused for now.
+    /// Binds the port, so that no other process can. The system refuses connections for now.
     pub(crate) fn take_for(option: &'static str, address: SocketAddr) -> Result<Self, ListenError> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let taken = socket.and_then(|socket| {
-            // A restart need not wait for the connections of the process before to be forgotten.
+            // A restart must not wait for old connections in TIME_WAIT.
             socket.set_reuseaddr(true)?;
             socket.bind(address)?;
-            // With port 0 the system chose one.
+            // With port 0 the system chose the port.
             Ok(Self { address: socket.local_addr()?, socket: Socket::Bound(socket), option })
         });
         taken.map_err(|cause| listen_error(option, address, &cause))
     }
 
-    /// Takes a socket that was handed over, or else the port of an address.
-    ///
-    /// # Errors
-    /// The port cannot be had, or the system does not say where the socket listens.
     pub fn of(
         handed_over: Option<net::TcpListener>,
         address: SocketAddr,
@@ -65,25 +56,16 @@ impl Port {
         }
     }
 
-    /// Takes a socket that listens already. Connections to it wait until the port is open.
-    ///
-    /// # Errors
-    /// The system does not say where it listens.
     fn inherited(listener: net::TcpListener) -> Result<Self, io::Error> {
         listener.set_nonblocking(true)?;
         let (address, socket) = (listener.local_addr()?, Socket::Listening(listener));
         Ok(Self { address, socket, option: "--listen" })
     }
 
-    /// The address with the port that was taken.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Opens it.
-    ///
-    /// # Errors
-    /// The system does not listen on it.
     pub fn open(self) -> Result<TcpListener, ListenError> {
         let Self { address, socket, option } = self;
         let opened = match socket {
@@ -94,7 +76,6 @@ impl Port {
     }
 }
 
-/// The reason why the service cannot listen, and the fix.
 #[derive(Debug, Error)]
 #[error("cannot listen on {address}: {fix}")]
 pub struct ListenError {
@@ -118,8 +99,8 @@ fn listen_error(option: &str, address: SocketAddr, cause: &io::Error) -> ListenE
     ListenError { address, fix }
 }
 
-/// Raises the limit of open files as far as it goes, and returns how many of the `wanted`
-/// connections it allows.
+/// Raises the limit of open files to its maximum. Returns how many of the `wanted` connections it
+/// allows.
 pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
     let limit = getrlimit(Resource::Nofile);
     // `None` is no limit.
@@ -141,7 +122,7 @@ pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
     }
 }
 
-/// The connections that `files` allow; when there are few, half of them.
+/// Leaves clients at least half of a small limit.
 fn share_of(files: u64, database_connections: u32) -> u32 {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
     let reserved = (OWN_FILES + RESERVED_CONNECTIONS)

@@ -1,9 +1,7 @@
 //! The socket as hyper sees it, with a timeout on every wait.
 //!
-//! hyper's `header_read_timeout` starts when hyper begins to wait for a head, not at the head's
-//! first byte: it would have to be one value for an idle connection and for a half-sent head. For
-//! bodies and responses hyper has no timeout. Both are known here, because hyper reads and writes
-//! through this type and the service reports where a request begins and ends.
+//! hyper's `header_read_timeout` starts at the wait for a head, not at its first byte, so it cannot
+//! separate idle connections from half-sent heads. hyper has no timeout for bodies and responses.
 
 use std::io;
 use std::pin::Pin;
@@ -20,7 +18,6 @@ use super::progress::{Phase, Progress};
 use super::refusal::is_of_unknown_coding;
 use super::{MAX_HEAD, ServerLimits};
 
-/// The waits, each with a timeout of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     Request,
@@ -30,11 +27,10 @@ enum Wait {
     HangUp,
 }
 
-/// The time that a client which closed its half is still answered. Whoever went away has closed it
-/// too, and whatever goes on for such a client is given up.
+/// The grace period after a client closed its half. A client that disconnected has closed it too,
+/// and its requests are then aborted.
 const HALF_CLOSED: Duration = Duration::from_secs(1);
 
-/// A timer that is set when a wait begins and fires unless the wait is stopped.
 #[derive(Default)]
 struct Deadline {
     sleep: Option<Pin<Box<Sleep>>>,
@@ -42,7 +38,7 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// Ready when this wait has taken `limit`. A wait of another kind starts anew.
+    /// Restarts the timer for a wait of another kind.
     fn poll(&mut self, cx: &mut Context<'_>, wait: Wait, limit: Duration) -> Poll<()> {
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(limit)));
         if self.running != Some(wait) {
@@ -57,7 +53,6 @@ impl Deadline {
     }
 }
 
-/// A socket whose waits end.
 pub(super) struct TimedStream {
     stream: TcpStream,
     progress: Arc<Progress>,
@@ -67,15 +62,10 @@ pub(super) struct TimedStream {
     pacing: Deadline,
     hanging_up: Deadline,
     timed_out: Option<Wait>,
-    /// The client closed its half.
     ended: bool,
-    /// Bytes of the head that is being read.
     head_bytes: usize,
-    /// The first line of the head that is being read is complete.
     request_line_read: bool,
-    /// A part of a response waits to be written.
     write_blocked: bool,
-    /// The status hyper refused a head with.
     refused: Option<StatusCode>,
 }
 
@@ -106,7 +96,7 @@ impl TimedStream {
         self.stream
     }
 
-    /// The status that is still owed to a client whose request did not get as far as the endpoint.
+    /// Returns the status that is still owed to a client whose request did not reach the endpoint.
     pub(super) fn refusal(&self, outcome: &hyper::Result<()>) -> Option<StatusCode> {
         if self.progress.phase() != Phase::Head {
             return None;
@@ -127,7 +117,6 @@ impl TimedStream {
         }
     }
 
-    /// Returns true if the client may be sending bytes that will not be read.
     pub(super) fn may_have_unread_input(&self) -> bool {
         let mid_request =
             matches!(self.progress.phase(), Phase::Head | Phase::Body | Phase::Unread);
@@ -137,8 +126,7 @@ impl TimedStream {
     fn note_read(&mut self, bytes: &[u8]) {
         match self.progress.phase() {
             _ if bytes.is_empty() => self.ended = true,
-            // The time for a head is not prolonged by its parts: a client could send it byte by
-            // byte.
+            // Parts of a head do not extend its time: a client could send it byte by byte.
             Phase::Head => {
                 self.head_bytes += bytes.len();
                 self.request_line_read |= bytes.contains(&b'\n');
@@ -153,12 +141,12 @@ impl TimedStream {
         }
     }
 
-    /// The most to read at once. hyper compares its limit only with a head that is incomplete, so it
-    /// must not get more than the limit before the head ends.
+    /// hyper checks its limit only on an incomplete head, so it must not get more bytes than the
+    /// limit before the head ends.
     fn most(&self) -> usize {
         match self.progress.phase() {
             Phase::Quiet => MAX_HEAD,
-            // With nothing left hyper refuses the head and reads no more.
+            // At zero hyper refuses the head and stops reading.
             Phase::Head if self.head_bytes < MAX_HEAD => MAX_HEAD - self.head_bytes,
             _ => usize::MAX,
         }
@@ -206,7 +194,6 @@ impl TimedStream {
         )))
     }
 
-    /// Ready when the client takes a response more slowly than it must.
     fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut pace = self.progress.pace();
         let Some(pace) = pace.as_mut() else { return Poll::Pending };
@@ -221,7 +208,6 @@ impl TimedStream {
         }
     }
 
-    /// Notes that the client took more of the response.
     fn note_written(&mut self, bytes: usize) {
         self.write_blocked = false;
         self.writing.stop();
@@ -231,8 +217,8 @@ impl TimedStream {
         }
     }
 
-    /// Ready with an error when the client has closed its half for a while and the answer is not
-    /// there yet. hyper flushes whenever it waits for something, and then reads nothing.
+    /// Fails once the client has closed its half for a while and there is no response yet. hyper
+    /// flushes whenever it waits, and reads nothing then.
     fn poll_hang_up(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.progress.phase() != Phase::Exchange || self.write_blocked {
             self.hanging_up.stop();
@@ -246,9 +232,8 @@ impl TimedStream {
         Poll::Ready(io::Error::new(io::ErrorKind::ConnectionAborted, "the client went away"))
     }
 
-    /// Writes with `write`, unless it is hyper's own answer to a head it refuses: that has neither
-    /// a body nor the headers every answer of this service has. Its status is kept, and the answer
-    /// written when hyper is done.
+    /// Withholds hyper's own response to a refused head, which lacks a body and this service's
+    /// headers. Keeps its status for the response that follows.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -270,7 +255,6 @@ impl TimedStream {
     }
 }
 
-/// The status in the first line of an answer.
 fn status_of(answer: &[u8]) -> Option<StatusCode> {
     StatusCode::from_bytes(answer.strip_prefix(b"HTTP/1.1 ")?.get(..3)?).ok()
 }
@@ -325,8 +309,7 @@ impl AsyncWrite for TimedStream {
         }
     }
 
-    /// Does nothing: when hyper is done, an answer may still have to be written, and the rest of
-    /// the input be read.
+    /// Does nothing: after hyper ends, a response may be due and input may need to be read.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

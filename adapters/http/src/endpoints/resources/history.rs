@@ -1,5 +1,4 @@
-//! The past of items: their versions, the difference between two, the state at a time, and the way
-//! back.
+//! Versions, comparison, past states and restoration of items.
 
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ impl GroupEndpoint {
         let read = || self.service.versions_to_compare(caller_of(request), item, from, to);
         let ([from, to], memory) = self.context.memory.read(None, read, work_on_both).await?;
         let compare = move || json_patch(Value::from_encoded(&from), Value::from_encoded(&to));
-        // Large values keep no other request waiting.
+        // Large values must not delay other requests.
         let patch = tokio::task::spawn_blocking(compare)
             .await
             .map_err(|_| Problem::unavailable("The versions were not compared."))?;
@@ -71,14 +70,14 @@ impl GroupEndpoint {
     ) -> Result<Response, Problem> {
         let condition = item_precondition(request.headers())?;
         let item = self.target(request)?;
-        // What was removed cannot be overwritten.
+        // A removed item cannot be overwritten, so it needs no condition.
         if self.context.requires_condition
             && self.service.versions(caller_of(request), item, 1, 1).await?.exists
         {
             self.require(&condition)?;
         }
         let version = version_of(request)?;
-        // The restoration reports the error, unless it was done before.
+        // The restoration reports the error, unless it is a retry of a finished one.
         let read = async || {
             Ok::<_, Problem>(self.service.version(caller_of(request), item, version).await)
         };
@@ -133,7 +132,7 @@ impl GroupEndpoint {
         (snapshot, removed_at): (Snapshot<'_>, Option<Timestamp>),
     ) -> Result<Response, Problem> {
         let shown = ShownItem { item, links: Links::default() };
-        // The links of a version change when another follows; those of a time never do, but its body
+        // Links of a version change with the next version. Links of a time are fixed, but the body
         // may be removed.
         let tag = EntityTag::of_past(shown.item.version, snapshot.latest(), removed_at.is_some());
         let modified = removed_at.is_none().then_some(shown.item.updated_at);
@@ -145,12 +144,10 @@ impl GroupEndpoint {
     }
 }
 
-/// The memory to compare two versions.
 pub fn work_on_both([from, to]: &[Arc<str>; 2]) -> usize {
     work_on(from.len() + to.len())
 }
 
-/// The version in the path. A string that is no number names none.
 fn version_of(request: &Request) -> Result<Version, Problem> {
     let named = request.raw_path_param(VERSION_PARAMETER).and_then(version);
     named.ok_or_else(|| {

@@ -1,5 +1,3 @@
-//! The operations of a group: body, conditions, use case, representation.
-
 mod history;
 mod read;
 mod respond;
@@ -43,27 +41,20 @@ use crate::problem::Problem;
 use crate::request::body::{self, BodyReader, is_encoded, may_have_body, unsupported};
 use crate::request::memory_budget::{MemoryBudget, MemoryReservation};
 
-/// The settings and resources that all groups share.
 pub struct HttpContext {
     pub base_url: Arc<BaseUrl>,
-    /// Admits requests.
     pub gate: Arc<Gate>,
-    /// The rules, the policies and the issuers in force.
     pub changing: Changing,
-    /// Tells the history that entity tags belong to.
     pub log: ChangeService,
-    /// The standbys that may be read in place of the store, if there are any.
     pub standbys: Option<Arc<dyn Standbys>>,
     pub bodies: BodyReader,
     pub memory: Arc<MemoryBudget>,
-    /// How long a use case may take.
     pub time_limit: Duration,
-    /// True if items are changed and removed under a condition only.
+    /// True if updates and removals require a condition.
     pub requires_condition: bool,
 }
 
 impl HttpContext {
-    /// Reads a body of JSON.
     pub async fn json_body(
         &self,
         request: &mut Request,
@@ -76,18 +67,16 @@ impl HttpContext {
     }
 }
 
-/// The endpoint of all operations of a group.
 pub struct GroupEndpoint {
     group: Group,
     service: Arc<ResourceService>,
     context: Arc<HttpContext>,
     role: ServerRole,
-    /// The same at each of the standbys.
+    /// The same endpoint over each standby.
     standbys: Vec<Self>,
 }
 
 impl GroupEndpoint {
-    /// The operations of a group over its use cases, and over those that read each of the standbys.
     pub fn new(
         group: Group,
         service: Arc<ResourceService>,
@@ -103,12 +92,10 @@ impl GroupEndpoint {
         Arc::new(on(ServerRole::Primary, service, standbys))
     }
 
-    /// The gate that admits its requests.
     pub fn gate(&self) -> &Arc<Gate> {
         &self.context.gate
     }
 
-    /// The endpoints of a form of path, by their methods, and what they ask of callers.
     pub fn methods(self: &Arc<Self>, form: PathForm) -> Vec<ServedMethod> {
         let served = self.group.operations().filter(|operation| operation.form() == form);
         let served = served.map(|operation| -> ServedMethod {
@@ -119,7 +106,6 @@ impl GroupEndpoint {
         served.collect()
     }
 
-    /// Answers a request. Its use case may take the time of the limit.
     async fn answer(
         &self,
         operation: GroupOperation,
@@ -127,14 +113,14 @@ impl GroupEndpoint {
         time_limit: Duration,
     ) -> Result<Response, Problem> {
         let media = Negotiated::of(request);
-        // The bytes are dropped once they are read; the memory is kept for what was made of them.
+        // Releases the bytes after parsing; the reservation covers the parsed body.
         let (body, memory) = self.read_body(operation, request).await?.unzip();
         let has_key = operation.takes_key() && request.headers().contains_key(IDEMPOTENCY_KEY);
         let fingerprint =
             has_key.then(|| idempotency_key::fingerprint(body.as_deref().unwrap_or_default()));
         let input = self.input(operation, body.zip(memory.as_ref())).await?;
-        // Nothing is written before this point, and what follows is bounded in time.
-        // Pinned before it is wrapped, because each wrapper would copy it.
+        // No write happens before this point, and the following work has a timeout. Pinned before
+        // it is wrapped, because each wrapper would copy it.
         let work = pin!(self.perform(operation, request, fingerprint, input, memory));
         let collection = self.group.collection.name();
         let span = trace_span!("use case", otel.name = format!("{operation:?} {collection}"));
@@ -143,8 +129,7 @@ impl GroupEndpoint {
         Ok(response)
     }
 
-    /// Reads the body that the operation takes. A body that it does not take must have a supported
-    /// type or be empty, and is ignored.
+    /// Ignores a body that the operation does not take, if it is empty or of a supported type.
     async fn read_body(
         &self,
         operation: GroupOperation,
@@ -190,7 +175,8 @@ impl GroupEndpoint {
         input: Input,
         memory: Option<MemoryReservation>,
     ) -> Result<Response, Problem> {
-        // All but the read of an item are boxed, because each move of the future copies the largest.
+        // All but the read of an item are boxed, because each move of the future copies the
+        // largest.
         match operation {
             GroupOperation::Get => self.get(request).await,
             GroupOperation::List => Box::pin(self.list(request)).await,
@@ -227,7 +213,7 @@ impl GroupEndpoint {
         }
     }
 
-    /// The parent in the path of a nested group. An identifier that does not parse names nothing.
+    /// An invalid identifier counts as a missing parent.
     fn parent_in(&self, request: &Request) -> Result<Option<ItemId>, Problem> {
         match self.group.parent() {
             None => Ok(None),
@@ -243,7 +229,7 @@ impl GroupEndpoint {
         Ok(ItemAddress { parent, id: id.ok_or_else(Problem::item_not_found)? })
     }
 
-    /// The path of a request, whichever way it was written.
+    /// The canonical path, for any spelling of it.
     fn path_of(&self, operation: GroupOperation, request: &Request) -> String {
         let parent = self.group.parent().map(|parent| parent.item_parameter);
         let mut path = self.group.path_of(operation.form());
@@ -278,10 +264,10 @@ impl OperationEndpoint {
         {
             return Ok(response);
         }
-        // What a standby took of the time is gone.
+        // An attempt at a standby uses up part of the time.
         let limit = self.group.context.time_limit;
         let time_left = || limit.saturating_sub(began.elapsed());
-        // Taken before the work: a tag with the old history on what is newer matches nothing later.
+        // Taken before the work: an old history on newer content matches nothing later.
         let log = &self.group.context.log;
         let mut history = log.history();
         let conditions = conditions_of(request);
@@ -292,8 +278,8 @@ impl OperationEndpoint {
             }
         }
         let mut answer = self.group.answer(self.operation, request, time_left()).await;
-        // Another server may have taken over meanwhile, on which a tag of before names nothing. A write
-        // finds that out before it is done.
+        // After a failover, tags of the old history are invalid. Writes detect that before the
+        // commit.
         let is_outdated = |_: &_| self.operation.is_read() && log.history() != history;
         if let Some(conditions) = conditions.filter(is_outdated) {
             history = log.history();
@@ -313,26 +299,21 @@ impl OperationEndpoint {
     }
 }
 
-/// The history that the tags in the conditions of a write are of.
 #[derive(Clone)]
 struct ConditionHistory(Arc<str>);
 
-/// The headers of a request under a condition.
 fn conditions_of(request: &Request) -> Option<HeaderMap> {
     let headers = request.headers();
     let is_conditional = headers.contains_key(IF_NONE_MATCH) || headers.contains_key(IF_MATCH);
     is_conditional.then(|| headers.clone())
 }
 
-/// A body as its operation takes it.
 enum Input {
     Nothing,
     Members(Members),
-    /// The elements go with the memory that is reserved for them.
     Replacement(ReplacementBody, Option<MemoryReservation>),
 }
 
-/// Returns true if a body is of one of these types, and not compressed.
 fn is_supported(request: &Request, types: &[MediaType]) -> bool {
     has_content_type(request.headers(), types) && !is_encoded(request.headers())
 }

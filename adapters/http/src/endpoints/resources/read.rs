@@ -1,5 +1,3 @@
-//! Reads of the current state.
-
 use application::{ItemAddress, View};
 use domain::ItemId;
 use poem::http::StatusCode;
@@ -18,7 +16,7 @@ use crate::request::caller::caller_of;
 impl GroupEndpoint {
     pub(super) async fn list(&self, request: &Request) -> Result<Response, Problem> {
         let parent = self.parent_in(request);
-        // A query is refused before a parent that does not exist.
+        // An invalid query takes precedence over a missing parent.
         let named = parent.as_ref().ok().copied().flatten();
         let query = CollectionQuery::read(self.group, query_of(request), named)?;
         let parent = parent?;
@@ -38,8 +36,8 @@ impl GroupEndpoint {
         Ok(self.show_page(&page, &tag, memory))
     }
 
-    /// The tag of the representation that the client has already, where it is known without reading
-    /// any item: polling a collection that does not change costs next to nothing.
+    /// Finds the client's tag without a read of items, if possible: polling an unchanged collection
+    /// is nearly free.
     async fn known_revision(
         &self,
         request: &Request,
@@ -66,7 +64,7 @@ impl GroupEndpoint {
         let (shown, embedded) = self.service.get(caller_of(request), item, &query.view).await?;
         let embedded_items = hal::embedded_items(self.group, &shown, &embedded);
         let tag = EntityTag::of_item_with(shown.item.version, &shown.links, embedded_items);
-        // The date of the last write says nothing of the items that are embedded.
+        // The date of the last write does not cover embedded items.
         let modified = query.view.embed.is_empty().then_some(shown.item.updated_at);
         if let Some(unchanged) = unchanged(request, &tag, modified)? {
             return Ok(unchanged);
@@ -79,8 +77,7 @@ impl GroupEndpoint {
         Ok(response)
     }
 
-    /// An item with the violations that rules would find if it were replaced by itself now. They
-    /// depend on more than the item.
+    /// Reports the violations of a replacement by itself. They depend on more than the item.
     async fn examine(
         &self,
         request: &Request,

@@ -1,5 +1,3 @@
-//! Responses.
-
 use application::{Listing, ShownItem, WriteOptions, Written};
 use bytes::Bytes;
 use domain::ItemId;
@@ -20,21 +18,19 @@ use crate::query::CollectionQuery;
 use crate::request::memory_budget::{MemoryReservation, sent};
 use crate::time::http_date;
 
-/// Capacity for the headers of a response, including those that middleware adds.
+/// Includes the headers that middleware adds.
 const USUAL_HEADERS: usize = 12;
 
 impl GroupEndpoint {
-    /// Reads a page, and reserves memory to show it if it is large.
     pub(super) async fn read_page<F: Future<Output = application::Result<Listing>>>(
         &self,
         read: impl Fn() -> F,
     ) -> Result<(Listing, Option<MemoryReservation>), Problem> {
-        // While the response is made, what it is made of is in memory as well.
+        // Source and response are in memory at the same time.
         let bytes = |listing: &Listing| 2 * hal::collection_size(self.group, listing);
         self.context.memory.read(None, read, bytes).await
     }
 
-    /// A page of a query, with its links.
     pub(super) fn page_of<'a>(
         &self,
         query: &CollectionQuery<'_>,
@@ -86,8 +82,7 @@ impl GroupEndpoint {
         Ok(modified(with_tag(response, tag), view.item))
     }
 
-    /// Shows what a write left, or would have left, unless the client prefers not to see it.
-    /// Warnings are shown whatever it prefers.
+    /// Warnings override the preference for no body.
     pub(super) async fn show_written(
         &self,
         request: &Request,
@@ -123,7 +118,6 @@ pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {
     response
 }
 
-/// A response that shows nothing: 204 in place of 200.
 pub(super) fn without_body(status: StatusCode) -> Response {
     if status == StatusCode::OK { StatusCode::NO_CONTENT.into() } else { status.into() }
 }
@@ -139,8 +133,7 @@ pub(super) fn not_modified(tag: &EntityTag) -> Response {
     with_tag(StatusCode::NOT_MODIFIED.into(), tag)
 }
 
-/// The answer to a client that has the representation of an item already, by its tag or by the date
-/// of the last write (RFC 9110 section 13.2.2).
+/// Compares the tag, or the date of the last write (RFC 9110 section 13.2.2).
 pub(super) fn unchanged(
     request: &Request,
     tag: &EntityTag,

@@ -1,4 +1,4 @@
-//! Reads at standbys, and the tokens by which clients see there what they wrote.
+//! Reads at standbys, and the tokens for read-your-writes consistency.
 
 use std::time::Duration;
 
@@ -15,13 +15,12 @@ use crate::headers::history as tag_history;
 use crate::problem::Problem;
 use crate::request::body::may_have_body;
 
-/// How long the store may take to tell its position. A write is made by then, and must not wait for what
-/// only makes later reads sooner.
+/// The write is done by then, and must not wait for a faster later read.
 const POSITION_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl HttpContext {
-    /// Adds to the answer to a write the token of a position that has it. Where that is not known, as
-    /// after a write that may have been made, it is one that leads to the store itself.
+    /// If the position is unknown, as after a write with an unknown outcome, the token leads to the
+    /// primary.
     pub async fn acknowledge(
         &self,
         answer: Result<Response, Problem>,
@@ -46,7 +45,6 @@ impl HttpContext {
         }
     }
 
-    /// Adds what a cache must know of an answer that standbys may give: errors differ by the token, too.
     pub(super) fn vary_by_token(
         &self,
         operation: GroupOperation,
@@ -66,14 +64,12 @@ impl HttpContext {
     }
 }
 
-/// A position that has all that was written. `None` where it is not told soon.
 async fn position(standbys: &dyn Standbys) -> Option<LogPosition> {
     timeout(POSITION_TIMEOUT, standbys.position()).await.ok()?.ok()
 }
 
 impl OperationEndpoint {
-    /// Answers a read from a standby that has all up to a position. `None` where it is to be read from
-    /// the store itself: also after any error, for what a standby lacks may be there.
+    /// `None` sends the read to the primary, also after any error: the standby may lack the item.
     pub(super) async fn answer_at_standby(
         &self,
         request: &mut Request,
@@ -88,7 +84,7 @@ impl OperationEndpoint {
             let response = self.read_at(&**standbys, group, &chosen, request).await?;
             standbys.confirm(&chosen).then_some((response, chosen))
         };
-        // There must be time left to read from the store.
+        // Leaves time for a read at the primary.
         let read = timeout(context.time_limit / 2, read).await.ok().flatten();
         *request.headers_mut() = headers;
         let (mut response, chosen) = read?;
@@ -110,8 +106,8 @@ impl OperationEndpoint {
         if response.status() != StatusCode::NOT_MODIFIED {
             return Some(response);
         }
-        // Another server may have taken over, and have written the version again that was lost.
-        // A standby cannot know, the primary can.
+        // After a failover the primary may have assigned a lost version again. A standby cannot
+        // know.
         if let Some(position) = position(standbys).await {
             return (position.history == chosen.history).then_some(response);
         }
@@ -120,8 +116,8 @@ impl OperationEndpoint {
         group.answer(self.operation, request, limit).await.ok()
     }
 
-    /// A client that wants no cached answer wants none of a standby either. A collection that can be
-    /// replaced is compared with the revision that was read, which must be that of the store.
+    /// `no-cache` excludes standbys. So does a replaceable collection: its tag guards the
+    /// replacement, so it must come from the primary.
     fn may_be_at_standby(&self, request: &Request) -> bool {
         let mut operations = self.group.group.operations();
         if self.operation == GroupOperation::List
@@ -136,7 +132,7 @@ impl OperationEndpoint {
     }
 }
 
-/// Returns whether a request has the directive `no-cache` (RFC 9111 section 5.2.1.4).
+/// RFC 9111 section 5.2.1.4.
 fn wants_no_cache(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(CACHE_CONTROL).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|part| part.trim().eq_ignore_ascii_case("no-cache"))

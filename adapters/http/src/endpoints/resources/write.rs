@@ -1,5 +1,3 @@
-//! Writes.
-
 use std::sync::Arc;
 
 use application::{
@@ -22,7 +20,7 @@ use crate::request::details::request_id_of;
 use crate::request::memory_budget::{MemoryReservation, work_on};
 
 impl GroupEndpoint {
-    /// The options of a write. A key is unique within the path it was sent to.
+    /// A key is unique within its path.
     pub(super) fn write_options(
         &self,
         operation: GroupOperation,
@@ -43,7 +41,6 @@ impl GroupEndpoint {
         Ok(WriteOptions { caller, is_dry_run, key, request_id, history })
     }
 
-    /// Performs a write of the item in the path.
     pub(super) async fn write_item(
         &self,
         operation: GroupOperation,
@@ -109,7 +106,6 @@ impl GroupEndpoint {
         Ok(Return::acknowledge(preference, self.show_page(&page, &tag, memory)))
     }
 
-    /// Refuses a write without a condition, where one is required.
     pub(super) fn require<T>(&self, condition: &Precondition<T>) -> Result<(), Problem> {
         if self.context.requires_condition && !condition.is_conditional() {
             let detail = "Read what is there, and send its ETag in If-Match; `If-Match: *` writes over whatever is there.";

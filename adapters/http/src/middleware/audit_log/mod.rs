@@ -1,9 +1,7 @@
-//! The audit log: a file with a line of JSON for each request that was refused, and in groups that are
-//! audited for each write or each request.
+//! The audit log: a JSON line per refused request and, in audited groups, per write or per request.
 //!
-//! One task writes the file, from a bounded queue. The response of a request that is audited waits
-//! until its line is in the file, so nothing is answered that is not recorded. Refusals in other groups
-//! wait for nothing: while the queue is full they are counted instead of written.
+//! One task writes from a bounded queue. An audited request is answered only after its line is in
+//! the file. Refusals in other groups do not wait: when the queue is full, they are only counted.
 
 mod request;
 #[cfg(test)]
@@ -29,10 +27,9 @@ use crate::query::embedded_collections;
 pub use request::{AuditSubject, AuditedRequest};
 use writer::{AuditLine, Writer, WriterHealth};
 
-/// Lines that may wait to be written. Every connection can have one by default.
+/// One line for each connection of the default limit.
 const QUEUE: usize = 16_384;
 
-/// The audit log cannot be opened.
 #[derive(Debug, Error)]
 #[error("the audit log {} cannot be opened: {reason}; {fix}", .path.display())]
 pub struct AuditLogError {
@@ -41,24 +38,18 @@ pub struct AuditLogError {
     fix: &'static str,
 }
 
-/// The audit log of a service.
 #[derive(Clone)]
 pub struct AuditLog {
     queue: mpsc::Sender<AuditLine>,
     health: Arc<WriterHealth>,
-    /// The levels of groups, by their collections; all others have the lowest.
+    /// Other groups have the lowest level.
     levels: Arc<[(Collection, AuditLevel)]>,
-    /// How long a request waits for its line to be written.
     time_limit: Duration,
     clock: Arc<dyn Clock>,
 }
 
 impl AuditLog {
-    /// Opens the file for lines to be appended, and again at each SIGHUP, and starts the task that
-    /// writes them. Requests wait for their lines up to `time_limit`. Call it within a runtime.
-    ///
-    /// # Errors
-    /// The file cannot be opened or made, with how to fix that.
+    /// Reopens the file at SIGHUP. Must be called within a runtime.
     pub fn open(
         path: &Path,
         levels: &[(Collection, AuditLevel)],
@@ -84,7 +75,6 @@ impl AuditLog {
         Ok(Self { queue, health, levels: levels.into(), time_limit, clock })
     }
 
-    /// Begins to audit a request.
     pub fn begin(&self, subject: AuditSubject, request: &Request) -> AuditedRequest {
         let embedded = match (subject.group, request.uri().query()) {
             (Some(group), Some(query)) => embedded_collections(group, query),
@@ -94,8 +84,7 @@ impl AuditLog {
         AuditedRequest::new(self, level, subject, embedded, request)
     }
 
-    /// The level of requests of a group that embed items of others. Those of no group may show items
-    /// of any.
+    /// Includes embedded groups. A request without a group may show items of any group.
     fn level_of(&self, group: Option<Group>, embedded: &[Collection]) -> AuditLevel {
         let is_shown = |collection: Collection| {
             group.is_none_or(|group| group.collection == collection)

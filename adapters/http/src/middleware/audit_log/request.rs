@@ -1,5 +1,3 @@
-//! A request as the audit log records it.
-
 use application::{AuditLevel, Caller};
 use domain::{Collection, ItemId, Operation};
 use poem::Request;
@@ -16,14 +14,11 @@ use crate::problem::Problem;
 use crate::request::caller::{NOBODY, caller_of};
 use crate::request::details::request_id_of;
 
-/// The subject of a request, as its path declares it.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditSubject {
-    /// The group; none where items of several may be shown.
+    /// `None` if items of several groups may be shown.
     pub group: Option<Group>,
-    /// The operations that are asked for.
     pub operations: &'static [Operation],
-    /// The kind of path, for those that ask for no operations.
     pub kind: &'static str,
 }
 
@@ -41,7 +36,6 @@ impl AuditSubject {
     }
 }
 
-/// A request that has a line in the audit log once it is answered, if its level says so.
 pub struct AuditedRequest {
     log: AuditLog,
     level: AuditLevel,
@@ -53,10 +47,9 @@ pub struct AuditedRequest {
     item: Option<String>,
     method: Method,
     uri: Uri,
-    /// False if nothing was done because there would be no line, so that none is waited for again.
+    /// False if the request was rejected for lack of a line, so that it does not wait again.
     is_performed: bool,
-    /// A slot of the queue, from before a request that is audited is performed: whatever becomes of
-    /// it, also when its client goes away, is recorded.
+    /// Reserved before the request runs, so that its line survives a client that disconnects.
     permit: Option<OwnedPermit<AuditLine>>,
 }
 
@@ -84,15 +77,11 @@ impl AuditedRequest {
         }
     }
 
-    /// Notes the caller, once they are known.
     pub fn recognize(&mut self, request: &Request) {
         self.caller = caller_of(request).clone();
     }
 
-    /// Makes sure that there will be a line before anything is done that has to have one.
-    ///
-    /// # Errors
-    /// 503 if the file cannot be written, or the queue stays full.
+    /// Reserves the line that an audited request must have, before it runs.
     pub async fn reserve(&mut self) -> Result<(), Problem> {
         if !self.is_required(None) {
             return Ok(());
@@ -107,11 +96,7 @@ impl AuditedRequest {
         Ok(())
     }
 
-    /// Records how the request is answered, if its level says so; `policies` are those that refused
-    /// it. Returns once the line is written, if it has to be.
-    ///
-    /// # Errors
-    /// 503 if a line that has to be written cannot be.
+    /// Waits until a required line is written.
     pub async fn finish(
         mut self,
         status: StatusCode,
@@ -143,8 +128,7 @@ impl AuditedRequest {
         }
     }
 
-    /// Tells whether a request answered with a status has to be recorded; without one, whether it
-    /// has to be however it is answered.
+    /// `None` means: for every status.
     fn is_required(&self, status: Option<StatusCode>) -> bool {
         match self.level {
             AuditLevel::Denied => false,
@@ -158,8 +142,7 @@ impl AuditedRequest {
         permit.ok().and_then(Result::ok).ok_or_else(unrecorded)
     }
 
-    /// The line. It has no query, which may hold personal data, and nothing of headers but the id
-    /// of the request.
+    /// Omits the query, which may hold personal data, and all headers except the request id.
     fn line(&self, status: Option<StatusCode>, policies: &[Box<str>]) -> String {
         let principal = self.caller.principal();
         let embedded: Vec<_> = self.embedded.iter().map(|collection| collection.name()).collect();
@@ -183,7 +166,7 @@ impl AuditedRequest {
 }
 
 impl Drop for AuditedRequest {
-    /// Records a request whose client went away before it was answered: it may have been performed.
+    /// Records a disconnected client: the request may have been performed.
     fn drop(&mut self) {
         if let Some(permit) = self.permit.take() {
             permit.send(AuditLine { text: self.line(None, &[]), written: None });
@@ -191,7 +174,7 @@ impl Drop for AuditedRequest {
     }
 }
 
-/// The id in the path of a request, as it is written; in a path of no group, what looks like one.
+/// Without a group, takes a path segment that looks like an id.
 fn item_of(group: Option<Group>, request: &Request) -> Option<String> {
     let id = match group {
         Some(group) => request.raw_path_param(group.item_parameter),

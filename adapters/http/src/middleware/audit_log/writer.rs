@@ -17,62 +17,50 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// Most lines that are written at once.
 const MOST_LINES: usize = 1024;
 
-/// How often a file that could not be written is tried again.
+/// The retry interval after a write error.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long a pipe that is full is left alone.
 const PIPE_PAUSE: Duration = Duration::from_millis(10);
 
-/// How often the operator is warned.
 const WARNING_PERIOD: Duration = Duration::from_mins(1);
 
-/// A line to be written.
 pub struct AuditLine {
-    /// The line, without its end.
     pub text: String,
-    /// Told whether it is in the file, if somebody waits for that.
     pub written: Option<oneshot::Sender<bool>>,
 }
 
-/// The state of the file, for those who send lines.
 #[derive(Default)]
 pub struct WriterHealth {
     is_failing: AtomicBool,
-    /// Lines that are not in the file, and that the file does not yet tell of.
+    /// Lost lines that the file does not mention yet.
     dropped: AtomicU64,
 }
 
 impl WriterHealth {
-    /// Tells whether the last line could not be written.
     pub fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Counts lines that were not written.
     pub fn count_dropped(&self, lines: u64) {
         self.dropped.fetch_add(lines, Ordering::Relaxed);
     }
 }
 
-/// Writes lines to the file, many at once where many wait.
 pub struct Writer {
     path: PathBuf,
     file: Arc<File>,
-    /// True if the file ends within a line, which is then ended first.
+    /// True if the file ends within a line. The writer then ends that line first.
     is_torn: bool,
     lines: mpsc::Receiver<AuditLine>,
     health: Arc<WriterHealth>,
-    /// How long a pipe may stay full.
     time_limit: Duration,
     clock: Arc<dyn Clock>,
     warned: Option<Instant>,
 }
 
 impl Writer {
-    /// Opens the file.
     pub fn open(
         path: &Path,
         lines: mpsc::Receiver<AuditLine>,
@@ -85,8 +73,8 @@ impl Writer {
         Ok(Self { path, file, is_torn, lines, health, time_limit, clock, warned: None })
     }
 
-    /// Writes lines until nobody can send any. A signal means that the file was renamed: a new one
-    /// is opened.
+    /// Runs until all senders are gone. A SIGHUP means that the file was renamed, so it reopens the
+    /// path.
     pub async fn run(mut self, mut hang_ups: Option<Signal>) {
         let mut batch = Vec::new();
         loop {
@@ -121,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// Writes lines, after one that tells how many were lost before them.
+    /// Writes a line about lost lines first.
     async fn write(&mut self, batch: &mut Vec<AuditLine>) {
         let dropped = self.health.dropped.load(Ordering::Relaxed);
         let mut text = String::new();
@@ -152,7 +140,7 @@ impl Writer {
         for (line, end) in batch.drain(..).zip(ends) {
             let is_written = end <= written;
             lost += u64::from(!is_written);
-            // Who does not wait any more has been answered already.
+            // A request that timed out has its response already.
             let _ = line.written.map(|told| told.send(is_written));
         }
         self.health.count_dropped(lost);
@@ -162,8 +150,7 @@ impl Writer {
         }
     }
 
-    /// Appends bytes; returns how many are in the file. Files that are slow keep this task waiting,
-    /// and no thread that answers requests.
+    /// Returns the bytes written. A slow file delays only this task.
     async fn append(&self, bytes: &Bytes) -> (usize, io::Result<()>) {
         let deadline = Instant::now() + self.time_limit;
         let mut written = 0;
@@ -196,8 +183,8 @@ impl Writer {
     }
 }
 
-/// Opens a file to append to, which nobody but its owner may read; returns it, and whether it ends
-/// within a line. A pipe that nobody reads is an error, and one that is full does not block.
+/// Creates the file readable by its owner only. Fails for a pipe without a reader, and never blocks
+/// on a full one.
 fn open(path: &Path) -> io::Result<(Arc<File>, bool)> {
     let file = OpenOptions::new()
         .create(true)
@@ -205,12 +192,11 @@ fn open(path: &Path) -> io::Result<(Arc<File>, bool)> {
         .mode(0o600)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
         .open(path)?;
-    // A process that was killed may have left part of a line.
+    // A killed process may have left part of a line.
     let is_torn = file.metadata()?.is_file() && last_byte(path).is_some_and(|last| last != b'\n');
     Ok((Arc::new(file), is_torn))
 }
 
-/// The last byte of a file that can be read and is not empty.
 fn last_byte(path: &Path) -> Option<u8> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::End(-1)).ok()?;
