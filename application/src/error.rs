@@ -29,21 +29,13 @@ pub enum ApplicationError {
     #[error("the item was removed, which the request's condition excludes")]
     ItemDeleted,
     #[error("the item has {latest} versions")]
-    VersionNotFound {
-        latest: Version,
-    },
+    VersionNotFound { latest: Version },
     /// The version is the item's removal.
     #[error("version {version} is the removal of the item")]
-    VersionGone {
-        version: Version,
-        time: Timestamp,
-    },
+    VersionGone { version: Version, time: Timestamp },
     /// The retention policy removed the body.
     #[error("the body of version {version} was removed at {removed_at}")]
-    BodyRemoved {
-        version: Version,
-        removed_at: Timestamp,
-    },
+    BodyRemoved { version: Version, removed_at: Timestamp },
     #[error("the time is still to come")]
     InFuture,
     #[error("the change log does not reach as far")]
@@ -56,9 +48,7 @@ pub enum ApplicationError {
     #[error("only a known caller may do this")]
     CredentialsRequired,
     #[error("the client was not granted to {}", operation.name())]
-    InsufficientScope {
-        operation: Operation,
-    },
+    InsufficientScope { operation: Operation },
     #[error("the policies do not permit to {} items of `{}`", operation.name(), collection.name())]
     NotPermitted {
         operation: Operation,
@@ -68,10 +58,7 @@ pub enum ApplicationError {
     },
     /// The policies forbid the deletion of items below the item.
     #[error("the policies do not permit to delete items of `{}` with it", collection.name())]
-    NotPermittedBelow {
-        collection: Collection,
-        policies: Vec<Box<str>>,
-    },
+    NotPermittedBelow { collection: Collection, policies: Vec<Box<str>> },
     /// The write replaces the whole collection. The caller may write only some items.
     #[error("the caller may not write all items of the collection")]
     WholeCollectionNeeded,

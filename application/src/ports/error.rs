@@ -18,11 +18,7 @@ pub enum RepositoryError {
     Unavailable,
     /// The full-text index is further behind than a search waits.
     #[error("the full-text index is behind: it knows {indexed} of {of} changes")]
-    IndexBuilding {
-        indexed: u64,
-        of: u64,
-        seconds: u64,
-    },
+    IndexBuilding { indexed: u64, of: u64, seconds: u64 },
     #[error("the store is full")]
     Full,
     #[error("the store's content is not understood")]
