@@ -8,8 +8,8 @@ use domain::{Operations, Principal};
 #[async_trait]
 pub trait Identity: Send + Sync {
     /// Returns the principal of a bearer token (RFC 6750): an access token or a key of the service.
-    /// MUST NOT return a principal after the credentials expired, or after it was known that they
-    /// or their signing key were revoked. MUST NOT wait for another service for longer than a
+    /// MUST NOT return a principal after the credentials expired, or after the revocation of them
+    /// or of their signing key was read. MUST NOT wait for another service for longer than a
     /// second. MUST NOT keep the token where it could be logged.
     async fn recognize(&self, token: &str) -> Result<Arc<Principal>, Unrecognized>;
 

@@ -279,10 +279,10 @@ pub trait ItemRepository: Send + Sync {
 
     /// Returns a page of the selected items; ties are in the order of ids. MUST return
     /// `ParentNotFound` when the scope's parent does not exist. The items are at least as new as
-    /// the revision. All items of a scope are counted exactly; matches up to
-    /// [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A search with more matches MUST list
-    /// that number of the newest. A page without items is no error here. The counts by value MUST
-    /// cover all items of the query, at the state of the page.
+    /// the revision, and in the state that was selected. All items of a scope are counted exactly;
+    /// matches up to [`COUNTED_MATCHES`](crate::query::COUNTED_MATCHES). A search with more matches
+    /// MUST list that number of the newest. A page without items is no error here. The counts by
+    /// value MUST cover all items of the query, at the state of the page.
     async fn page(&self, reach: &Reach, query: &PageQuery) -> Result<Arc<ListedPage>>;
 
     /// Returns the current changes of the selected items at one moment, in the requested order. A
