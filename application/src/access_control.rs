@@ -1,5 +1,5 @@
-//! The decisions about what callers may do. Use cases are given their [`Reach`] and their [`Warrant`]
-//! here, after the policies were asked.
+//! Access control. It gives the use cases their [`Reach`] and [`Warrant`] after it asked the
+//! policies.
 
 use std::sync::Arc;
 use std::{iter, slice};
@@ -13,11 +13,7 @@ use crate::ports::{
 use crate::query::View;
 use crate::{ApplicationError, Caller, Result, WriteOptions};
 
-/// Returns the relation of a caller to an item, for an explanation to the operator; `None` if there is
-/// no such item.
-///
-/// # Errors
-/// `Store`.
+/// Returns the relation of a caller to an item, for an explanation to the operator.
 pub async fn ownership_of(
     ports: &Ports,
     caller: &Caller,
@@ -29,10 +25,8 @@ pub async fn ownership_of(
     Ok(creator.map(|creator| creator.ownership(caller)))
 }
 
-/// Returns the first of these kinds that has an item below `id`. One statement decides where none has.
-///
-/// # Errors
-/// `Store`.
+/// Returns the first of these kinds with an item below `id`. If no item is found, this takes one
+/// statement.
 pub async fn undeletable_below<'a>(
     items: &dyn ItemRepository,
     id: ItemId,
@@ -50,26 +44,24 @@ pub async fn undeletable_below<'a>(
     Ok(Some(last))
 }
 
-/// Asks the policies, and refuses what they do not permit.
 #[derive(Clone)]
 pub struct AccessControl {
     policies: Arc<dyn Policies>,
 }
 
 impl AccessControl {
-    /// Access as the policies say.
     pub fn new(policies: Arc<dyn Policies>) -> Self {
         Self { policies }
     }
 
-    /// Returns what a caller may do, as far as the client was granted it.
+    /// Returns a caller's permissions within the client's grant.
     pub fn access(&self, caller: &Caller, collection: Collection) -> Access {
         let access = self.policies.access(caller, collection);
         caller.principal().map_or(access, |principal| access.limited_to(principal.granted))
     }
 
-    /// Returns the ids of the policies that decide on an operation on any items: those that deny it, or
-    /// else those that allow it.
+    /// Returns the deciding policies for an operation on any items: those that deny it, or else
+    /// those that allow it.
     pub fn deciding(
         &self,
         caller: &Caller,
@@ -79,8 +71,8 @@ impl AccessControl {
         self.policies.deciding(caller, collection, operation, &Ownership::ALL)
     }
 
-    /// Returns the collection whose policies decide on an operation: a deletion also deletes the items
-    /// that belong to the deleted one, so the collection decides in which the caller may delete least.
+    /// Returns the collection whose policies decide on an operation. A deletion also deletes the
+    /// items below, so this is the collection in which the caller may delete least.
     pub fn decisive(
         &self,
         caller: &Caller,
@@ -98,31 +90,25 @@ impl AccessControl {
         concerned.min_by_key(extent).unwrap_or(collection)
     }
 
-    /// Returns the policies in force.
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.published()
     }
 
-    /// Returns a number that other policies would not have.
+    /// A number that identifies the policies.
     pub fn edition(&self) -> u64 {
         self.policies.edition()
     }
 
-    /// Returns `true` if a caller may see items of a collection.
     pub fn may_read(&self, caller: &Caller, collection: Collection) -> bool {
         self.access(caller, collection).has_all(Operation::Read)
     }
 
-    /// Returns `true` if a caller may perform some operation on some item.
     pub fn may_do_anything(&self, caller: &Caller) -> bool {
         Collection::all().any(|collection| self.access(caller, collection) != Access::NONE)
     }
 
-    /// Refuses a caller who may not perform all of these operations on some items of a collection. To
-    /// delete items, callers need that right in the collections of those that are deleted with them, too.
-    ///
-    /// # Errors
-    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `NotPermittedBelow`.
+    /// Requires that each operation is permitted on some items of the collection. A deletion also
+    /// requires `delete` in the collections of the items below.
     pub fn require(
         &self,
         caller: &Caller,
@@ -143,7 +129,6 @@ impl AccessControl {
         Ok(access)
     }
 
-    /// Returns the items that a caller may not delete with an item of a collection.
     pub(crate) fn undeletable(
         &self,
         caller: &Caller,
@@ -152,11 +137,8 @@ impl AccessControl {
         UndeletableItems::below(collection, caller, |child| self.access(caller, child))
     }
 
-    /// Refuses a caller who may not perform all of these operations on some items of a collection, or
-    /// may not read the collection of the items that they are below.
-    ///
-    /// # Errors
-    /// As [`require`](Self::require).
+    /// [`require`](Self::require), which also refuses a caller who may not read the parent
+    /// collection.
     pub fn require_below(
         &self,
         caller: &Caller,
@@ -165,18 +147,15 @@ impl AccessControl {
         operations: &[Operation],
     ) -> Result<Access> {
         let access = self.require(caller, collection, operations)?;
-        // Whether there are items of a parent tells whether there is the parent.
+        // The presence of child items would reveal that the parent exists.
         if let Some(parents) = parents {
             self.require(caller, parents, &[Operation::Read])?;
         }
         Ok(access)
     }
 
-    /// Refuses a caller who may read items of no collection.
-    ///
-    /// # Errors
-    /// As [`require`](Self::require), about a collection that the caller's token keeps from being read,
-    /// if there is one.
+    /// Refuses a caller who may not read any collection. If the caller's token keeps a collection
+    /// from being read, the error is about that collection.
     pub fn require_some_read(&self, caller: &Caller) -> Result<()> {
         if Collection::all().any(|collection| self.may_read(caller, collection)) {
             return Ok(());
@@ -190,10 +169,8 @@ impl AccessControl {
         })
     }
 
-    /// Refuses a caller who may not perform the operations on all items of a collection.
-    ///
-    /// # Errors
-    /// As [`require`](Self::require); `WholeCollectionNeeded` where some may be written alone.
+    /// Refuses a caller who may not perform the operations on all items: `WholeCollectionNeeded` if
+    /// the caller may write some items.
     pub(crate) fn require_whole(
         &self,
         caller: &Caller,
@@ -207,10 +184,6 @@ impl AccessControl {
         if is_whole { Ok(()) } else { Err(ApplicationError::WholeCollectionNeeded) }
     }
 
-    /// Returns what a caller reads of a scope.
-    ///
-    /// # Errors
-    /// As [`require`](Self::require).
     pub(crate) fn reach(
         &self,
         caller: &Caller,
@@ -218,7 +191,7 @@ impl AccessControl {
         operations: &[Operation],
     ) -> Result<Reach> {
         let access = self.require_below(caller, scope.parents(), scope.collection, operations)?;
-        // A reach is of all items: whoever may not read all of them is given none.
+        // A reach covers all items, so a caller who may read only some of them gets none.
         match operations.iter().find(|operation| !access.has_all(**operation)) {
             None => Ok(Reach::of_the_service(scope)),
             Some(operation) => {
@@ -227,10 +200,6 @@ impl AccessControl {
         }
     }
 
-    /// Returns the permission to write.
-    ///
-    /// # Errors
-    /// As [`require`](Self::require).
     pub(crate) fn warrant(
         &self,
         options: &WriteOptions,
@@ -247,7 +216,6 @@ impl AccessControl {
         })
     }
 
-    /// Returns the error of a caller who may not perform an operation on items of these ownerships.
     pub(crate) fn refusal(
         &self,
         caller: &Caller,
@@ -262,13 +230,11 @@ impl AccessControl {
         if !is_granted && self.policies.access(caller, collection).has_some(operation) {
             return ApplicationError::InsufficientScope { operation };
         }
-        // None of them allows it, so what decides denies it.
+        // No policy allows it, so the deciding policies deny it.
         let policies = self.policies.deciding(caller, collection, operation, ownerships);
         ApplicationError::NotPermitted { operation, collection, policies }
     }
 
-    /// Returns the error of a caller who may not delete items of these ownerships, which would be deleted
-    /// with the item they belong to.
     pub(crate) fn refusal_below(
         &self,
         caller: &Caller,
@@ -283,18 +249,15 @@ impl AccessControl {
         }
     }
 
-    /// Decides which relations of items a caller sees: those to items that the caller may read.
     pub(crate) fn sees(&self, caller: &Caller, relation: Relation) -> bool {
         self.may_read(caller, relation.to)
     }
 
-    /// Returns `true` if a caller sees which items the items of a collection belong to.
     pub(crate) fn sees_parents(&self, caller: &Caller, collection: Collection) -> bool {
         let mut parents = collection.relations().filter(|it| it.kind == RelationKind::Parent);
         parents.all(|relation| self.sees(caller, relation))
     }
 
-    /// Returns the collections whose items a caller does not see in a view of a collection, by name.
     pub(crate) fn unseen(
         &self,
         caller: &Caller,
@@ -312,7 +275,6 @@ impl AccessControl {
     }
 }
 
-/// Removes from an item of a collection the links that are not seen.
 pub(crate) fn cut_links(
     collection: Collection,
     item: &mut ShownItem,

@@ -9,7 +9,6 @@ use domain::Collection;
 use crate::ports::{CallerDirectory, CallerNames, ChangeLog, LogPage, LoggedChange, Sequence};
 use crate::{AccessControl, ApplicationError, Caller, Result};
 
-/// Reads the change log.
 #[derive(Clone)]
 pub struct ChangeService {
     log: Arc<dyn ChangeLog>,
@@ -18,7 +17,6 @@ pub struct ChangeService {
 }
 
 impl ChangeService {
-    /// The use cases over a log, with the names of those who made the changes.
     pub fn new(
         log: Arc<dyn ChangeLog>,
         callers: Arc<dyn CallerDirectory>,
@@ -27,16 +25,12 @@ impl ChangeService {
         Self { log, callers, access }
     }
 
-    /// Returns `true` if a caller may be told of a change.
     pub fn is_visible(&self, caller: &Caller, change: &LoggedChange) -> bool {
         self.access.may_read(caller, change.collection)
     }
 
-    /// Returns the changes after one, of one collection or of all, at most `limit`.
-    ///
-    /// # Errors
-    /// `BeyondLog` when the log does not reach as far: it is that of another store, or of an older
-    /// copy; `Store`.
+    /// Returns the next changes of one collection or of all. `BeyondLog` means that the number
+    /// comes from another store or from an older copy.
     pub async fn page(
         &self,
         caller: &Caller,
@@ -51,11 +45,7 @@ impl ChangeService {
         Ok(page)
     }
 
-    /// Returns those of the changes after one that a caller may be told of. The log is known to have
-    /// the one.
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Returns the next changes that a caller may see. The log must contain `after`.
     pub async fn follow(
         &self,
         caller: &Caller,
@@ -68,10 +58,6 @@ impl ChangeService {
         Ok(page)
     }
 
-    /// Returns the latest changes that a caller may read, newest first.
-    ///
-    /// # Errors
-    /// `Store`.
     pub async fn latest(
         &self,
         caller: &Caller,
@@ -88,19 +74,12 @@ impl ChangeService {
         Ok(latest)
     }
 
-    /// Returns the changes after one for all listeners together, each of whom is told what
-    /// [`is_visible`](Self::is_visible).
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Returns the next changes for all listeners together. Each listener gets those for which
+    /// [`is_visible`](Self::is_visible) is true.
     pub async fn follow_for_all(&self, after: Sequence, limit: u64) -> Result<LogPage> {
         Ok(self.log.changes(after, None, limit).await?)
     }
 
-    /// Returns the display names of the callers who made changes, as far as they are known.
-    ///
-    /// # Errors
-    /// `Store`.
     pub async fn caller_names(
         &self,
         _caller: &Caller,
@@ -115,24 +94,16 @@ impl ChangeService {
         Ok(self.callers.names(&ids).await?)
     }
 
-    /// Returns the history that versions, revisions and numbers of changes belong to now.
+    /// The id of the current history.
     pub fn history(&self) -> Arc<str> {
         self.log.history_id()
     }
 
-    /// Returns the number of the last change; 0 before the first.
-    ///
-    /// # Errors
-    /// `Store`.
     pub async fn last(&self) -> Result<Sequence> {
         Ok(self.log.last().await?)
     }
 
-    /// Returns the change that a listener has to be told next of: all after `after`, or those from
-    /// now on.
-    ///
-    /// # Errors
-    /// As [`page`](Self::page).
+    /// Returns the change after which a listener starts: `after`, or the last one.
     pub async fn begin(&self, after: Option<Sequence>) -> Result<Sequence> {
         match after {
             Some(after) => self.require_within(after).await.map(|()| after),

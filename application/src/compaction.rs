@@ -1,8 +1,7 @@
-//! Removing the bodies of old versions, step by step, as a retention policy says.
+//! The compaction of old versions by a retention policy, in steps.
 //!
-//! A pass looks through the change log from its beginning. Each step is whole by itself: what was
-//! removed stays removed, and a step that is done again finds nothing, so a pass can end anywhere
-//! and go on later, in another process too.
+//! A pass examines the change log from its beginning. Each step is idempotent, so a pass can stop
+//! anywhere and continue later, in another process too.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,66 +16,49 @@ use crate::ports::{
 };
 use crate::{RepositoryError, Result};
 
-/// Changes that a step looks through: their bodies are removed in one transaction, which no write
-/// should have to wait for long.
+/// The changes of one step. It removes their bodies in one transaction, which must not delay writes
+/// for long.
 const CHANGES_OF_A_STEP: u64 = 500;
 
-/// The time after which another worker goes on with a pass whose worker is not heard of any more.
+/// The time after which another worker takes over from a silent worker.
 const LEASE: SignedDuration = SignedDuration::from_secs(10);
 
-/// The time between two passes.
 const INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 
-/// Names that a warning lists at most.
+/// The limit of names in a warning.
 const MOST_NAMED: usize = 20;
 
-/// Removes bodies by a policy.
 #[derive(Clone)]
 pub struct Compaction {
-    /// The bodies.
     pub bodies: Arc<dyn VersionBodies>,
-    /// The items that keep theirs.
     pub holds: Arc<dyn LegalHolds>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The policy.
     pub policy: RetentionPolicy,
     /// The time zone in which days begin.
     pub zone: TimeZone,
-    /// The name of this worker among those that may work on the store.
     pub worker: Box<str>,
 }
 
-/// The outcome of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionStep {
-    /// Bodies that were removed, or would be.
     pub removed: u64,
-    /// Bytes that they took in the store.
     pub bytes: u64,
-    /// Old bodies that are kept for a legal hold alone.
+    /// Old bodies that only a legal hold keeps.
     pub held: u64,
-    /// The change up to which the log was looked through; `None` at its end.
+    /// The last change examined; `None` at the end of the log.
     pub read_to: Option<Sequence>,
 }
 
-/// The outcome of a request to do a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionOutcome {
-    /// Another worker is at work.
     Busy,
-    /// The next pass has not begun.
     NotDue,
-    /// A step was done.
     Done(CompactionStep),
 }
 
 impl Compaction {
-    /// Does the next step of the pass that is due, which begins a day after the last one or when the
-    /// policy is another than before. With `from`, does the step after that change, due or not.
-    ///
-    /// # Errors
-    /// When the store is unavailable.
+    /// Runs the next step if a pass is due: a day after the last pass, or when the policy changed.
+    /// With `from`, runs the step after that change, even if it is not due.
     pub async fn advance(
         &self,
         from: Option<Sequence>,
@@ -104,11 +86,8 @@ impl Compaction {
         Ok(CompactionOutcome::Done(step))
     }
 
-    /// Looks through the changes after one, and removes the bodies that are not to be kept; a dry run
+    /// Examines the next changes and removes the bodies that the policy does not keep. A dry run
     /// only counts them.
-    ///
-    /// # Errors
-    /// When the store is unavailable.
     pub async fn step(
         &self,
         after: Sequence,
@@ -144,8 +123,8 @@ impl Compaction {
         })
     }
 
-    /// The items of versions on which there is a hold: those that are named, and those that belong or
-    /// refer to one that is held.
+    /// Returns the items with a hold: the named ones, and those that belong or refer to a held
+    /// item, also indirectly.
     async fn held_among(
         &self,
         versions: &[SupersededVersion],

@@ -1,28 +1,18 @@
-//! The demonstration data: made-up items with known identifiers, for an empty store.
-
 use domain::{Collection, ItemId, Members};
 
 use crate::ports::{NewItem, Ports, Reach, Scope, Warrant, WriteMetadata};
 use crate::{ApplicationError, Caller, Result};
 
-/// An item of the demonstration data.
 #[derive(Clone, Debug)]
 pub struct DemonstrationItem {
-    /// Its collection.
     pub collection: Collection,
-    /// The item it belongs to.
     pub parent: Option<ItemId>,
-    /// Its identifier.
     pub id: ItemId,
-    /// Its members.
     pub members: Members,
 }
 
-/// Stores the demonstration data, unless a collection holds something: a restart keeps the items of
-/// the first start.
-///
-/// # Errors
-/// `Invalid` (a bug); `Store`.
+/// Stores the demonstration data in an empty store. A restart keeps the items of the first start.
+/// `Invalid` is a bug.
 pub async fn load_demonstration(ports: &Ports, items: Vec<DemonstrationItem>) -> Result<()> {
     for collection in Collection::all() {
         let totals = ports.items.totals(&Reach::of_the_service(Scope::of(collection)), &[]).await?;

@@ -1,12 +1,10 @@
 //! The use cases of the service, over ports.
 //!
-//! [`ResourceService`] has the use cases of a collection: reads, writes, history, exports, imports and
-//! the audit of rules. It decides in the domain and stores through [`ItemRepository`]; ids and time come
-//! from [`IdGenerator`] and [`Clock`]. No type of a framework, a database or HTTP appears here.
+//! [`ResourceService`] has the use cases of a collection. It decides in the domain and stores
+//! through [`ItemRepository`]. Ids and time come from [`IdGenerator`] and [`Clock`].
 //!
-//! A read-modify-write is: find, decide, write with the version that was found. The repository
-//! refuses the write when another came in between; then the service starts over, unless the client
-//! had set a condition.
+//! A read-modify-write finds an item, decides, and writes with the version found. On a version
+//! conflict the service retries, unless the client set a condition.
 
 mod access_control;
 mod audit_level;

@@ -1,11 +1,9 @@
-//! Conditions on what is changed (RFC 9110 section 13), without their headers.
+//! Preconditions (RFC 9110 section 13), without their headers.
 
-/// Versions or revisions a client names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named<T> {
-    /// Whichever there is.
+    /// Any existing version.
     Any,
-    /// One of these.
     OneOf(Vec<T>),
 }
 
@@ -18,7 +16,7 @@ impl<T: PartialEq> Named<T> {
     }
 }
 
-/// A client's conditions on what it changes: on an item's version, or on a collection's revision.
+/// A client's conditions on an item's version or on a collection's revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Precondition<T> {
     /// It must be at one of these.
@@ -28,15 +26,12 @@ pub struct Precondition<T> {
 }
 
 impl<T> Precondition<T> {
-    /// No condition.
     pub const NONE: Self = Self { is: None, is_not: None };
 
-    /// It must be at one of these.
     pub const fn one_of(named: Vec<T>) -> Self {
         Self { is: Some(Named::OneOf(named)), is_not: None }
     }
 
-    /// Returns true when there is any condition.
     pub const fn is_conditional(&self) -> bool {
         self.is.is_some() || self.is_not.is_some()
     }

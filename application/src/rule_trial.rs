@@ -1,4 +1,4 @@
-//! Trials of business rules: what a rule would say of an item.
+//! Trials of business rules.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use crate::ports::{Clock, RuleTrial, RuleTrials, TrialReport};
 use crate::{ApplicationError, Caller, Result};
 
-/// Tries rules and expressions. Nothing is read from the store, and nothing is written.
+/// The trial of rules and expressions. It neither reads nor writes the store.
 #[derive(Clone)]
 pub struct RuleTrialService {
     trials: Arc<dyn RuleTrials>,
@@ -18,16 +18,13 @@ pub struct RuleTrialService {
 }
 
 impl RuleTrialService {
-    /// The use case over rules and a clock.
     pub fn new(trials: Arc<dyn RuleTrials>, clock: Arc<dyn Clock>) -> Self {
         Self { trials, clock }
     }
 
     /// Tries a rule or an expression as of a day, by default today. On another day the time is
-    /// midnight in UTC, as in the cases of rule files.
-    ///
-    /// # Errors
-    /// `Invalid` when the trial does not fit the rule. An error of the rule is part of the report.
+    /// midnight in UTC, as in the cases of rule files. `Invalid` means that the trial does not fit
+    /// the rule. An error of the rule is part of the report.
     pub async fn run(
         &self,
         caller: &Caller,

@@ -1,8 +1,8 @@
-//! The port for traces: which requests are sampled, and the spans of their work.
+//! The port for traces: sampling, and the spans of work.
 //!
-//! A request is sampled or not before any span of its trace is made ([`Tracer`]). Work that is done for it runs
-//! within [`scope`], and [`trace_span!`](crate::trace_span) makes spans there alone, so that requests that are not sampled
-//! cost a look at a variable of the thread.
+//! [`Tracer`] decides on sampling before a request makes any span. Work for the request runs within
+//! [`scope`]. [`trace_span!`](crate::trace_span) makes spans only there, so a request that is not
+//! sampled costs one look at a thread-local variable.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,50 +11,42 @@ use std::pin::Pin;
 
 use tracing::Span;
 
-/// The target of the spans that are exported. Logs have none of them, whatever the filter of the log is.
+/// The target of exported spans. Logs exclude it, for any filter.
 pub const TARGET: &str = "proposal_service::trace";
 
-/// The id of a trace (W3C Trace Context), never zero.
+/// The id of a trace (W3C Trace Context), never zero. It displays as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId(pub u128);
 
-/// As it is written everywhere: 32 hexadecimal digits.
 impl fmt::Display for TraceId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:032x}", self.0)
     }
 }
 
-/// The span of a caller that a request belongs to (W3C Trace Context).
+/// The caller's span that a request belongs to (W3C Trace Context).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteSpan {
-    /// The trace.
     pub trace: TraceId,
-    /// The id of the span, never zero.
+    /// Never zero.
     pub span: u64,
-    /// True if the caller records the trace.
     pub is_sampled: bool,
 }
 
-/// The ids of a span, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanIds {
-    /// The trace.
     pub trace: TraceId,
-    /// The span.
     pub span: u64,
 }
 
-/// Starts the traces that are exported.
 pub trait Tracer: fmt::Debug + Send + Sync {
-    /// Decides at random whether a request of a caller without a trace is sampled. MUST NOT wait.
+    /// Decides at random whether to sample a request without a caller's trace. MUST NOT wait.
     fn samples(&self) -> bool;
 
-    /// Starts `span`, below a caller's span if there is one, whose trace has a `tracestate`, which may be malformed.
-    /// MUST NOT wait.
+    /// Starts `span` below the caller's span, if any. `state` is the trace's `tracestate` and may
+    /// be malformed. MUST NOT wait.
     fn start(&self, span: &Span, parent: Option<&RemoteSpan>, state: &str) -> SpanIds;
 
-    /// Gives a span that was started another name.
     fn rename(&self, span: &Span, name: String);
 }
 
@@ -62,12 +54,12 @@ thread_local! {
     static IS_TRACED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Tells whether the work under way belongs to a trace that is exported.
+/// Returns whether the current work belongs to an exported trace.
 pub fn is_traced() -> bool {
     IS_TRACED.get()
 }
 
-/// Runs work that belongs to a trace, or to none. It is pinned elsewhere, as it may be large.
+/// Runs work within a trace or without one. The caller pins it, because it may be large.
 pub fn scope<F: Future + Unpin>(is_traced: bool, mut work: F) -> impl Future<Output = F::Output> {
     poll_fn(move |context| {
         let _restore = Restore(IS_TRACED.replace(is_traced));
@@ -75,7 +67,7 @@ pub fn scope<F: Future + Unpin>(is_traced: bool, mut work: F) -> impl Future<Out
     })
 }
 
-/// Sets the variable back, also when the work panics.
+/// Restores the variable, also on a panic.
 struct Restore(bool);
 
 impl Drop for Restore {
@@ -84,8 +76,9 @@ impl Drop for Restore {
     }
 }
 
-/// Makes a span of the trace that the work under way belongs to; where there is none, a span that is nowhere. Takes what
-/// `tracing::info_span!` takes after a target. Numbers must be `i64`: of others, `tracing-opentelemetry` makes strings.
+/// Makes a span of the current trace, or a disabled one without a trace. Takes the arguments of
+/// `tracing::info_span!` after the target. Numbers must be `i64`: `tracing-opentelemetry` turns
+/// others into strings.
 #[macro_export]
 macro_rules! trace_span {
     ($($span:tt)+) => {

@@ -1,8 +1,7 @@
-//! The collections of the store: the only list of them.
+//! The only list of collections.
 //!
-//! From [`COLLECTIONS`] follow the links of an item, the values of `embed`, the writes that make a
-//! cached item stale, and the names in the change log, rules and exports. `docs/adding-a-group.md`
-//! adds one.
+//! [`COLLECTIONS`] determines the links of an item, the values of `embed`, cache invalidation, and
+//! the names in the change log, rules and exports. `docs/adding-a-group.md` explains additions.
 
 #[rustfmt::skip] // A table: one member a line.
 mod known_members;
@@ -13,7 +12,7 @@ use std::sync::LazyLock;
 use crate::proposal::{FIELDS, Field};
 use crate::{ItemId, Value};
 
-/// All collections, in the order in which groups and rules are listed.
+/// The order is that of groups and rules in listings.
 pub static COLLECTIONS: &[CollectionSpec] = &[
     CollectionSpec {
         name: "proposedprograms",
@@ -71,7 +70,6 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
     },
 ];
 
-/// A collection of items with any members, related to no other.
 const OPEN: CollectionSpec = CollectionSpec {
     name: "",
     fields: Fields::Open(&[]),
@@ -83,7 +81,6 @@ const OPEN: CollectionSpec = CollectionSpec {
     summed: None,
 };
 
-/// The proposal that a score sheet, a file or a cash programme is about.
 const PROPOSAL: Reference = Reference { member: "proposal_id", to: "proposals", rel: "proposal" };
 
 const YEAR_OF_START: CountedMember = CountedMember { name: "start_date", characters: Some(4) };
@@ -111,113 +108,92 @@ const fn whole(name: &'static str) -> CountedMember {
     CountedMember { name, characters: None }
 }
 
-/// A row of [`COLLECTIONS`].
 #[derive(Debug)]
 pub struct CollectionSpec {
-    /// The name under which the store keeps it; rules, exports and the change feed use it too.
+    /// The name in the store, rules, exports and the change feed.
     pub name: &'static str,
-    /// The members of its items.
     pub fields: Fields,
-    /// The collection whose items own the items of this one, which are deleted with them.
+    /// The collection whose items own these items. A deletion cascades to them.
     pub parent: Option<Parent>,
-    /// True when a new item can continue an old one.
+    /// True if a new item can continue an old one.
     pub can_continue: bool,
-    /// The members that hold the identifier of an item of another collection.
     pub references: &'static [Reference],
-    /// The members that the store finds items by without reading the whole collection.
+    /// The members with an index for lookups in the store.
     pub indexed: &'static [&'static str],
-    /// The members by whose values the store counts the items.
+    /// The members for counts by value.
     pub counted: &'static [CountedMember],
-    /// The members whose amounts the store adds up.
+    /// The members whose amounts the store sums.
     pub summed: Option<SummedMembers>,
 }
 
-/// A member by whose values items are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedMember {
-    /// The member's name.
     pub name: &'static str,
-    /// How many characters of a value count, from the first; all where it is `None`.
+    /// The length of the counted prefix in characters; `None` for the whole value.
     pub characters: Option<usize>,
 }
 
-/// Members with an amount of money for each month of a year, which are added up by month.
+/// Members with monthly amounts of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummedMembers {
-    /// The name of the sums, which are among the counts by value; no member has it.
+    /// The name of the sums among the counts by value. Must not be a member's name.
     pub name: &'static str,
-    /// The member with the year.
     pub year: &'static str,
-    /// The members with the amounts, from January.
+    /// From January.
     pub months: [&'static str; 12],
 }
 
-/// The members of a collection's items.
 #[derive(Clone, Copy, Debug)]
 pub enum Fields {
-    /// These and no others.
     Typed(&'static [Field]),
-    /// Any; these are usual.
+    /// Any members; these are usual.
     Open(&'static [KnownMember]),
 }
 
-/// A member that items of an open collection usually have.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMember {
-    /// The name.
     pub name: &'static str,
-    /// A description for people.
     pub description: &'static str,
-    /// A realistic value, as JSON; its type documents the member's.
+    /// A realistic value, as JSON, with the documented type.
     pub example: &'static str,
 }
 
-/// The collection that owns another one's items.
 #[derive(Clone, Copy, Debug)]
 pub struct Parent {
-    /// Its name.
     pub collection: &'static str,
-    /// The relation of the link from an item to its parent.
+    /// The link relation from an item to its parent.
     pub rel: &'static str,
 }
 
-/// A member that may hold the identifier of an item of another collection. While that item exists,
-/// the two are linked.
+/// A member that may hold the identifier of an item of another collection. The two are linked while
+/// that item exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
-    /// The member's name.
     pub member: &'static str,
-    /// The name of the other collection.
     pub to: &'static str,
-    /// The relation of the link.
+    /// The link relation.
     pub rel: &'static str,
 }
 
-/// A collection of the store: a row of [`COLLECTIONS`]. Groups of the interface show collections; the
-/// two libraries show the same one.
+/// A collection of the store. Groups of the interface show collections; the two libraries show the
+/// same one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Collection(usize);
 
 impl Collection {
-    /// All of them, in the order of [`COLLECTIONS`].
     pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
         (0..COLLECTIONS.len()).map(Self)
     }
 
-    /// Their names, for messages.
     pub fn names() -> Vec<&'static str> {
         Self::all().map(Self::name).collect()
     }
 
-    /// The collection of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|collection| collection.name() == name)
     }
 
-    /// The collection of a name that is a constant of the program.
-    ///
-    /// # Panics
-    /// When the table has no such row.
+    /// The collection of a constant name. Panics for an unknown one.
     pub const fn known(name: &str) -> Self {
         let mut index = 0;
         while index < COLLECTIONS.len() {
@@ -229,28 +205,23 @@ impl Collection {
         panic!("there is no such collection")
     }
 
-    /// Its row of the table.
     pub const fn spec(self) -> &'static CollectionSpec {
         &COLLECTIONS[self.0]
     }
 
-    /// Its position in [`COLLECTIONS`].
     pub const fn index(self) -> usize {
         self.0
     }
 
-    /// The name under which the store keeps it.
     pub const fn name(self) -> &'static str {
         self.spec().name
     }
 
-    /// Returns whether its items may have any members.
     pub const fn is_open(self) -> bool {
         matches!(self.spec().fields, Fields::Open(_))
     }
 
-    /// The members that its items have or usually have: the name of each, and a realistic value as
-    /// JSON.
+    /// Returns name and example of each defined or usual member.
     pub fn known_members(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (fields, members) = match self.spec().fields {
             Fields::Typed(fields) => (fields, &[][..]),
@@ -260,36 +231,32 @@ impl Collection {
         fields.iter().map(|field| (field.name, field.example)).chain(members)
     }
 
-    /// The collection whose items own the items of this one.
     pub fn parent(self) -> Option<Self> {
         self.spec().parent.map(|parent| Self::known(parent.collection))
     }
 
-    /// The collections whose items belong to the items of this one.
     pub fn children(self) -> impl Iterator<Item = Self> {
         Self::all().filter(move |child| child.parent() == Some(self))
     }
 
-    /// The collections that have a reference to this one.
     pub fn referrers(self) -> impl Iterator<Item = Self> {
         Self::all().filter(move |other| other.referenced().any(|to| to == self))
     }
 
-    /// The collections that its items refer to, in the order of its references. Its items show links
-    /// to their items while those exist.
+    /// Returns the referenced collections in the order of the references.
     pub fn referenced(self) -> impl Iterator<Item = Self> {
         self.spec().references.iter().map(|reference| Self::known(reference.to))
     }
 
-    /// The identifiers that an item's encoded members hold, in the order of the collection's
-    /// references, whether or not there are such items.
+    /// Returns the identifiers in an item's members, in the order of the references. The items need
+    /// not exist.
     pub fn references_in(self, members: &str) -> Vec<Option<ItemId>> {
         let members = Value::from_encoded(members);
         let id = |name| ItemId::parse(&members.member(name)?.as_string()?);
         self.spec().references.iter().map(|reference| id(reference.member)).collect()
     }
 
-    /// The relations of its items to others, in the order in which they are shown.
+    /// Returns the relations to other items, in display order.
     pub fn relations(self) -> impl Iterator<Item = Relation> {
         static RELATIONS: LazyLock<Vec<Vec<Relation>>> = LazyLock::new(|| {
             Collection::all().map(|collection| collection.make_relations().collect()).collect()
@@ -333,26 +300,20 @@ impl fmt::Debug for Collection {
     }
 }
 
-/// A relation of a collection's items to items of the same or another collection: a link of each
-/// item, and something that can be embedded in it.
+/// A relation to items of the same or another collection. It can be linked and embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Relation {
-    /// The link's relation type, the value that `embed` takes, and the member of `_embedded`.
+    /// The link relation, the value of `embed`, and the member of `_embedded`.
     pub name: &'static str,
-    /// The collection of the related items.
     pub to: Collection,
-    /// How items are related.
     pub kind: RelationKind,
 }
 
-/// How an item is related to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RelationKind {
-    /// The items whose parent it is.
     Children,
-    /// The item it belongs to.
     Parent,
-    /// The item that its reference of this index names.
+    /// The item that the reference of this index names.
     Reference(usize),
 }
 

@@ -1,16 +1,9 @@
 //! The definition of a proposal and of its validity.
 //!
-//! This crate is pure: no I/O, no async, no clock. It holds
-//!
-//! - [`Members`], a JSON object as its author wrote it (member order and digits kept), and the
-//!   reader that makes it;
-//! - [`Proposal`], the specification's 21 fields read from members, and its [`BuiltInRule`]s;
-//! - [`Collection`], which validates the members of its items;
-//! - [`Item`], what is stored and shown;
-//! - [`Violations`], everything that is wrong with a body, all at once.
+//! This crate is pure: no I/O, no async, no clock.
 //!
 //! **To add a proposal field**, add one line to the table in [`proposal::fields`]. **To add a
-//! business rule**, add one file beside `proposal/rules/dates_in_order.rs` and one line to the list
+//! business rule**, add a file next to `proposal/rules/dates_in_order.rs` and one line to the list
 //! in [`proposal::rules`].
 
 pub mod collection;

@@ -1,43 +1,37 @@
-//! Principals: who a caller is known to be.
-
 use jiff::Timestamp;
 
 use crate::Members;
 use crate::json::{encode_string, push_string};
 
-/// Somebody who is known: a person, a program, or the service itself.
+/// A known caller: a person, a program, or the service itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// The identifier that the change log keeps. The part before the first colon says who vouches for
-    /// the rest, as in `agency:1f0c`, `key:nightly-export` and `service:seed`.
+    /// The identifier in the change log. Its prefix up to the first colon names the issuer, as in
+    /// `agency:1f0c`, `key:nightly-export` and `service:seed`.
     pub id: Box<str>,
-    /// The name for people. It may change, so nothing is decided by it.
+    /// The display name. It may change, so no decision depends on it.
     pub name: Option<Box<str>>,
-    /// The roles that policies and rules know.
     pub roles: Box<[Box<str>]>,
-    /// The `caller` of expressions: the id, the roles, and attributes beside them.
+    /// The `caller` of expressions: the id, the roles and the attributes.
     pub described: Members,
-    /// The program that is used, as its issuer calls it.
+    /// The program in use, by the issuer's name for it.
     pub client: Option<Box<str>>,
-    /// Who acts for the principal (RFC 8693 section 4.1), if somebody does.
+    /// The party that acts for the principal (RFC 8693 section 4.1).
     pub acting: Option<Box<str>>,
-    /// The operations that the client was granted. They limit the principal's rights and add nothing.
+    /// The operations granted to the client. They only limit the principal's rights.
     pub granted: Operations,
-    /// The end of the credentials.
     pub expires: Option<Timestamp>,
 }
 
 impl Principal {
-    /// The names of what every `caller` of an expression has, which no attribute may have.
+    /// The fixed members of `caller` in expressions. Attributes must not have these names.
     pub const RESERVED: [&str; 4] = ["id", "roles", "acting", "client"];
 
-    /// A principal of whom nothing but the identifier is known.
     pub fn named(id: impl Into<Box<str>>) -> Self {
         Self::with(id.into(), Box::default(), &Members::default(), (None, None))
     }
 
-    /// A principal with roles, attributes, and who acts for it through which client. Attributes with
-    /// a reserved name are left out.
+    /// Omits attributes with a reserved name.
     pub fn with(
         id: Box<str>,
         roles: Box<[Box<str>]>,
@@ -68,35 +62,25 @@ impl Principal {
         Self { id, name, roles, described, client, acting, granted, expires }
     }
 
-    /// Returns `true` if it has a role.
     pub fn has_role(&self, role: &str) -> bool {
         self.roles.iter().any(|own| **own == *role)
     }
 }
 
-/// An operation on the items of a collection that a caller may be permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operation {
-    /// Items are shown as they are now.
     Read,
-    /// Items are shown as they were.
     History,
-    /// Items are made.
     Create,
-    /// All members of items are replaced.
     Replace,
-    /// Merge patches are applied to items.
     Patch,
-    /// Items are removed.
     Delete,
 }
 
 impl Operation {
-    /// All there are.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::History, Self::Create, Self::Replace, Self::Patch, Self::Delete];
 
-    /// The word for it, such as `create`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -108,12 +92,11 @@ impl Operation {
         }
     }
 
-    /// The operation of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
     }
 
-    /// Returns `true` if it is performed on an item that is there, which the caller has to be able to
+    /// Returns `true` if the operation needs an existing item, which the caller must be able to
     /// read.
     pub const fn needs_read(self) -> bool {
         match self {
@@ -127,48 +110,39 @@ impl Operation {
     }
 }
 
-/// A set of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operations(u8);
 
 impl Operations {
-    /// None of them.
     pub const NONE: Self = Self(0);
-    /// All there are.
     pub const ALL: Self = Self((1 << Operation::ALL.len()) - 1);
 
-    /// Returns `true` if an operation is among them.
     pub const fn contains(self, operation: Operation) -> bool {
         self.0 & operation.bit() != 0
     }
 
-    /// Returns `true` if there are none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// These and those of another set.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are in both sets.
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// These without those of another set.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Those that can be performed by somebody who has no others.
+    /// Removes operations that need `read` if `read` is missing.
     pub fn performable(self) -> Self {
         let can_read = self.contains(Operation::Read);
         self.iter().filter(|operation| can_read || !operation.needs_read()).collect()
     }
 
-    /// The operations, in the order of [`Operation::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Operation> {
         Operation::ALL.into_iter().filter(move |operation| self.contains(*operation))
     }

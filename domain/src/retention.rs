@@ -1,8 +1,7 @@
-//! How long the bodies of superseded versions are kept: a pure decision from times.
+//! The retention of superseded versions: a pure decision from times.
 //!
-//! A version is superseded when the next one is written, and the last body of a deleted item by its
-//! deletion. It is decided for each version by itself, so the order in which versions are looked at
-//! does not matter, and what is decided twice is decided alike.
+//! The next version, or the deletion of the item, supersedes a version. The decision is separate
+//! for each version, so order and repetition do not matter.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +11,6 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use thiserror::Error;
 
-/// The longest time to keep something for, in years.
 const MOST_YEARS: i64 = 100;
 
 /// A length of time in whole days, weeks, months or years: `90d`, `8w`, `6mo`, `7y`.
@@ -33,16 +31,12 @@ enum TimeUnit {
 const UNITS: [(&str, TimeUnit); 4] =
     [("d", TimeUnit::Day), ("w", TimeUnit::Week), ("mo", TimeUnit::Month), ("y", TimeUnit::Year)];
 
-/// A period of the calendar, in the time zone of the service. Weeks begin on Monday.
+/// A calendar period in the time zone of the service. Weeks begin on Monday.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Period {
-    /// From midnight to midnight.
     Daily,
-    /// From Monday to Sunday.
     Weekly,
-    /// From the first day of a month to its last.
     Monthly,
-    /// From 1 January to 31 December.
     Yearly,
 }
 
@@ -53,7 +47,7 @@ const PERIODS: [(&str, Period); 4] = [
     ("yearly", Period::Yearly),
 ];
 
-/// A step of thinning: what was there at the end of each period is kept for a time.
+/// A step of thinning: the version at the end of each period is kept for a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinning {
     period: Period,
@@ -64,45 +58,37 @@ pub struct Thinning {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThinningSchedule(Vec<Thinning>);
 
-/// The policy on how long which bodies of superseded versions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionPolicy {
     keep: RetentionTime,
     thinning: ThinningSchedule,
 }
 
-/// The errors of a policy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RetentionError {
-    /// The text is no time.
     #[error(
         "give a time in days, weeks, months or years, such as 90d, 8w, 6mo or 7y, from 1d to {MOST_YEARS}y"
     )]
     Time,
-    /// A step is not of the form `PERIOD:TIME`.
     #[error("`{0}` is no step; write a period and a time, such as daily:90d,monthly:7y")]
     Step(String),
-    /// There is no such period.
     #[error("`{0}` is no period; take daily, weekly, monthly or yearly")]
     Period(String),
-    /// A step has a period that is not longer than that of the step before.
     #[error("{1} comes after {0}; write each period once, the shorter one first")]
     Order(Period, Period),
-    /// A step ends before the one before it does, and so keeps nothing.
     #[error(
         "{1} ends no later than {0} and would keep nothing; give each step a longer time than the one before it"
     )]
     Overlap(Thinning, Thinning),
-    /// The first step ends before everything is kept for.
     #[error("{1} ends while every version is still kept, which is for {0}; give it a longer time")]
     WithinKeep(RetentionTime, Thinning),
 }
 
 impl RetentionTime {
-    /// The shortest: what was superseded today or yesterday is always kept.
+    /// The minimum: versions superseded today or yesterday are always kept.
     pub const ONE_DAY: Self = Self { count: 1, unit: TimeUnit::Day };
 
-    /// The first day of those that count on a day. It never goes back from one day to the next.
+    /// The first day within this time before a day. It never goes back from one day to the next.
     fn first_day(self, today: Date) -> Date {
         let span = match self.unit {
             TimeUnit::Day => Span::new().try_days(self.count),
@@ -113,7 +99,7 @@ impl RetentionTime {
         span.and_then(|span| today.checked_sub(span)).unwrap_or(Date::MIN)
     }
 
-    /// Returns whether it is longer than another, as of the end of the year 2000.
+    /// Compares as of the end of the year 2000.
     fn is_longer_than(self, other: Self) -> bool {
         let day = date(2000, 12, 31);
         self.first_day(day) < other.first_day(day)
@@ -142,7 +128,6 @@ impl fmt::Display for RetentionTime {
 }
 
 impl Period {
-    /// The first day of the period that a day is in.
     fn first_day(self, day: Date) -> Date {
         match self {
             Self::Daily => day,
@@ -200,11 +185,8 @@ impl FromStr for ThinningSchedule {
 }
 
 impl RetentionPolicy {
-    /// A policy that keeps every version for a time after it was superseded, and some of them for
-    /// longer. Without a time it is one day.
-    ///
-    /// # Errors
-    /// When the first step ends before the time does.
+    /// Keeps every version for a time after it was superseded (one day by default), and some for
+    /// longer. Fails if the first step ends before that time.
     pub fn new(
         keep: Option<RetentionTime>,
         thinning: ThinningSchedule,
@@ -218,7 +200,7 @@ impl RetentionPolicy {
         }
     }
 
-    /// The policy as it applies at a time. Days begin at midnight in the time zone.
+    /// Days begin at midnight in the time zone.
     pub fn at(&self, now: Timestamp, zone: TimeZone) -> Retention {
         let today = zone.to_datetime(now).date();
         let since = |time: RetentionTime| {
@@ -231,7 +213,7 @@ impl RetentionPolicy {
     }
 }
 
-/// It displays as the options that make it.
+/// The format is that of the options.
 impl fmt::Display for RetentionPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.keep)?;
@@ -242,7 +224,6 @@ impl fmt::Display for RetentionPolicy {
     }
 }
 
-/// A policy as it applies at a time.
 #[derive(Clone, Debug)]
 pub struct Retention {
     kept_since: Timestamp,
@@ -250,25 +231,22 @@ pub struct Retention {
     zone: TimeZone,
 }
 
-/// A version with a body, and whether a legal hold is on its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionAge {
-    /// When it was written.
     pub written: Timestamp,
-    /// When it was superseded; `None` for the version that the item is at.
+    /// The time when it was superseded; `None` for the current version.
     pub superseded: Option<Timestamp>,
-    /// True when a legal hold is on its item.
     pub is_held: bool,
 }
 
 impl Retention {
-    /// The time before which a version must have been superseded for its body not to be kept.
+    /// The time before which a superseded version can lose its body.
     pub const fn kept_since(&self) -> Timestamp {
         self.kept_since
     }
 
-    /// Returns whether a version keeps its body: the item is at it, a legal hold is on the item, it was
-    /// superseded not long ago, or it was there at the end of a period that still counts.
+    /// Returns whether a version keeps its body. Reasons: it is current, its item has a legal hold,
+    /// it was superseded recently, or it was current at the end of a retained period.
     pub fn keeps(&self, version: &VersionAge) -> bool {
         let Some(superseded) = version.superseded else { return true };
         if version.is_held || superseded >= self.kept_since {

@@ -1,10 +1,10 @@
-//! "Did you mean …?"
+//! Suggestions for misspelt names: "Did you mean …?"
 
-/// How alike two names must be (0 to 1, Jaro–Winkler) for one to be worth suggesting for the other.
+/// The minimal Jaro–Winkler similarity (0 to 1) of a suggestion.
 const ALIKE: f64 = 0.8;
 
-/// The candidate most like `name`, if one is alike enough to be meant, or else the first that has it
-/// for a word: `title` stands for `project_title`.
+/// Returns the most similar candidate. Falls back to the first that contains the name as a word:
+/// `title` suggests `project_title`.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<_> = candidates.into_iter().collect();
     let start: String =

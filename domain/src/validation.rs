@@ -1,5 +1,3 @@
-//! Validation of members by the fields of their collection, and by the rules written in Rust.
-
 use crate::json::Unstorable;
 use crate::proposal::{field_violations, rules, unknown_fields};
 use crate::{
@@ -8,7 +6,7 @@ use crate::{
 };
 
 impl Collection {
-    /// The rules in Rust about its items, in the order in which their violations are reported.
+    /// The rules in Rust, in the order of their violations in a report.
     pub const fn rules(self) -> &'static [BuiltInRule] {
         match self.spec().fields {
             Fields::Typed(_) => rules::RULES,
@@ -16,14 +14,13 @@ impl Collection {
         }
     }
 
-    /// Returns a violation for each member that no item of the collection can have, whatever its
-    /// value.
+    /// Returns a violation for each member that the collection does not allow, for any value.
     pub fn unknown_members(self, members: &Members) -> Violations {
         if self.is_open() { Violations::default() } else { unknown_fields(members) }
     }
 
-    /// Returns the members to store, and all that is wrong with them before any rule is evaluated.
-    /// A `null` in a typed collection is an absent member.
+    /// Returns the members to store, and all errors that depend on no rule. A `null` in a typed
+    /// collection is an absent member.
     pub fn validate(self, members: Members) -> (Members, Violations) {
         let unstorable = unstorable(&members);
         let mut violations = self.unknown_members(&members);
@@ -37,10 +34,7 @@ impl Collection {
     }
 
     /// Judges a create (`before` is `None`) or a replacement by the fields and the rules in Rust,
-    /// without lookups. Returns the members to store.
-    ///
-    /// # Errors
-    /// All errors at once.
+    /// without lookups. Returns the members to store, or all errors.
     pub fn judge(self, before: Option<&Members>, members: Members) -> Result<Members, Violations> {
         let (after, errors) = self.validate(members);
         let mut verdict = Verdict { errors, ..Verdict::default() };
@@ -56,7 +50,7 @@ impl Collection {
     }
 }
 
-/// The parts of members that the store cannot keep: U+0000, and numbers outside its range.
+/// Returns the parts that the store cannot keep: U+0000, and numbers outside its range.
 pub fn unstorable(members: &Members) -> Violations {
     let mut violations = Violations::default();
     members.each_unstorable(&mut |reason, pointer| {

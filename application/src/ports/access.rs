@@ -1,8 +1,7 @@
-//! Access to the store: what a reader reaches, and the permission to write.
+//! Access to the store: a reader's [`Reach`] and a writer's [`Warrant`].
 //!
-//! Methods of the store that read items for a caller take a [`Reach`], those that write take a
-//! [`Warrant`] in their metadata, so that no use case can forget to ask for one. Use cases are given
-//! both by [`AccessControl`](crate::AccessControl), which asks the policies.
+//! Store methods that read for a caller take a reach. Those that write take a warrant in their
+//! metadata. [`AccessControl`](crate::AccessControl) makes both after it asked the policies.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::Caller;
 
 /// The part of the store that a reader reaches.
 ///
-/// Nobody makes one by hand, and a scope alone reads nothing:
+/// Use cases cannot construct it, and a scope alone reads nothing:
 ///
 /// ```compile_fail,E0451
 /// # use application::{Reach, Scope};
@@ -35,20 +34,18 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Everything in a scope.
     pub const fn of_the_service(scope: Scope) -> Self {
         Self { scope }
     }
 
-    /// The scope that it is a part of.
     pub const fn scope(&self) -> Scope {
         self.scope
     }
 }
 
-/// The permission to write, and what the change log keeps of who writes.
+/// The permission to write, and the author for the change log.
 ///
-/// A write without one does not compile:
+/// A write without it does not compile:
 ///
 /// ```compile_fail,E0063
 /// # use application::WriteMetadata;
@@ -74,7 +71,6 @@ pub struct Warrant {
 }
 
 impl Warrant {
-    /// The permission of the whole service, which it uses for a caller's request.
     pub fn of_the_service(caller: &Caller, request_id: Option<&str>) -> Self {
         Self {
             caller: caller.principal().cloned(),
@@ -83,32 +79,27 @@ impl Warrant {
         }
     }
 
-    /// The same, without the permission to delete these items with the item they belong to.
+    /// Excludes these items from the permission to delete them with the item they belong to.
     pub fn without(self, undeletable: Vec<UndeletableItems>) -> Self {
         Self { undeletable, ..self }
     }
 
-    /// The items that must not be deleted with the item they belong to.
     pub fn undeletable(&self) -> &[UndeletableItems] {
         &self.undeletable
     }
 
-    /// The id of the caller who writes; `None` for an anonymous one.
     pub fn caller(&self) -> Option<&str> {
         self.caller.as_ref().map(|caller| &*caller.id)
     }
 
-    /// The id of who acts for the caller, if somebody does.
     pub fn acting(&self) -> Option<&str> {
         self.caller.as_ref()?.acting.as_deref()
     }
 
-    /// The program that the caller uses.
     pub fn client(&self) -> Option<&str> {
         self.caller.as_ref()?.client.as_deref()
     }
 
-    /// The id of the request.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }

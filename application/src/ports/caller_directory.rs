@@ -1,5 +1,5 @@
-//! The display names of callers, which are kept apart from the change log: the log is for ever, and
-//! names change and can be erased.
+//! The display names of callers. They are separate from the permanent change log, because names
+//! change and can be erased.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,23 +9,21 @@ use jiff::Timestamp;
 
 use super::Result;
 
-/// Display names by the ids of callers.
 pub type CallerNames = HashMap<Box<str>, Arc<str>>;
 
-/// Keeps the display names of callers by their ids.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait CallerDirectory: Send + Sync {
-    /// Takes note of the name that a caller had at a time. MUST keep no name of a caller who was
-    /// erased. Control characters, and what is beyond 200 characters, are left out; a name without
-    /// anything else is not kept.
+    /// Records the name that a caller had at a time. MUST keep no name of an erased caller. Drops
+    /// control characters and everything beyond 200 characters. Does not keep a name that is empty
+    /// then.
     async fn seen(&self, id: &str, name: &str, time: Timestamp) -> Result<()>;
 
-    /// Returns the names that are known of these callers. A name MUST NOT be returned after this
-    /// process has erased it, nor a minute after another process has.
+    /// Returns the known names. MUST NOT return a name after this process erased it, nor a minute
+    /// after another process did.
     async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames>;
 
-    /// Erases the name of a caller, and keeps none from now on, also of one who was never seen.
-    /// Returns whether a name was known until now.
+    /// Erases the name of a caller, even of an unseen one, and keeps no name from then on. Returns
+    /// whether there was a name.
     async fn erase(&self, id: &str, time: Timestamp) -> Result<bool>;
 }

@@ -1,7 +1,7 @@
-//! The ports through which the use cases reach the outside.
+//! The ports of the use cases.
 //!
 //! A method of a port is one atomic step. Its documentation states obligations with MUST and MUST
-//! NOT; `tests/tests/repository` holds both stores to them.
+//! NOT; `tests/tests/repository` verifies them on both stores.
 
 mod access;
 mod caller_directory;
@@ -35,43 +35,29 @@ pub use shown_item::*;
 pub use standbys::*;
 pub use version_bodies::*;
 
-/// The adapters that the use cases work with.
 #[derive(Clone)]
 pub struct Ports {
-    /// The items.
     pub items: Arc<dyn ItemRepository>,
-    /// Their earlier versions.
     pub history: Arc<dyn History>,
-    /// The change log.
     pub changes: Arc<dyn ChangeLog>,
-    /// The display names of callers.
     pub callers: Arc<dyn CallerDirectory>,
-    /// The state of the store.
     pub readiness: Arc<dyn Readiness>,
-    /// The source of identifiers, of items and of requests.
     pub ids: Arc<dyn IdGenerator>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The business rules that are not written in Rust.
     pub rules: Arc<dyn RuleBook>,
-    /// Trials of such rules.
     pub trials: Arc<dyn RuleTrials>,
-    /// Who callers are; without it, nobody is asked.
+    /// The identity of callers; `None` without authentication.
     pub identity: Option<Arc<dyn Identity>>,
-    /// The policies, which decide what callers may do.
     pub policies: Arc<dyn Policies>,
-    /// The standbys that may be read in place of the store, if there are any.
     pub standbys: Option<Arc<dyn Standbys>>,
 }
 
 impl Ports {
-    /// The same adapters with the items of a standby.
     pub fn reading(&self, StandbyStore { items, history }: StandbyStore) -> Self {
         Self { items, history, ..self.clone() }
     }
 
-    /// The ports with an identity and policies behind them, as far as there are any. The log is told
-    /// what that means for callers.
+    /// Adds an identity and policies. Logs the consequences for callers.
     pub fn with_access(
         self,
         identity: Option<Arc<dyn Identity>>,

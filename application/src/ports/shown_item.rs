@@ -1,39 +1,30 @@
-//! An item with its links, as representations show it.
-
 use domain::{Item, ItemId, RelationKind};
 
-/// The links in an item's representation. Links to deleted items are left out.
+/// The links in an item's representation. Links to deleted items are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Links {
-    /// The item it continues.
     pub continues: Option<ItemId>,
-    /// The items that continue it, oldest first.
     pub continued_by: Vec<ItemId>,
-    /// The items it refers to, in the order of its collection's references; trailing ones may be
-    /// left out.
+    /// The referenced items in the order of the collection's references; trailing ones may be
+    /// missing.
     pub references: Vec<Option<ItemId>>,
-    /// True if the caller does not see the item that it belongs to.
     pub hides_parent: bool,
 }
 
 impl Links {
-    /// The item that the reference of this index names.
     pub fn reference(&self, index: usize) -> Option<ItemId> {
         self.references.get(index).copied().flatten()
     }
 }
 
-/// An item and its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownItem {
-    /// The item.
     pub item: Item,
-    /// The links to related items.
     pub links: Links,
 }
 
 impl ShownItem {
-    /// The one item that a relation leads to; children are several.
+    /// The related item; `None` for children, which are several.
     pub fn related(&self, kind: RelationKind) -> Option<ItemId> {
         match kind {
             RelationKind::Children => None,
@@ -42,7 +33,6 @@ impl ShownItem {
         }
     }
 
-    /// Removes the link of a relation to one item.
     pub(crate) fn unlink(&mut self, kind: RelationKind) {
         match kind {
             RelationKind::Children => {}

@@ -1,4 +1,4 @@
-//! Standbys: servers that follow the store and can be read in its place.
+//! Standbys: servers that replicate the store and serve reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,73 +7,64 @@ use async_trait::async_trait;
 
 use super::{History, ItemRepository, Result};
 
-/// A position in the log of the store: everything that was written up to there.
+/// A position in the log of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPosition {
-    /// The history that the log is of.
     pub history: Arc<str>,
-    /// How far it is from the log's beginning. Greater offsets have more.
     pub offset: u64,
 }
 
 impl LogPosition {
-    /// A position that no standby is known to have: what asks for it is read from the store itself.
+    /// A position that no standby has, so that the read goes to the store.
     pub const fn beyond_all(history: Arc<str>) -> Self {
         Self { history, offset: u64::MAX }
     }
 }
 
-/// The items of a standby, and their history.
 #[derive(Clone)]
 pub struct StandbyStore {
-    /// The items.
     pub items: Arc<dyn ItemRepository>,
-    /// Their earlier versions.
     pub history: Arc<dyn History>,
 }
 
-/// A standby that may be read now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenStandby {
-    /// Its index in [`Standbys::stores`].
     pub index: usize,
-    /// The history that it follows.
     pub history: Arc<str>,
-    /// How long ago the store was, at most, as the standby is.
+    /// The maximum lag behind the store.
     pub lag: Duration,
-    /// The state of the connections to it, where it was asked for a position.
+    /// The state of its connections, if a position was requested.
     pub connections: Option<u64>,
 }
 
 /// The standbys of a store.
 ///
-/// A standby has what the store had a moment ago. It MUST NOT change anything: writes, and reads that
-/// need to know that no write is under way, fail there as unavailable. What is known of one server,
-/// such as a revision, MUST NOT be compared with what is known of another.
+/// A standby has the store's state of a moment ago. It MUST NOT change anything: writes, and reads
+/// that exclude a write in progress, fail as unavailable. State of one server, such as a revision,
+/// MUST NOT be compared with that of another.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Standbys: Send + Sync {
-    /// All of them, always in the same order.
+    /// Returns all of them, always in the same order.
     fn stores(&self) -> Vec<StandbyStore>;
 
-    /// Returns a position that has every write that was acknowledged before this was asked.
+    /// Returns a position that includes every write acknowledged before this call.
     async fn position(&self) -> Result<LogPosition>;
 
-    /// Returns a standby that follows the history that the store has now, and lags no more than the
-    /// operator permits. With a position it MUST have everything up to there, for which it is
-    /// waited a moment. `None` where the store itself is to be read.
+    /// Returns a standby of the store's current history within the permitted lag. With a position
+    /// it MUST have everything up to there; the call waits a moment for that. `None` means the
+    /// store itself.
     async fn choose(&self, least: Option<LogPosition>) -> Option<ChosenStandby>;
 
-    /// Returns whether what was read since the choice counts; if so it is counted as read there. It
-    /// does not where a position was asked for and the connections are others by now: a server that
-    /// was restarted may know less than before.
+    /// Returns whether the reads since the choice are valid, and counts them. They are invalid if a
+    /// position was requested and the connections have changed: a restarted server may have lost
+    /// state.
     fn confirm(&self, chosen: &ChosenStandby) -> bool;
 }
 
-/// Tells if the service is ready to do its work.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Readiness: Send + Sync {
-    /// Asks the store something trivial, where it reads and where it writes.
+    /// Sends the store a trivial query, on its read and on its write path.
     async fn check(&self) -> Result<()>;
 }

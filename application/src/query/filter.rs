@@ -1,5 +1,3 @@
-//! Conditions on items.
-
 use std::sync::Arc;
 
 use domain::proposal::FieldKind;
@@ -7,31 +5,23 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-/// One condition on an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
-    /// The subject it applies to.
     pub subject: Subject,
-    /// The condition that the subject must meet.
     pub condition: Condition,
 }
 
-/// The subject of a filter or of a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The identifier; only in an order.
     Id,
-    /// When the item was created.
     CreatedAt,
-    /// When it was last written.
     UpdatedAt,
-    /// How well it matches what is looked for; only in an order.
+    /// The search score; only in an order.
     Score,
-    /// A member at the top level.
     Member {
-        /// Its name.
         name: Arc<str>,
-        /// The kind of values it takes; `None` for any.
+        /// The kind of its values; `None` for any.
         kind: Option<FieldKind>,
     },
 }
@@ -41,50 +31,37 @@ pub enum Subject {
 pub enum Condition {
     /// A comparison with a value of the same type.
     Compare(Comparison, Operand),
-    /// It equals one of these.
     In(Vec<Operand>),
-    /// It is a string that has this one in it, whatever the letter case.
+    /// A string that contains this one, ignoring case.
     Contains(Arc<str>),
-    /// It is there and not `null`, or it is not.
+    /// True: present and not `null`. False: absent or `null`.
     Exists(bool),
 }
 
-/// How two values compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
-    /// They are equal.
     Equal,
-    /// The stored value is there and does not equal the other; of a list, no element does.
+    /// The stored value is present and different; of a list, every element is.
     NotEqual,
-    /// The stored value is less.
     Less,
-    /// It is less or equal.
     AtMost,
-    /// It is greater.
     Greater,
-    /// It is greater or equal.
     AtLeast,
 }
 
-/// A value to compare with, as each of the types a stored value may have. A query string knows only
-/// texts: `7` is meant for the number and the text alike, `14.50` for the number, `true` for the
-/// boolean and the text.
+/// A value in each type that a stored value may have. A query string has no types: `7` means the
+/// number and the text, `14.50` the number, `true` the boolean and the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operand {
-    /// The value for comparison with stored strings, by code point.
+    /// Compares with strings, by code point.
     pub text: Option<Arc<str>>,
-    /// The value for comparison with stored numbers, as a JSON number. Times are microseconds since
-    /// the epoch.
+    /// Compares with numbers, as a JSON number. Times are microseconds since the epoch.
     pub number: Option<Arc<str>>,
-    /// The value for comparison with stored booleans.
     pub boolean: Option<bool>,
 }
 
 impl Operand {
-    /// Understands what a client wrote as a value of the subject's type.
-    ///
-    /// # Errors
-    /// The accepted values, in words.
+    /// Parses a value of the subject's type. The error names the accepted values.
     pub fn read(subject: &Subject, written: &str) -> Result<Self, &'static str> {
         match subject {
             Subject::CreatedAt | Subject::UpdatedAt => {
@@ -121,14 +98,13 @@ impl Operand {
     }
 }
 
-/// Returns true when the string is a JSON number that the store can compare with.
 fn is_number(written: &str) -> bool {
     let is_json = written.starts_with(|first: char| first == '-' || first.is_ascii_digit())
         && domain::json::read(written.as_bytes()).is_ok_and(|read| read.text == written);
     is_json && domain::json::is_storable_number(written)
 }
 
-/// A time of RFC 3339, or a day: its first moment in UTC.
+/// Parses an RFC 3339 time, or a day as its first moment in UTC.
 fn time(written: &str) -> Option<Timestamp> {
     let day = || written.parse::<Date>().ok().filter(|_| written.len() == 10);
     let moment = || written.parse::<Timestamp>().ok();

@@ -1,5 +1,3 @@
-//! Full-text search in the strings of items.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,44 +6,39 @@ use thiserror::Error;
 
 use super::tokenizer::{each_text, each_word, words};
 
-/// Most words of a search, those in phrases included.
+/// The limit of words in a search, including those in phrases.
 const MOST_WORDS: usize = 32;
 
-/// Fewest characters of the beginning of a word. A single one begins a large part of all words.
+/// The fewest characters of a prefix. A single one matches a large part of all words.
 const SHORTEST_BEGINNING: usize = 2;
 
-/// Words a snippet has before the first that was found, and in all.
+/// The words of a snippet before the first match, and in total.
 const SNIPPET_WORDS: (usize, usize) = (8, 32);
 
-/// Words and phrases, all of which an item must hold.
+/// A conjunction of words and phrases.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
-    /// The terms that must all be found; never empty.
+    /// Never empty.
     pub terms: Vec<SearchTerm>,
 }
 
-/// Folded words that must follow each other in one text; mostly one.
+/// Consecutive folded words in one text; mostly one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchTerm {
-    /// The words; never empty.
     pub words: Vec<Arc<str>>,
-    /// True when the last of them is the beginning of a word.
+    /// True when the last word is a prefix.
     pub is_prefix: bool,
 }
 
-/// Nothing can be looked for.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SearchError {
-    /// There is no letter or digit.
     #[error("holds no word")]
     NoWord,
-    /// There are more words than an item would be asked for.
     #[error("holds more than {MOST_WORDS} words")]
     TooManyWords,
-    /// A phrase has no end.
     #[error("opens a quotation mark that it does not close")]
     OpenPhrase,
-    /// An asterisk stands elsewhere than at the end of a word.
+    /// An asterisk is not at the end of a word.
     #[error(
         "has a `*` that does not follow the first {SHORTEST_BEGINNING} or more characters of a word, as in ric*, outside of quotation marks"
     )]
@@ -53,11 +46,8 @@ pub enum SearchError {
 }
 
 impl Search {
-    /// Reads words, `"phrases"`, and the beginnings of words: `ric*`. A word with punctuation in it,
-    /// such as `R&D`, is a phrase of its parts.
-    ///
-    /// # Errors
-    /// When there is nothing to look for, too much, or a phrase without an end.
+    /// Parses words, `"phrases"` and prefixes such as `ric*`. A word with punctuation, such as
+    /// `R&D`, is a phrase of its parts.
     pub fn read(written: &str) -> Result<Self, SearchError> {
         let parts: Vec<_> = written.split(['"', '“', '”']).collect();
         if parts.len() % 2 == 0 {
@@ -80,8 +70,8 @@ impl Search {
         }
     }
 
-    /// A piece of the first text that holds one of the terms, each found word within `<mark>` and
-    /// everything else escaped for HTML.
+    /// Returns an excerpt of the first text with a match. Matches are within `<mark>`; the rest is
+    /// escaped for HTML.
     pub fn snippet(&self, members: &Members) -> Option<String> {
         let mut snippet = None;
         for (_, value) in members.iter() {
@@ -114,7 +104,6 @@ impl Search {
         Some(marked_up(text, start..end, marked))
     }
 
-    /// The words that are part of a term.
     fn found_in(&self, places: &[(Range<usize>, String)]) -> Vec<bool> {
         let mut found = vec![false; places.len()];
         for term in &self.terms {
@@ -130,7 +119,6 @@ impl Search {
 }
 
 impl SearchTerm {
-    /// The words of a phrase.
     fn exact(written: &str) -> Result<Self, SearchError> {
         if written.contains('*') {
             return Err(SearchError::MisplacedAsterisk);
@@ -138,7 +126,7 @@ impl SearchTerm {
         Ok(Self { words: words(written).into_iter().map(Arc::from).collect(), is_prefix: false })
     }
 
-    /// A word, or the beginning of one where an asterisk follows it.
+    /// Parses a word, or a prefix that ends with an asterisk.
     fn read(written: &str) -> Result<Self, SearchError> {
         let Some(beginning) = written.strip_suffix('*') else { return Self::exact(written) };
         let (mut end, mut length) = (0, 0);
@@ -149,14 +137,13 @@ impl SearchTerm {
         Ok(Self { is_prefix: true, ..Self::exact(beginning)? })
     }
 
-    /// Its words, each with whether it is the beginning of one.
+    /// Returns the words, and whether each is a prefix.
     pub fn each_word(&self) -> impl Iterator<Item = (&str, bool)> {
         let last = self.words.len().saturating_sub(1);
         let words = self.words.iter().enumerate();
         words.map(move |(index, word)| (word.as_ref(), self.is_prefix && index == last))
     }
 
-    /// Returns true if these are its words.
     fn is_at(&self, places: &[(Range<usize>, String)]) -> bool {
         self.each_word().zip(places).all(|((wanted, is_beginning), (_, word))| {
             if is_beginning { word.starts_with(wanted) } else { word == wanted }

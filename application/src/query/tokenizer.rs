@@ -1,23 +1,20 @@
-//! The words of a string, as a search sees them: letter case and accents folded, everything but
-//! letters and digits between them.
+//! The tokenizer of the search. It folds case and accents, and separates words at other characters.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use domain::json::{Kind, Value};
 
-/// Longest word in bytes that is kept whole; of a longer one, which no one would type, so much is
-/// kept.
+/// The byte limit of a word. The rest of a longer word is dropped.
 const LONGEST_WORD: usize = 128;
 
-/// The folded words of a string, in their order.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, |_, word| words.push(word.to_owned()));
     words
 }
 
-/// Calls `found` with each folded word and the bytes of the text it stands for.
+/// Calls `found` with each folded word and its byte range in the text.
 pub fn each_word(text: &str, mut found: impl FnMut(std::ops::Range<usize>, &str)) {
     let mut word = String::new();
     let mut start = None;
@@ -45,7 +42,6 @@ fn finish(
     }
 }
 
-/// Appends a letter without its case and accents, as far as there is room.
 fn push_folded(word: &mut String, letter: char) {
     if word.len() + 4 > LONGEST_WORD {
         return;
@@ -58,7 +54,7 @@ fn push_folded(word: &mut String, letter: char) {
         .into_iter()
         .nfkd()
         .filter(|part| part.is_alphanumeric() && !is_combining_mark(*part));
-    // By way of the capitals, so that `ß` meets `SS` and `ς` meets `Σ`.
+    // Through upper case, so that `ß` matches `SS` and `ς` matches `Σ`.
     for part in bare.flat_map(char::to_uppercase).flat_map(char::to_lowercase) {
         match without_stroke(part) {
             Some(plain) => word.push_str(plain),
@@ -68,7 +64,7 @@ fn push_folded(word: &mut String, letter: char) {
     }
 }
 
-/// Letters with a stroke and joined letters, which Unicode does not take apart.
+/// Folds letters with a stroke and ligatures, which Unicode does not decompose.
 const fn without_stroke(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ø' => "o",
@@ -84,7 +80,7 @@ const fn without_stroke(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Calls `found` with every text within a value, at any depth; names of members are not among them.
+/// Calls `found` with every text within a value, at any depth, except names of members.
 pub fn each_text(value: Value<'_>, found: &mut impl FnMut(&str)) {
     match value.kind() {
         Kind::String => found(&value.as_string().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! The audit of stored items: the violations that rules would report, before they are put in force.
+//! The audit of stored items by rules, also by rules that are not yet in force.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,22 @@ use crate::ports::ShownItem;
 use crate::query::{PageQuery, PageStart, SortPosition};
 use crate::{Caller, ItemAddress, Result};
 
-/// How many items are looked at together.
 const AT_A_TIME: u64 = 50;
 
-/// Some items, looked at.
 #[derive(Debug)]
 pub struct Audited {
-    /// Those of which the rules have something to say.
+    /// The items with violations.
     pub remarked: Vec<(ItemId, Verdict)>,
-    /// How many were looked at.
     pub examined: u64,
-    /// To how many of them each rule applied, by the rule's code.
+    /// The number of items to which each rule applied, by the rule's code.
     pub applied: BTreeMap<String, u64>,
-    /// Where to go on; `None` at the end.
+    /// The start of the next part; `None` at the end.
     pub next: Option<SortPosition>,
 }
 
 impl ResourceService {
-    /// Evaluates the rules of the book for the next items, as if each were replaced by itself now. A
-    /// rule that does not judge replacements is evaluated for the first operation it judges.
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Evaluates the book's rules for the next items as if each were replaced by itself. A rule
+    /// that does not judge replacements is evaluated for the first operation that it judges.
     pub async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
         let position = after.map_or(PageStart::Offset(0), PageStart::After);
         let query = PageQuery { position, ..PageQuery::all(self.collection, AT_A_TIME) };
@@ -70,7 +64,7 @@ impl ResourceService {
             let about = rule.about();
             let Some(operation) = audited_operation(about.operations) else { continue };
             let mut context = decision.context(caller, operation, ItemAddress::of(&shown.item));
-            // What is to come into force is audited for its first day.
+            // A future rule is audited for its first day.
             context.today = about.effective.0.map_or(context.today, |from| from.max(context.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition = Transition { before, after: &members, context: &context, found: &[] };
@@ -85,8 +79,7 @@ impl ResourceService {
     }
 }
 
-/// Returns the operation that a rule that judges these is evaluated for when stored items are
-/// audited. This is a replacement if the rule judges replacements, else the first operation that it
+/// Returns the operation for which a rule is audited: a replacement, or else the first that it
 /// judges.
 pub fn audited_operation(judged: &[WriteOperation]) -> Option<WriteOperation> {
     judged

@@ -1,4 +1,4 @@
-//! The result that a write would have had, for dry runs.
+//! The predicted results of writes, for dry runs.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use crate::ports::{
 use crate::query::{PageRequest, SortPosition, Total};
 
 impl ResourceService {
-    /// The item an insert would leave.
     pub(super) async fn would_be_inserted(
         &self,
         parent: Option<ItemId>,
@@ -35,7 +34,6 @@ impl ResourceService {
         Ok(ShownItem { item, links: Links { continues, references, ..Links::default() } })
     }
 
-    /// The item an update would leave.
     pub(super) async fn would_be_updated(
         &self,
         mut shown: ShownItem,
@@ -48,8 +46,8 @@ impl ResourceService {
         Ok(shown)
     }
 
-    /// The first page of what a replacement left, or would leave. It is the whole of the
-    /// collection, so that its items continue each other or nothing.
+    /// The first page after a replacement. The collection holds only these items, so no other item
+    /// continues them.
     pub(super) async fn first_page_of(
         &self,
         mut items: Vec<(Item, Vec<Option<ItemId>>)>,
@@ -95,7 +93,6 @@ impl ResourceService {
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }
 
-    /// The references whose items exist.
     async fn existing(&self, mut references: Vec<Option<ItemId>>) -> Result<Vec<Option<ItemId>>> {
         for (reference, collection) in references.iter_mut().zip(self.collection.referenced()) {
             if let Some(id) = *reference {

@@ -1,4 +1,4 @@
-//! Exports: all items of a selection, as they are at one moment.
+//! Exports: a snapshot of all items of a selection.
 
 use super::ResourceService;
 use crate::ports::{ItemContent, Sequence};
@@ -7,20 +7,14 @@ use crate::table::Column;
 use crate::{Caller, Result};
 
 impl ResourceService {
-    /// Selects the items of all pages of the request as they are now, in its order. It names the
-    /// changes they are at, by which they are read later.
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Selects the current items of all pages, in the requested order. Returns the changes that
+    /// made them, by which they are read later.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
         let query = request.query(self.collection);
         Ok(self.ports.items.select(&self.reach(caller, None)?, &query).await?)
     }
 
-    /// Returns some items of a selection, in its order, as they were when it was made.
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Returns items of a selection, in its order, from the time of the selection.
     pub async fn selected(
         &self,
         caller: &Caller,
@@ -35,7 +29,6 @@ impl ResourceService {
         Ok(items)
     }
 
-    /// Returns the columns that every table for a caller begins with.
     pub fn leading_columns(&self, caller: &Caller) -> Vec<Column> {
         let mut columns = Column::leading(self.collection);
         let sees_parents = self.access.sees_parents(caller, self.collection);

@@ -1,5 +1,4 @@
-//! The history of items: their versions, the differences between two versions, the state at a given
-//! time, and the restoration of a version.
+//! The history of items: versions, comparison of versions, past states and restoration.
 
 use std::sync::Arc;
 
@@ -15,34 +14,25 @@ use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Sco
 use crate::query::{MemberNames, PageRequest, PageStart};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
 
-/// The operations that a restoration needs whatever the item is now.
+/// The operations that every restoration requires.
 const RESTORES: &[Operation] = &[Operation::Read, Operation::History];
 
-/// Some versions of an item, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionPage {
-    /// Those of this page.
     pub versions: Vec<LoggedChange>,
-    /// The last version there is, which is how many there are.
+    /// The last version, which equals the number of versions.
     pub latest: Version,
-    /// True when the item exists.
     pub exists: bool,
 }
 
-/// An item after one of its versions was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The item as it is now.
     pub written: Written,
-    /// True when the item had been removed.
     pub is_created: bool,
 }
 
 impl ResourceService {
-    /// A page of the versions of an item, which may have been removed.
-    ///
-    /// # Errors
-    /// `ItemNotFound` when there never was such an item; `PageOutOfRange`; `Store`.
+    /// Returns a page of the versions of an item, which may have been removed.
     pub async fn versions(
         &self,
         caller: &Caller,
@@ -64,11 +54,6 @@ impl ResourceService {
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
-    /// An item as a version of it was.
-    ///
-    /// # Errors
-    /// `ItemNotFound` when there never was such an item; `VersionNotFound`; `VersionGone` for a
-    /// removal; `BodyRemoved`; `Store`.
     pub async fn version(
         &self,
         caller: &Caller,
@@ -90,12 +75,8 @@ impl ResourceService {
         }
     }
 
-    /// The members of two versions of an item, that they may be compared. Without `from` the first
-    /// is of the one before `to`; before there was an item there was nothing, which is an object
-    /// without members.
-    ///
-    /// # Errors
-    /// Those of [`version`](Self::version).
+    /// Returns the members of two versions. Without `from` the first is the version before `to`, or
+    /// an object without members before a creation.
     pub async fn versions_to_compare(
         &self,
         caller: &Caller,
@@ -111,10 +92,7 @@ impl ResourceService {
         Ok([from, to.members])
     }
 
-    /// An item as it was at a time; without members where the body of that version was removed.
-    ///
-    /// # Errors
-    /// `InFuture`; `ItemNotFound` when there was none then; `Store`.
+    /// Returns the item at a time, without members if that version's body was removed.
     pub async fn get_at(
         &self,
         caller: &Caller,
@@ -134,10 +112,7 @@ impl ResourceService {
         Ok((found, item))
     }
 
-    /// A page of what the collection, or the part of it that belongs to `parent`, held at a time.
-    ///
-    /// # Errors
-    /// `InFuture`; `ParentNotFound` when there was no parent then; `PageOutOfRange`; `Store`.
+    /// Returns a page of the collection, or of the items of `parent`, at a time.
     pub async fn list_at(
         &self,
         caller: &Caller,
@@ -173,15 +148,9 @@ impl ResourceService {
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }
 
-    /// Makes an item what it was in a version, which [`version`](Self::version) returned: its error
-    /// is that of the restoration, unless that was done before. An item that was removed is there
-    /// again under its id.
-    ///
-    /// # Errors
-    /// Those of [`version`](Self::version); `ParentNotFound` when what it belonged to is gone;
-    /// `PreconditionFailed`; `ItemDeleted` for a condition on the version of an item that was
-    /// removed; `Invalid` when rules refuse today what they once let pass; `KeyInUse`; `KeyReused`;
-    /// `TooManyConflicts`; `Store`.
+    /// Restores the version that [`version`](Self::version) returned. Returns the error in `past`
+    /// unless the request was answered before. A removed item returns under its id. Current rules
+    /// apply and can refuse a version that they once accepted.
     pub async fn restore(
         &self,
         write: &ItemWrite<'_>,
@@ -201,7 +170,7 @@ impl ResourceService {
             let reach = self.reach(&options.caller, item.parent)?;
             if self.ports.items.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body, None).await {
-                    // It was removed just now.
+                    // A concurrent request removed the item.
                     Err(ApplicationError::ItemNotFound) => {}
                     changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
@@ -214,7 +183,7 @@ impl ResourceService {
 }
 
 impl ResourceService {
-    /// The last change of an item that exists or did.
+    /// Also finds a removed item.
     async fn newest_change(&self, reach: &Reach, item: ItemId) -> Result<LoggedChange> {
         let newest = Version::from_number(i64::MAX);
         let changes = self.ports.history.versions(reach, item, newest, 1).await?;
@@ -263,8 +232,8 @@ impl ResourceService {
         Ok(shown)
     }
 
-    /// Rejects a time in the future, whose state is unknown. A time that was assigned to a write is
-    /// past, even if it is ahead of this machine's clock.
+    /// Rejects a time in the future, whose state is unknown. The time of a committed write is past,
+    /// even if it is ahead of this machine's clock.
     async fn require_past(&self, time: Timestamp) -> Result<()> {
         if time <= self.ports.clock.now() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Requests that are sent again under the same key (draft-ietf-httpapi-idempotency-key-header-07).
+//! Retries under the same idempotency key (draft-ietf-httpapi-idempotency-key-header-07).
 //!
-//! The store remembers what was done for a key, in the transaction that did it. Here is known which
-//! requests are at work now in this process; one at work in another is waited for by the store.
+//! The store records the result for a key in the transaction of the write. This module knows the
+//! requests in progress in this process. The store waits for those in other processes.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -14,11 +14,10 @@ use super::result::{Written, remarks};
 use crate::ports::{Answered, ReadDependency, WriteMetadata};
 use crate::{ApplicationError, Result, WriteOptions};
 
-/// The identities of the keys whose requests are at work.
 #[derive(Debug, Default)]
 pub(super) struct InFlightKeys(Mutex<HashSet<[String; 3]>>);
 
-/// A key whose request is at work; dropped when the request ends.
+/// A key in use until the request ends. Drop releases it.
 #[derive(Debug)]
 pub(super) struct InFlightKey<'a> {
     in_flight: &'a InFlightKeys,
@@ -26,7 +25,6 @@ pub(super) struct InFlightKey<'a> {
 }
 
 impl InFlightKeys {
-    /// Begins a request; without a key nothing is noted.
     pub(super) fn begin(&self, options: &WriteOptions) -> Result<Option<InFlightKey<'_>>> {
         let Some(key) = options.claimed_key() else { return Ok(None) };
         let identity = key.identity(options.caller.id()).map(str::to_owned);
@@ -44,8 +42,8 @@ impl Drop for InFlightKey<'_> {
 }
 
 impl ResourceService {
-    /// Returns the record of a write that performs some operations and was decided on `read_set`, for
-    /// the change log and the store of idempotency keys.
+    /// Returns the metadata of a write, decided on `read_set`, for the change log and for
+    /// idempotency keys.
     pub(super) fn metadata(
         &self,
         options: &WriteOptions,
@@ -65,11 +63,11 @@ impl ResourceService {
         })
     }
 
-    /// Returns the outcome of a request, or the response that it got when it was sent before: that
-    /// one counts, whatever would be refused today.
+    /// Returns the outcome of a request, or the answer to its first attempt. That answer wins over
+    /// a refusal today.
     ///
-    /// For creations and continuations. It is looked up after a refusal, not before each write, because a write claims its key
-    /// itself and finds it claimed: the usual request, which is new, does not wait for a look-up.
+    /// For creations and continuations. The lookup follows a refusal instead of preceding each
+    /// write: the write claims its key itself, so a new request does not wait for a lookup.
     pub(super) async fn unless_answered(
         &self,
         options: &WriteOptions,
@@ -81,13 +79,11 @@ impl ResourceService {
         }
     }
 
-    /// Returns the response to an earlier request with the same key, as the caller may see it.
     pub(super) async fn written_before(&self, options: &WriteOptions) -> Result<Option<Written>> {
         let answered = self.answered(options).await?;
         Ok(answered.map(|answered| self.written_by(&options.caller, answered.into())))
     }
 
-    /// Returns the response that the request got when it was sent before, if any.
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {
         let Some(sent) = options.claimed_key() else { return Ok(None) };
         let metadata = self.metadata(options, &[], Vec::new(), &Violations::default())?;

@@ -1,5 +1,4 @@
-//! The listing of a collection: pages, the links to adjacent pages, and the items embedded beside
-//! the listed ones.
+//! The listing of a collection: pages, links to adjacent pages, and embedded items.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,25 +9,21 @@ use crate::ports::{ItemRepository, ListedItem, ListedPage, PageRevision, Reach, 
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
 
-/// Most child items that are embedded in one answer.
+/// The limit of embedded child items in one answer.
 pub const MOST_EMBEDDED: u64 = 5_000;
 
-/// The previous or the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdjacentPage {
-    /// Its number.
     pub page: u64,
-    /// Where it begins or ends.
     pub position: PageStart,
 }
 
-/// Items embedded in others: those of each relation, by the id under which they are looked for.
-/// That is the parent's for children, and their own otherwise.
+/// The embedded items of each relation: children by their parent's id, others by their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Embedded(Vec<(Relation, HashMap<ItemId, Vec<ShownItem>>)>);
 
 impl Embedded {
-    /// The items of a relation that are embedded in `shown`; `None` when it was not asked for.
+    /// Returns the embedded items of a relation; `None` if it was not requested.
     pub fn of(&self, relation: Relation, shown: &ShownItem) -> Option<&[ShownItem]> {
         let (_, items) = self.0.iter().find(|(asked, _)| *asked == relation)?;
         let id = match relation.kind {
@@ -38,7 +33,6 @@ impl Embedded {
         Some(id.and_then(|id| items.get(&id)).map_or(&[], Vec::as_slice))
     }
 
-    /// Adds the related items of one relation.
     pub fn with(mut self, relation: Relation, items: Vec<ShownItem>) -> Self {
         let mut by_id: HashMap<_, Vec<_>> = HashMap::new();
         for shown in items {
@@ -53,29 +47,21 @@ impl Embedded {
     }
 }
 
-/// A page of a collection with what a reader needs to walk the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
-    /// The page, from 1.
     pub page: u64,
-    /// Items per page.
     pub page_size: u64,
-    /// How many pages there are, as far as it is known; 0 for an empty collection.
+    /// The number of pages, if known; 0 for an empty collection.
     pub page_count: Option<u64>,
-    /// The items of this page, how many there are, and the collection's revision.
     pub content: Arc<ListedPage>,
-    /// As in the [revision](Self::revision) of the page.
+    /// The collections whose items the caller may not read.
     pub unseen: Vec<Collection>,
-    /// The page before.
     pub previous: Option<AdjacentPage>,
-    /// The page after.
     pub next: Option<AdjacentPage>,
-    /// The items embedded beside the listed ones.
     pub embedded: Embedded,
 }
 
 impl Listing {
-    /// The answer to `request` that has this content.
     pub fn new(request: &PageRequest, content: Arc<ListedPage>, embedded: Embedded) -> Self {
         let (previous, next) = neighbours(request, &content);
         let page_count = page_count(content.total, request.page_size);
@@ -92,19 +78,17 @@ impl Listing {
         Self { page, page_size, page_count, content, unseen, previous, next, embedded }
     }
 
-    /// The revision of what a caller sees of it.
     pub fn revision(&self) -> PageRevision {
         PageRevision { revision: self.content.revision, unseen: self.unseen.clone() }
     }
 
-    /// The items.
     pub fn items(&self) -> &[ListedItem] {
         &self.content.items
     }
 }
 
-/// Fails when a page without items lies beyond the last page, rather than in an empty collection.
-/// Where nothing was counted, `has_items` tells whether there is a first page.
+/// Fails if an empty page is beyond the last page of a selection that is not empty. If the total is
+/// unknown, `has_items` determines whether the selection is empty.
 pub(crate) async fn require_within(
     request: &PageRequest,
     found: &ListedPage,
@@ -130,7 +114,7 @@ const fn page_count(total: Total, page_size: u64) -> Option<u64> {
     }
 }
 
-/// The pages before and after. What a page was walked to from is there, even if nobody looked.
+/// The adjacent pages. The page that the client came from exists, without a query for it.
 fn neighbours(
     request: &PageRequest,
     content: &ListedPage,
@@ -171,7 +155,6 @@ fn with_snippets(
     page
 }
 
-/// Leaves an item the named members alone.
 pub(crate) fn cut(item: &mut Item, fields: Option<&MemberNames>) {
     let Some(fields) = fields else { return };
     if let Ok(Some(members)) = Members::read(item.members.as_bytes()) {
@@ -181,7 +164,7 @@ pub(crate) fn cut(item: &mut Item, fields: Option<&MemberNames>) {
     }
 }
 
-/// Finds the items of a relation, with one query, however many items there are.
+/// Finds the items of a relation, with one query for all items.
 pub(super) async fn related(
     repository: &dyn ItemRepository,
     reach: &Reach,

@@ -1,4 +1,4 @@
-//! Reads of what there is now.
+//! Reads of the current state.
 
 use std::sync::Arc;
 
@@ -13,11 +13,6 @@ use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
 impl ResourceService {
-    /// A page of the collection, or of the part of it that belongs to `parent`.
-    ///
-    /// # Errors
-    /// `ParentNotFound`; `PageOutOfRange` beyond the last page of a selection that is not empty;
-    /// `TooMuchEmbedded`; `Store`.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -41,11 +36,8 @@ impl ResourceService {
         Ok(Listing { unseen, ..Listing::new(request, content, embedded) })
     }
 
-    /// The revision that [`list`](Self::list) would give, without a look at any item; `None` where
-    /// a look is needed to know whether there is such a page.
-    ///
-    /// # Errors
-    /// `ParentNotFound`; `Store`.
+    /// Returns the revision of [`list`](Self::list) without a query for items; `None` if only a
+    /// query can decide whether the page exists.
     pub async fn revision(
         &self,
         caller: &Caller,
@@ -63,10 +55,6 @@ impl ResourceService {
         Ok(is_there.then_some(PageRevision { revision: totals.revision, unseen }))
     }
 
-    /// One item, and what is shown beside it.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
     pub async fn get(
         &self,
         caller: &Caller,
@@ -89,11 +77,8 @@ impl ResourceService {
         Ok((self.seen_by(caller, shown), embedded))
     }
 
-    /// One item whole, what is shown beside it, and what the rules would say if it were replaced by
-    /// itself now.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `TooMuchEmbedded`; `Store`.
+    /// Returns a whole item with its embedded items, and the verdict on its replacement by itself
+    /// now.
     pub async fn examine(
         &self,
         caller: &Caller,
@@ -110,10 +95,7 @@ impl ResourceService {
         Ok((shown, embedded, verdict))
     }
 
-    /// Refuses a caller who may not perform an operation on an item, which the caller sees.
-    ///
-    /// # Errors
-    /// `CredentialsRequired`; `InsufficientScope`; `NotPermitted`; `ItemNotFound`; `Store`.
+    /// Refuses a caller who may not read the item or perform the operation on it.
     pub async fn require_permission(
         &self,
         caller: &Caller,
@@ -126,11 +108,8 @@ impl ResourceService {
         self.require_on(access, caller, operation, item).await
     }
 
-    /// The values that most items of the collection have for a member that is
-    /// [counted](domain::collection::CollectionSpec::counted), at most `limit`, and the time of the counts.
-    ///
-    /// # Errors
-    /// `Store`.
+    /// Returns the most frequent values of a [counted](domain::collection::CollectionSpec::counted)
+    /// member, at most `limit`, and the time of the counts.
     pub async fn value_counts(
         &self,
         caller: &Caller,
@@ -142,8 +121,8 @@ impl ResourceService {
 }
 
 impl ResourceService {
-    /// Finds the items that are shown beside others, with one query for each relation. Those that the
-    /// caller does not see are left out.
+    /// Embeds related items, with one query for each relation. Omits those that the caller may not
+    /// read.
     async fn embedded(
         &self,
         caller: &Caller,
@@ -167,7 +146,7 @@ impl ResourceService {
         Ok(embedded)
     }
 
-    /// Returns a page as a caller sees it who does not see some collections.
+    /// Removes the links to collections that the caller may not read.
     pub(super) fn page_seen_by(
         &self,
         unseen: &[Collection],

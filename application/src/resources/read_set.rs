@@ -1,4 +1,4 @@
-//! The basis of one decision: the rules of one edition, and the other items that they looked up.
+//! The basis of one decision: the rules of one edition, and the results of their lookups.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,38 +15,32 @@ use super::ResourceService;
 use crate::ports::{ItemRepository, ReadDependency, Rule, Rules};
 use crate::{Caller, ItemAddress, Result};
 
-/// Most bytes of members that are kept in case the next rule asks for the same. Beyond it they are
-/// looked up again.
+/// The limit of members kept for the next rule, in bytes. The rest is looked up again.
 const MOST_BYTES_KEPT: usize = 16 << 20;
 
-/// The basis of a decision.
 pub(super) struct DecisionContext {
-    /// The rules that are not written in Rust, those of one edition.
     pub book: Rules,
     collection: Collection,
     looked_up: HashMap<Lookup, LookedUp>,
     bytes_kept: usize,
-    /// Items that are written together, in place of the stored ones with their ids.
+    /// The items of the same write, which hide the stored ones with their ids.
     written: Option<WrittenItems>,
-    /// True when they take the place of the whole collection.
+    /// True if they replace the whole collection.
     is_replacement: bool,
-    /// The time of the decision.
     pub now: Timestamp,
     today: Date,
 }
 
-/// The result of a lookup.
 struct LookedUp {
-    /// `None` when it was too much to keep.
+    /// `None` if it was too large to keep.
     found: Option<Found>,
-    /// The items and their versions; `None` when there were too many.
+    /// `None` if the lookup found too many.
     versions: Option<Vec<(ItemId, Version)>>,
-    /// True when the write depends on it.
+    /// True if the write depends on it.
     is_relied_on: bool,
 }
 
 impl ResourceService {
-    /// Returns the context of a decision that begins now.
     pub(super) fn decision(&self) -> DecisionContext {
         let now = self.ports.clock.now();
         DecisionContext {
@@ -62,25 +56,22 @@ impl ResourceService {
     }
 }
 
-/// Returns the rules about the items of a collection: those written in Rust, then those of the book.
 pub(super) fn all_rules(collection: Collection, book: &Rules) -> impl Iterator<Item = &dyn Rule> {
     let in_rust = collection.rules().iter().map(|rule| rule as &dyn Rule);
     in_rust.chain(book.iter().map(|rule| &**rule))
 }
 
 impl DecisionContext {
-    /// Returns true when there is any rule about the items.
     pub fn has_rules(&self) -> bool {
         all_rules(self.collection, &self.book).next().is_some()
     }
 
-    /// Returns true when any rule judges removals.
     pub fn judges_removals(&self) -> bool {
         all_rules(self.collection, &self.book)
             .any(|rule| rule.about().judges(WriteOperation::Delete))
     }
 
-    /// When, by whom and to which item a write is done. All of one decision have one time.
+    /// Returns the context of a write. All writes of one decision have the same time.
     pub fn context(
         &self,
         caller: &Caller,
@@ -97,13 +88,13 @@ impl DecisionContext {
         }
     }
 
-    /// The same, where these items are written together: a rule finds them as they will be, beside
-    /// those that are stored, or in place of all of them.
+    /// Adds the items of the same write. Rules see their new state in addition to the stored items,
+    /// or instead of them in a replacement.
     pub fn writing(self, items: Vec<Item>, is_replacement: bool) -> Self {
         Self { written: Some(WrittenItems::of(items)), is_replacement, ..self }
     }
 
-    /// Returns the result of a lookup. A warning is based on the state at the time of the lookup.
+    /// Returns the result of a lookup. A warning depends on the state at the time of the lookup.
     /// Only a refusal must still hold at the time of the write.
     pub async fn look_up(
         &mut self,
@@ -134,8 +125,8 @@ impl DecisionContext {
         lookup: Lookup,
         severity: Severity,
     ) -> Result<Found> {
-        // Elsewhere the item that is written cannot be found; so all elements of a replacement
-        // share what was looked up.
+        // Other collections cannot contain the written item. All elements of a replacement then
+        // share one lookup.
         let without =
             if lookup.collection == self.collection { lookup.without } else { ItemId::NIL };
         let lookup = Lookup { without, ..lookup };
@@ -151,8 +142,7 @@ impl DecisionContext {
         Ok(found)
     }
 
-    /// The versions stay those of the first look: where a second one finds others, the write is not
-    /// made.
+    /// Keeps the versions of the first lookup. If a later one finds others, the write must fail.
     fn keep(&mut self, lookup: Lookup, found: &Found, is_relied_on: bool) {
         let items: &[Item] = if let Found::Items(items) = found { items } else { &[] };
         let bytes = items.iter().map(|item| item.members.len()).sum::<usize>();
@@ -171,7 +161,6 @@ impl DecisionContext {
         }
     }
 
-    /// Returns the read set: the lookups whose results must not change before the write.
     pub fn into_read_set(self) -> Vec<ReadDependency> {
         let relied_on = self.looked_up.into_iter().filter(|(_, known)| known.is_relied_on);
         relied_on
@@ -180,12 +169,11 @@ impl DecisionContext {
     }
 }
 
-/// Items as one write would leave them, each judged beside the others: all of a collection, or some.
 struct WrittenItems {
     items: Vec<Item>,
     by_id: HashMap<ItemId, usize>,
     by_parent: HashMap<ItemId, Vec<usize>>,
-    /// By the name of a member, then by what is written there; made when it is first asked for.
+    /// The items by member name and value. Built on first use.
     by_member: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
 }
 
@@ -202,8 +190,7 @@ impl WrittenItems {
         Self { items, by_id, by_parent, by_member: HashMap::new() }
     }
 
-    /// The items that a lookup finds, in the order of their ids; one more than may be found tells
-    /// that there are too many.
+    /// Returns the items in the order of their ids; one beyond the limit to show the excess.
     fn matches(&mut self, lookup: &Lookup) -> Vec<Item> {
         let places = match &lookup.key {
             LookupKey::Id(id) => self.by_id.get(id).map_or(&[][..], std::slice::from_ref),
@@ -222,7 +209,6 @@ impl WrittenItems {
         others.map(|place| self.items[*place].clone()).collect()
     }
 
-    /// The result of a lookup that found these in the store.
     fn in_place_of(&mut self, mut stored: Vec<Item>, lookup: &Lookup) -> Found {
         stored.retain(|item| !self.by_id.contains_key(&item.id));
         stored.extend(self.matches(lookup));

@@ -1,5 +1,4 @@
-//! How the replacement of a whole collection is judged: as one write, which leaves exactly its
-//! elements.
+//! The validation of a collection's replacement, as one write.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,28 +11,26 @@ use super::validate::{ProposedItem, draft_element, named_id};
 use crate::ports::{CollectionContent, ReadDependency};
 use crate::{ApplicationError, ItemAddress, Result, WriteOptions};
 
-/// How many elements are validated before other tasks of the thread go on.
+/// The elements validated before the task yields.
 const ELEMENTS_AT_A_TIME: usize = 32;
 
-/// The elements of a collection's replacement as sent, each with its place in the body.
 #[derive(Clone, Debug)]
 pub struct ReplacementBody {
-    /// Each element's place and its members; `None` where the element is no object.
+    /// Each element's place and members; `None` for an element that is no object.
     pub elements: Vec<(Pointer, Option<Members>)>,
 }
 
-/// A collection's replacement that no rule refuses.
 pub(super) struct Judged {
     pub content: CollectionContent,
-    /// The items it leaves, each with what its members refer to.
+    /// The resulting items, each with its references.
     pub items: Vec<(Item, Vec<Option<ItemId>>)>,
     pub warnings: Violations,
     pub read_set: Vec<ReadDependency>,
 }
 
 impl ResourceService {
-    /// Judges every element, and the removal of every item that is no element. Where removals are
-    /// judged, the collection must not change before it is replaced. `content` has no items yet.
+    /// Judges every element, and the removal of every other item. If rules judge removals, the
+    /// collection must not change before the write. `content` is empty at first.
     pub(super) async fn judge_all(
         &self,
         options: &WriteOptions,
@@ -81,7 +78,7 @@ impl ResourceService {
             let related = &content.related;
             let revision = self.ports.items.totals(&self.everything(), related).await?.revision;
             self.judge_removals(&options.caller, &named, &mut verdict, &mut decision).await?;
-            // What the client's condition was compared with must be what is replaced.
+            // The replaced revision must be the one that the condition was compared with.
             content.expected = Some(content.expected.unwrap_or(revision));
         }
         if !verdict.errors.is_empty() {
@@ -91,8 +88,7 @@ impl ResourceService {
         Ok(Judged { content, items, warnings, read_set })
     }
 
-    /// Returns the draft of each element, or the errors that prevent the element from being
-    /// identified.
+    /// Returns the draft of each element, or the errors that prevent its identification.
     async fn drafts(
         &self,
         body: &ReplacementBody,

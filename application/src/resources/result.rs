@@ -1,25 +1,20 @@
-//! The results of writes.
+//! The results of writes and of dry runs.
 
 use domain::Violations;
 
 use super::listing::Listing;
 use crate::ports::{Answered, ShownItem};
 
-/// An item as a write left it, or would have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The item.
     pub shown: ShownItem,
-    /// The warnings of rules, which do not refuse the write.
+    /// The warnings do not refuse the write.
     pub warnings: Violations,
 }
 
-/// A collection as its replacement left it, or would have.
 #[derive(Clone, Debug)]
 pub struct Replaced {
-    /// Its first page.
     pub listing: Listing,
-    /// The warnings of rules about its elements, which do not refuse them.
     pub warnings: Violations,
 }
 
@@ -29,8 +24,7 @@ impl From<Answered> for Written {
     }
 }
 
-/// The text of warnings that the store keeps for requests that are sent again; empty when there are
-/// none.
+/// The warnings as the store keeps them for retries; empty without warnings.
 pub(super) fn remarks(warnings: &Violations) -> Box<str> {
     if warnings.is_empty() {
         Box::default()

@@ -1,9 +1,7 @@
-//! The evaluation of the business rules for a write: those written in Rust, then those of the rule
-//! book.
+//! The evaluation of the business rules: those in Rust, then those of the rule book.
 //!
-//! A rule may ask for other items. What it was given is kept as the read set of the decision, and
-//! the store makes the write only while all of it is still so: between the look and the write
-//! nothing can change unseen.
+//! The lookups of the rules form the read set of the decision. The store makes the write only while
+//! their results are unchanged.
 
 use std::collections::HashSet;
 
@@ -22,11 +20,11 @@ use crate::query::{PageQuery, PageStart};
 use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
 
-/// How many items are looked through at a time for those that a replacement removes.
+/// The items read at a time to find those that a replacement removes.
 const REMOVALS_AT_A_TIME: u64 = 100;
 
 impl ResourceService {
-    /// Decides on one write. Returns the warnings and the read set of a write that no rule refuses.
+    /// Decides on a write. Returns its warnings and its read set.
     pub(super) async fn decide(
         &self,
         options: &WriteOptions,
@@ -46,7 +44,6 @@ impl ResourceService {
         }
     }
 
-    /// Asks every rule that judges such writes.
     pub(super) async fn judge(
         &self,
         context: &WriteContext,
@@ -69,7 +66,7 @@ impl ResourceService {
         Ok(verdict)
     }
 
-    /// Decides on the removal of an item: what the decision rests on.
+    /// Decides on the removal of an item. Returns the read set.
     pub(super) async fn decide_removal(
         &self,
         options: &WriteOptions,
@@ -84,7 +81,6 @@ impl ResourceService {
         Ok(decided.await?.1)
     }
 
-    /// Judges the removal of every item of the collection that is not `kept`.
     pub(super) async fn judge_removals(
         &self,
         caller: &Caller,
@@ -112,7 +108,6 @@ impl ResourceService {
         }
     }
 
-    /// Asks a rule, unless it does not judge such writes. Returns the results of its lookups.
     pub(super) async fn ask(
         &self,
         rule: &dyn Rule,
@@ -140,7 +135,6 @@ impl ResourceService {
     }
 }
 
-/// Logs which rules could not be decided, and why.
 fn log_undecided(verdict: &Verdict) {
     for violation in verdict.errors.iter().chain(verdict.warnings.iter()) {
         if let Some(reason) = &violation.undecided {
@@ -150,8 +144,8 @@ fn log_undecided(verdict: &Verdict) {
     }
 }
 
-/// Returns the violations that the removal of an item causes, each with a pointer to the root. The
-/// removed item is no part of the body: it is the body as a whole that would remove it.
+/// Returns the violations of a removal with a pointer to the root: the whole body would remove the
+/// item.
 fn of_removal(id: ItemId, said: &Violations) -> impl Iterator<Item = Violation> {
     said.iter().map(move |violation| {
         let detail = format!("without the item `{id}`: {}", violation.detail);

@@ -1,4 +1,4 @@
-//! The members that result from a write, and the errors in them that do not depend on any rule.
+//! The members that result from a write, and the errors that depend on no rule.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,19 @@ use jiff::Timestamp;
 use crate::ports::{RepositoryError, ShownItem};
 use crate::{ApplicationError, ItemAddress, Result};
 
-/// Members that carry the representation's own links and metadata: ignored in a body, so that what
-/// was fetched can be edited and sent back.
+/// The members for links and metadata. A body may contain them, so that clients can edit and return
+/// an item. They are ignored.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
 /// The item that results from a body, before any rule is evaluated.
 pub(super) struct Draft {
     pub after: Members,
-    /// The errors that prevent the item from being stored.
     pub errors: Violations,
 }
 
-/// One of several items that a write would leave, before any rule is evaluated.
 pub(super) struct ProposedItem {
     pub address: ItemAddress,
-    /// The item as it is stored; `None` of a new one.
+    /// The stored item; `None` for a new one.
     pub before: Option<ShownItem>,
     pub draft: Draft,
 }
@@ -35,12 +33,10 @@ impl ProposedItem {
         if self.before.is_some() { WriteOperation::Replace } else { WriteOperation::Create }
     }
 
-    /// The version that the write would make.
     pub fn version(&self) -> Version {
         self.before.as_ref().map_or(Version::FIRST, |shown| shown.item.version.next())
     }
 
-    /// The item as rules about others find it.
     pub fn item(&self, now: Timestamp) -> Item {
         let before = self.before.as_ref().map(|shown| &shown.item);
         Item {
@@ -56,17 +52,15 @@ impl ProposedItem {
 }
 
 impl Draft {
-    /// Of a body that is the item. It may name the `id`, unless the service makes it.
+    /// A draft of a whole body. It may contain the `id`, unless the service assigns it.
     pub fn of(collection: Collection, body: &Members, id: Option<ItemId>) -> Self {
         Self::composed(collection, Violations::default(), body, id, |own| own)
     }
 
-    /// Of a stored item that is judged as it is.
     pub fn stored(item: &Item) -> Result<Self> {
         Ok(Self { after: stored_members(item)?, errors: Violations::default() })
     }
 
-    /// Of a stored item after a replacement or a merge patch.
     pub fn edited(
         collection: Collection,
         operation: WriteOperation,
@@ -82,8 +76,8 @@ impl Draft {
         Ok(Self::composed(collection, errors, body, Some(item.id), compose))
     }
 
-    /// Of what `compose` makes of the members that are the client's to set. Its `errors` come
-    /// first, then that of its `id`.
+    /// Applies `compose` to the members that clients may set. `errors` come first, then that of the
+    /// `id`.
     fn composed(
         collection: Collection,
         mut errors: Violations,
@@ -99,8 +93,8 @@ impl Draft {
     }
 }
 
-/// Returns a violation for each member that a patch would remove and that no item can have. A
-/// misspelt removal does not show in the merged members.
+/// Returns a violation for each unknown member that a patch removes. The merged members would not
+/// show a misspelt removal.
 fn unknown_removals(collection: Collection, patch: &Members) -> Violations {
     collection.unknown_members(
         &patch
@@ -109,7 +103,6 @@ fn unknown_removals(collection: Collection, patch: &Members) -> Violations {
     )
 }
 
-/// The error of the `id` in a body, which must be the expected one or missing.
 fn id_error(body: &Members, expected: Option<ItemId>) -> Option<Violation> {
     let id = body.get("id")?;
     let Some(expected) = expected.as_ref().map(ToString::to_string) else {
@@ -123,8 +116,8 @@ fn id_error(body: &Members, expected: Option<ItemId>) -> Option<Violation> {
     Some(Violation::of_member("id", "id_mismatch", detail))
 }
 
-/// Reads one element of a collection's replacement. Each known item is taken out of `known`, so
-/// that a second element with its id is told apart from one with an id that never was.
+/// Reads one element of a replacement. Removes its item from `known`, which distinguishes a
+/// duplicate id from an unknown one.
 pub(super) fn draft_element(
     collection: Collection,
     element: Option<&Members>,
@@ -162,7 +155,7 @@ pub(super) fn named_id(members: &Members) -> Option<ItemId> {
     ItemId::parse(&members.get("id")?.as_string()?)
 }
 
-/// The members the store holds, which were judged when they were written.
+/// The stored members, which were judged on their write.
 pub(super) fn stored_members(item: &Item) -> Result<Members> {
     let members = Members::read(item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {

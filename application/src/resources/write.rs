@@ -1,4 +1,4 @@
-//! The writes, and the read-modify-write that all writes of one item share.
+//! The writes, and the read-modify-write that they share.
 
 use std::sync::Arc;
 
@@ -22,23 +22,17 @@ use crate::query::PageRequest;
 use crate::trace_span;
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
 
-/// How often a write without a condition starts over when others write the same item, before it
-/// gives up.
+/// The limit of retries for a write without a condition.
 pub(super) const MAX_ATTEMPTS: usize = 200;
 
-/// How many bytes an item may grow while it is patched. The caller has memory for what was read
-/// first.
+/// The limit in bytes of an item's growth during a patch. The memory of the request covers the item
+/// as first read.
 const MOST_GROWTH: usize = 64 * 1024;
 
-/// The operations of a replacement of a whole collection.
 const REPLACES_ALL: &[Operation] =
     &[Operation::Read, Operation::Create, Operation::Replace, Operation::Delete];
 
 impl ResourceService {
-    /// Makes a new item, which belongs to `parent` if there is one.
-    ///
-    /// # Errors
-    /// `ParentNotFound`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
     pub async fn create(
         &self,
         options: &WriteOptions,
@@ -56,11 +50,8 @@ impl ResourceService {
         self.unless_answered(options, created.await).await
     }
 
-    /// Makes a new item that continues the one that is named: a second phase, a resubmission, an
-    /// amendment. The condition is on the one that is continued.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `KeyInUse`; `KeyReused`; `Store`.
+    /// Makes a new item that continues another: a second phase, a resubmission, an amendment. The
+    /// condition is on the continued item.
     pub async fn continue_from(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         let ItemWrite { options, item, .. } = *write;
         let caller = &options.caller;
@@ -74,28 +65,16 @@ impl ResourceService {
         self.unless_answered(options, continued.await).await
     }
 
-    /// Replaces all members of an item.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid`; `TooManyConflicts`; `Store`.
     pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
         self.change(write, WriteOperation::Replace, &body, None).await
     }
 
-    /// The item that a patch would change.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Store`.
     pub async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem> {
         self.current(write, Operation::Patch).await
     }
 
-    /// Applies a merge patch (RFC 7396) to the item that [`to_patch`](Self::to_patch) returned. A
-    /// patch that changes nothing writes nothing. Gives up if other writes make the item much larger
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// As for [`replace`](Self::replace).
+    /// Applies a merge patch (RFC 7396) to the item from [`to_patch`](Self::to_patch). A patch
+    /// without changes writes nothing. Fails if other writes enlarge the item much in the meantime.
     pub async fn patch(
         &self,
         write: &ItemWrite<'_>,
@@ -106,10 +85,6 @@ impl ResourceService {
     }
 
     /// Removes an item and the items below it. Requires `delete` on each of them.
-    ///
-    /// # Errors
-    /// `ItemNotFound`; `PreconditionFailed`; `Invalid` when a rule keeps it; `TooManyConflicts`;
-    /// `Store`.
     pub async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
         let ItemWrite { options, item, .. } = *write;
         for _ in 0..MAX_ATTEMPTS {
@@ -129,11 +104,8 @@ impl ResourceService {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    /// Makes the collection hold exactly the given elements: those with a known `id` keep it, the
-    /// others get one. Returns the `first` page of what this write left, whatever is written later.
-    ///
-    /// # Errors
-    /// `CollectionChanged`; `Invalid` with the errors of all elements; `TooManyConflicts`; `Store`.
+    /// Replaces the collection with the given elements: those with a known `id` keep it, the others
+    /// get one. Returns the `first` page after this write, regardless of later ones.
     pub async fn replace_all(
         &self,
         options: &WriteOptions,
@@ -170,8 +142,7 @@ impl ResourceService {
 }
 
 impl ResourceService {
-    /// Decides on a new item and stores it; starts over when what the decision rests on has
-    /// changed.
+    /// Inserts a new item. Retries if the basis of the decision has changed.
     async fn insert(
         &self,
         options: &WriteOptions,
@@ -198,8 +169,8 @@ impl ResourceService {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    /// Refuses a caller who may perform an operation on some items, and not on this one or on those that
-    /// are deleted with it.
+    /// Refuses a caller who may perform an operation on some items, but not on this one or on those
+    /// that are deleted with it.
     pub(super) async fn require_on(
         &self,
         access: Access,
@@ -228,7 +199,7 @@ impl ResourceService {
         }
     }
 
-    /// The item as it is now, if the caller may write it under the condition.
+    /// Returns the current item after it checked permission and condition.
     async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
         let ItemWrite { options, item, .. } = *write;
         let operations = &[Operation::Read, operation];
@@ -239,8 +210,7 @@ impl ResourceService {
         Ok(shown)
     }
 
-    /// The read-modify-write that replace and patch share. The first attempt takes the item as
-    /// `stored`.
+    /// The read-modify-write of replace and patch. The first attempt uses the item `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,
@@ -283,7 +253,7 @@ impl ResourceService {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    /// The outcome of an attempt to write one item; `None` when it must be decided on anew.
+    /// The outcome of an attempt to write one item; `None` if the decision must be retried.
     pub(super) async fn written(
         &self,
         options: &WriteOptions,
@@ -292,7 +262,7 @@ impl ResourceService {
     ) -> Result<Option<Written>> {
         match stored {
             Err(RepositoryError::VersionConflict) => Ok(None),
-            // The request is sent again, or another instance was faster with it.
+            // A retry, or another instance was faster.
             Err(RepositoryError::AnsweredBefore) => self.written_before(options).await,
             stored => {
                 let written = Written { shown: stored?, warnings };
@@ -301,7 +271,7 @@ impl ResourceService {
         }
     }
 
-    /// Refuses an item that grew beyond what any request could send.
+    /// Refuses an item that grew beyond the size of any request.
     pub(super) fn require_size(&self, size: usize) -> Result<(), Violation> {
         let largest = self.limits.largest;
         if size <= largest {
@@ -313,7 +283,7 @@ impl ResourceService {
         Err(Violation::new(Pointer::root(), "item_too_large", detail))
     }
 
-    /// The revision a replacement is decided on, if the client cares.
+    /// The revision on which a replacement is decided, if the client set a condition.
     async fn expected_revision(
         &self,
         options: &WriteOptions,
@@ -344,8 +314,8 @@ impl ResourceService {
         Ok(())
     }
 
-    /// Refuses to compare numbers of one history with those of another: when another server has taken
-    /// over since the condition was read, what was read then is of the next history.
+    /// Rejects a condition from another history, for example after a failover. Its numbers are not
+    /// comparable.
     fn require_history(&self, options: &WriteOptions) -> Result<()> {
         match &options.history {
             Some(history) if *history != self.ports.changes.history_id() => {

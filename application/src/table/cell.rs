@@ -1,5 +1,3 @@
-//! Cells: a value as a row shows it, and the value that a cell means.
-
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
@@ -8,31 +6,28 @@ use domain::proposal::FieldKind;
 
 use super::truncation::{is_beginning_of, is_truncated, lines};
 
-/// Characters that spreadsheets take for the beginning of a formula, or drop.
+/// Initial characters that spreadsheets treat as a formula, or drop.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// The mark before a string that could be taken for something else.
+/// The prefix of a string that looks like another type.
 const MARK: char = '\'';
 
-/// Significant digits that every double keeps.
+/// The significant digits that every double keeps.
 const DIGITS_OF_A_DOUBLE: usize = 15;
 
-/// Sizes at which every double has all its digits.
+/// The range in which every double has all its digits.
 const EXACT_SIZES: RangeInclusive<f64> = 1e-300..=1e300;
 
-/// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell<'a> {
-    /// Nothing: the member is absent.
     Empty,
     /// A number in the grammar of JSON.
     Number(Cow<'a, str>),
-    /// Anything else.
     String(Cow<'a, str>),
 }
 
 impl<'a> Cell<'a> {
-    /// The cell that shows a value. `kind` is that of the field, where the member is one.
+    /// The cell of a value. `kind` is that of the field.
     pub fn of(value: Option<Value<'a>>, kind: Option<FieldKind>) -> Self {
         let Some(value) = value else { return Self::Empty };
         match value.kind() {
@@ -42,13 +37,12 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The cell of a string that was read from a row.
     pub fn sent(string: impl Into<Cow<'a, str>>) -> Self {
         let string = string.into();
         if string.is_empty() { Self::Empty } else { Self::String(string) }
     }
 
-    /// The JSON text of the value that the cell means; `None` where it is empty.
+    /// Returns the JSON text of the cell's value; `None` for an empty cell.
     pub fn encoded(&self, kind: Option<FieldKind>) -> Option<String> {
         match self {
             Self::Empty => None,
@@ -61,8 +55,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Returns true if a cell that was read shows the same as this one: programs write numbers with
-    /// other digits, and other ends of lines.
+    /// Returns true if a sent cell equals this one except for number formatting and line ends.
     pub fn is_shown_by(&self, sent: &Cell<'_>) -> bool {
         match (self.as_written(), sent.as_written()) {
             (Some(own), Some(sent)) => {
@@ -75,12 +68,10 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Returns true if the cell ends with the mark of a text that was too long for one.
     pub(crate) fn is_truncated(&self) -> bool {
         self.as_written().is_some_and(is_truncated)
     }
 
-    /// The content as it is written; `None` of an empty cell.
     pub fn as_written(&self) -> Option<&str> {
         match self {
             Self::Empty => None,
@@ -89,7 +80,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// A string with its mark, if it needs one.
 pub(super) fn marked(string: Cow<'_, str>, kind: Option<FieldKind>) -> Cow<'_, str> {
     let is_special = |first: char| first == MARK || FORMULA.contains(&first);
     let needs_mark =
@@ -97,12 +87,11 @@ pub(super) fn marked(string: Cow<'_, str>, kind: Option<FieldKind>) -> Cow<'_, s
     if needs_mark { format!("{MARK}{string}").into() } else { string }
 }
 
-/// The string without its mark, if it has one.
 pub(super) fn unmarked(string: &str) -> Option<&str> {
     string.strip_prefix(MARK)
 }
 
-/// The JSON text that a string without a mark stands for, if it is no string.
+/// Returns the JSON text that an unmarked string means, unless it means a string.
 fn as_json(string: &str, kind: Option<FieldKind>) -> Option<String> {
     let may_begin = |byte: &u8| b"-0123456789tfn[{ \t\r\n".contains(byte);
     string.as_bytes().first().filter(|byte| may_begin(byte))?;
@@ -111,7 +100,7 @@ fn as_json(string: &str, kind: Option<FieldKind>) -> Option<String> {
     takes(kind, value.kind()).then(|| value.encoded().to_owned())
 }
 
-/// Returns true if a member of this kind may have JSON of that one apart from strings.
+/// Returns true if a member of this kind may have this JSON, apart from strings.
 const fn takes(kind: Option<FieldKind>, json: Kind) -> bool {
     match kind {
         None => !matches!(json, Kind::String),

@@ -1,5 +1,3 @@
-//! Columns: what the first row of a table names.
-
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,38 +7,30 @@ use domain::{Collection, Fields};
 
 use super::cell::{marked, unmarked};
 
-/// The name of the column with the item's identifier.
 const ID: &str = "id";
 
-/// The name of the column with the item's version.
 const VERSION: &str = "_version";
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// The item's identifier.
     Id,
-    /// The item's version: a row changes no other.
+    /// The item's version. The row changes only this version.
     Version,
-    /// The identifier of the item's parent.
     Parent,
-    /// A member.
     Member {
-        /// Its name.
         name: Arc<str>,
-        /// The kind of its values, where it is a field.
+        /// The kind of its values, if it is a field.
         kind: Option<FieldKind>,
     },
 }
 
 impl Column {
-    /// The columns that every export of a collection begins with.
+    /// The first columns of every export.
     pub fn leading(collection: Collection) -> Vec<Self> {
         let parent = collection.spec().parent.map(|_| Self::Parent);
         [Self::Id, Self::Version].into_iter().chain(parent).collect()
     }
 
-    /// The column of a member.
     pub fn member(collection: Collection, name: &str) -> Self {
         let kind = match collection.spec().fields {
             Fields::Typed(fields) => {
@@ -51,23 +41,23 @@ impl Column {
         Self::Member { name: name.into(), kind }
     }
 
-    /// The name in the first row. A member with the name of another column begins with an
-    /// apostrophe, as do those that a spreadsheet would take for a formula.
+    /// The name in the first row. A member's name gets an apostrophe if it is reserved, or if a
+    /// spreadsheet would treat it as a formula.
     pub fn name(&self, collection: Collection) -> String {
         match self {
             Self::Id => ID.to_owned(),
             Self::Version => VERSION.to_owned(),
             Self::Parent => parent(collection).unwrap_or_default().to_owned(),
             Self::Member { name, .. } if special(collection, name).is_some() => format!("'{name}"),
-            // Names are no values: those that look like numbers stay as they are.
+            // Names that look like numbers need no mark.
             Self::Member { name, .. } => {
                 marked(name.as_ref().into(), Some(FieldKind::String)).into_owned()
             }
         }
     }
 
-    /// The name of a member of an object in a file of JSON: as it is stored, unless reading would take
-    /// it for a column of the service, or for a name with an apostrophe in front.
+    /// The name in a JSON file. It gets an apostrophe only if it would otherwise read as reserved
+    /// or marked.
     pub fn name_in_json(collection: Collection, member: &str) -> Cow<'_, str> {
         if special(collection, member).is_some() || unmarked(member).is_some() {
             format!("'{member}").into()
@@ -76,7 +66,6 @@ impl Column {
         }
     }
 
-    /// The column of a name.
     pub fn named(collection: Collection, written: &str) -> Self {
         match unmarked(written) {
             Some(name) => Self::member(collection, name),
@@ -87,7 +76,6 @@ impl Column {
     }
 }
 
-/// The columns that a first row names.
 #[derive(Debug)]
 pub struct Columns {
     columns: Vec<Column>,
@@ -95,10 +83,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Reads the names.
-    ///
-    /// # Errors
-    /// The duplicate name.
+    /// Reads the first row. The error is the duplicate name.
     pub fn named<'a>(
         collection: Collection,
         names: impl Iterator<Item = &'a str>,
@@ -118,19 +103,17 @@ impl Columns {
         Ok(Self { columns, by_member })
     }
 
-    /// The columns, in their order.
     pub fn all(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The place of the column that an error of a field is about.
+    /// The index of the column for an error of a field.
     pub fn of_error(&self, collection: Collection, field: &str) -> Option<usize> {
         let own = special(collection, field)
             .and_then(|own| self.columns.iter().position(|column| *column == own));
         own.or_else(|| self.by_member.get(field).copied())
     }
 
-    /// The place of the column of a member, and the kind of its values.
     pub fn of_member(&self, name: &str) -> Option<(usize, Option<FieldKind>)> {
         let place = *self.by_member.get(name)?;
         match &self.columns[place] {
@@ -140,7 +123,6 @@ impl Columns {
     }
 }
 
-/// The column of a reserved name.
 fn special(collection: Collection, name: &str) -> Option<Column> {
     match name {
         ID => Some(Column::Id),

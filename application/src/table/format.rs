@@ -1,34 +1,22 @@
-//! The formats of files of items.
-
-/// A format of exports and imports.
 #[derive(Debug)]
 pub struct Format {
-    /// Its kind.
     pub kind: FormatKind,
-    /// The end of the names of its files.
     pub extension: &'static str,
-    /// Its media type.
     pub media_type: &'static str,
-    /// A description for people.
     pub description: &'static str,
-    /// True when items are exported in it; imports take all formats.
+    /// True for export formats. Imports take all formats.
     pub is_exported: bool,
 }
 
-/// The kind of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatKind {
-    /// Comma-separated values.
     Csv,
-    /// A workbook.
     Xlsx,
-    /// A JSON object on every line.
     Ndjson,
-    /// A JSON array of objects.
     Json,
 }
 
-/// All formats: the only list of them.
+/// The only list of formats.
 pub static FORMATS: &[Format] = &[
     Format {
         kind: FormatKind::Csv,

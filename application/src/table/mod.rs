@@ -1,9 +1,8 @@
-//! Items as rows of a table: what spreadsheets and files of comma-separated values show of them.
+//! Items as rows of a table.
 //!
-//! A row can be read back exactly. A cell holds a number as it is written; a string that could be
-//! taken for something else, such as a number or a formula, begins with an apostrophe; arrays and
-//! objects are JSON text, and so are `true`, `false` and `null`. A text that is too long
-//! for a cell of a workbook is truncated, with a mark.
+//! A row can be read back exactly. An apostrophe precedes a string that looks like another type or
+//! a formula. Arrays, objects, `true`, `false` and `null` are JSON text. A text beyond the limit of
+//! a workbook's cell is truncated, with a mark.
 
 mod cell;
 mod column;

@@ -1,15 +1,11 @@
-//! Texts that are too long for a cell of a workbook: their beginning, and a mark with their length.
-
 use std::borrow::Cow;
 
-/// Most UTF-16 code units of a cell of a workbook.
+/// The limit of a workbook's cell, in UTF-16 code units.
 pub const MOST_UNITS: usize = 32_767;
 
-/// The mark around the length.
 const BEGINNING: &str = "… [truncated: ";
 const END: &str = " characters]";
 
-/// The text as a cell of a workbook can hold it.
 pub fn truncated(written: &str) -> Cow<'_, str> {
     if written.len() <= MOST_UNITS || units(written) <= MOST_UNITS {
         return written.into();
@@ -27,13 +23,11 @@ pub fn truncated(written: &str) -> Cow<'_, str> {
     format!("{}{mark}", &written[..kept]).into()
 }
 
-/// Returns true if a text ends with the mark of a truncated one.
 pub(crate) fn is_truncated(written: &str) -> bool {
     parts(written).is_some()
 }
 
-/// Returns true if `written` is a beginning of `whole`, and a mark with its length. `whole` is too long for
-/// a cell.
+/// Returns true if `written` is a truncation of `whole`, which must exceed the limit of a cell.
 pub(super) fn is_beginning_of(written: &str, whole: &str) -> bool {
     parts(written).is_some_and(|(kept, count)| {
         count == length(whole)
@@ -42,7 +36,7 @@ pub(super) fn is_beginning_of(written: &str, whole: &str) -> bool {
     })
 }
 
-/// The beginning of a truncated text, and how many characters the whole had.
+/// Returns the beginning of a truncated text, and the length of the whole in characters.
 fn parts(written: &str) -> Option<(&str, usize)> {
     let marked = written.strip_suffix(END)?;
     let (kept, count) = marked.rsplit_once(BEGINNING)?;
@@ -50,12 +44,12 @@ fn parts(written: &str) -> Option<(&str, usize)> {
     (grouped(number) == count).then_some((kept, number))
 }
 
-/// The characters of a text, without the apostrophe that a cell has in front of it.
+/// Counts the characters, without the cell's leading apostrophe.
 fn length(written: &str) -> usize {
     written.strip_prefix('\'').unwrap_or(written).chars().count()
 }
 
-/// A text with the ends of lines that programs for sheets write.
+/// Normalizes line ends, which spreadsheet programs change.
 pub(super) fn lines(written: &str) -> Cow<'_, str> {
     if written.contains('\r') {
         written.replace("\r\n", "\n").replace('\r', "\n").into()
@@ -68,7 +62,6 @@ fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// A number with a comma before every third digit.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,27 +1,26 @@
 //! The difference between two values as a JSON Patch (RFC 6902).
 //!
-//! Objects are compared member by member, whatever the order of their members. Two objects at the
-//! root are always taken apart. Below it, a value is replaced as a whole where the patch of its
-//! parts would be much longer, or where comparing every level would take many times its length. So
-//! both the size of a patch and the work on it are bounded by the length of the values.
+//! Objects are compared by member, in any order. A nested value is replaced as a whole if a patch
+//! of its parts would be much longer, or if the comparison would take many times its length. Thus
+//! the length of the values bounds the size of a patch and the work. The members of a root object
+//! are always compared.
 
 use std::fmt::Write;
 
 use crate::value::{Kind, Value};
 
-/// Arrays with more elements are not compared element by element.
+/// Longer arrays are not compared by element.
 const MOST_ELEMENTS: usize = 10_000;
 
-/// Bytes by which the patch of an object's members may be longer than its replacement as a whole.
+/// The bytes by which a patch of an object's members may exceed its replacement.
 const SLACK: usize = 512;
 
-/// How many times the length of both values may be looked through, and what small ones may take in
-/// any case.
+/// The work limit: a multiple of the length of both values, and a minimum for small values.
 const MOST_LOOKS: usize = 8;
 const SMALL: usize = 1 << 20;
 
-/// The operations that make `to` of `from`, as the compact JSON text of an array: `add`, `remove`
-/// and `replace` alone. Numbers are told apart by their digits: `1.0` is not `1.00`.
+/// Returns the operations that turn `from` into `to`, as the compact JSON text of an array: `add`,
+/// `remove` and `replace` alone. Numbers are compared by their digits: `1.0` is not `1.00`.
 pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
     let remaining = SMALL.max(MOST_LOOKS * (from.encoded().len() + to.encoded().len()));
     let mut patch = Patch { operations: String::from("["), path: String::new(), remaining };
@@ -34,19 +33,17 @@ pub fn json_patch(from: Value<'_>, to: Value<'_>) -> String {
 }
 
 struct Patch {
-    /// Each with a comma behind it.
+    /// Each operation ends with a comma.
     operations: String,
-    /// Where the values are, escaped for a JSON text.
+    /// The path, escaped for a JSON text.
     path: String,
-    /// Bytes that may still be looked through.
+    /// The remaining bytes of the work limit.
     remaining: usize,
 }
 
-/// Why a value is replaced as a whole.
+/// The reason to replace a value as a whole.
 enum Whole {
-    /// The patch of its parts would be too long.
     Shorter,
-    /// It was not compared part by part.
     NotCompared,
 }
 
@@ -98,8 +95,8 @@ impl Patch {
         Ok(())
     }
 
-    /// Keeps the elements that are equal at both ends. Elements between them are changed in place.
-    /// Then the remaining ones are added or removed.
+    /// Keeps equal elements at both ends. Changes those between in place, then adds or removes the
+    /// rest.
     fn change_array(&mut self, from: Value<'_>, to: Value<'_>, most: usize) -> Result<(), Whole> {
         let (before, after) = (elements(from)?, elements(to)?);
         let is_alike = |(one, other): &(&Value<'_>, &Value<'_>)| one.encoded() == other.encoded();
@@ -120,14 +117,13 @@ impl Patch {
         Ok(())
     }
 
-    /// Counts both values as looked through. Returns `false` if that is more than remains.
+    /// Counts both values as work. Returns `false` beyond the limit.
     fn look_through(&mut self, from: Value<'_>, to: Value<'_>) -> bool {
         let rest = self.remaining.checked_sub(from.encoded().len() + to.encoded().len());
         self.remaining = rest.unwrap_or_default();
         rest.is_some()
     }
 
-    /// Does something one step further down the path.
     fn within(
         &mut self,
         step: &str,
@@ -143,7 +139,6 @@ impl Patch {
     }
 
     fn push(&mut self, operation: &str, value: Option<Value<'_>>) {
-        // Writing to a String cannot fail.
         let _ = write!(self.operations, "{{\"op\":\"{operation}\",\"path\":\"{}\"", self.path);
         if let Some(value) = value {
             self.operations.push_str(",\"value\":");
@@ -168,8 +163,8 @@ fn elements(array: Value<'_>) -> Result<Vec<Value<'_>>, Whole> {
     if elements.len() > MOST_ELEMENTS { Err(Whole::NotCompared) } else { Ok(elements) }
 }
 
-/// Returns `true` if two values are equal or differ only in the order of members. Such values have
-/// the same length, so most different values are told apart at once.
+/// Returns `true` if two values differ at most in the order of members. Such values have equal
+/// lengths, which quickly excludes most others.
 fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
     if one.encoded() == other.encoded() {
         return true;
@@ -197,8 +192,7 @@ fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
     }
 }
 
-/// A name, which is in the escaping of a JSON text, with that of a JSON Pointer beside it (RFC 6901
-/// section 3).
+/// Adds the escaping of a JSON Pointer (RFC 6901 section 3) to that of a JSON text.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,5 +1,3 @@
-//! A JSON object as its author wrote it.
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,11 +7,10 @@ use crate::value::{Kind, Value, decode};
 use crate::write::{encode_string, push_string};
 use crate::{JsonError, Pointer};
 
-/// The members of an item: an ordered JSON object with unique names, every digit and code point
-/// kept.
+/// The members of an item: an ordered JSON object with unique names. It keeps every digit and code
+/// point.
 ///
-/// It is one compact text and an index into it, which clones share: at most three times the size of
-/// the text, whatever is in it.
+/// Clones share one compact text and its index: at most three times the size of the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Members {
     text: Arc<str>,
@@ -22,22 +19,17 @@ pub struct Members {
 }
 
 impl Default for Members {
-    /// An object without members.
     fn default() -> Self {
         Self::from_canonical("{}", false)
     }
 }
 
 impl Members {
-    /// Reads a body that must be a JSON object. `Ok(None)` is JSON of another kind.
-    ///
-    /// # Errors
-    /// The first error that makes the text unreadable.
+    /// Reads a JSON object. `Ok(None)` is JSON of another kind.
     pub fn read(body: &[u8]) -> Result<Option<Self>, JsonError> {
         Ok(Self::from_read(read(body)?))
     }
 
-    /// The members of a JSON object that was read; `None` is JSON of another kind.
     pub fn from_read(read: Read) -> Option<Self> {
         let is_object = read.value().kind() == Kind::Object;
         is_object.then(|| Self {
@@ -60,41 +52,34 @@ impl Members {
         Self { entries: entries.collect(), text: text.into(), has_unstorable }
     }
 
-    /// The members of an object within a larger body that was read already; `Ok(None)` is a value
-    /// of another kind.
-    ///
-    /// # Errors
-    /// When it is nested too deeply for an item of its own.
+    /// Reads an object within a larger body. `Ok(None)` is a value of another kind. Fails if it is
+    /// nested too deeply for a separate item.
     pub fn from_value(value: Value<'_>) -> Result<Option<Self>, JsonError> {
         if value.kind() == Kind::Object { Self::read(value.encoded().as_bytes()) } else { Ok(None) }
     }
 
-    /// The compact JSON text of the object.
     pub fn encoded(&self) -> &str {
         &self.text
     }
 
-    /// The compact JSON text, without a copy.
     pub fn into_encoded(self) -> Arc<str> {
         self.text
     }
 
-    /// The member's value.
     pub fn get(&self, name: &str) -> Option<Value<'_>> {
         let quoted = encode_string(name);
         self.get_encoded(&quoted[1..quoted.len() - 1])
     }
 
-    /// The value of the member whose name is this in canonical escaping, without quotes.
+    /// Returns the member with this name in canonical escaping, without quotes.
     pub fn get_encoded(&self, name: &str) -> Option<Value<'_>> {
         let is_named =
             |entry: &Entry| self.text.as_bytes().get(entry.name()) == Some(name.as_bytes());
         self.entries.iter().position(is_named).map(|at| self.value_at(at))
     }
 
-    /// The value of the member at a place.
     fn value_at(&self, at: usize) -> Value<'_> {
-        // Between a value and the next name stand `,"`, and after the last value the closing brace.
+        // The separator before the next name is `,"`. The last value precedes the closing brace.
         let end = self
             .entries
             .get(at + 1)
@@ -102,12 +87,11 @@ impl Members {
         Value::from_encoded(&self.text[self.entries[at].value as usize..end])
     }
 
-    /// Names and values in the order written.
     pub fn iter(&self) -> impl Iterator<Item = (std::borrow::Cow<'_, str>, Value<'_>)> {
         self.encoded_entries().map(|(name, value)| (decode(name), value))
     }
 
-    /// Names in canonical escaping, and values, in the order written.
+    /// Returns names in canonical escaping.
     pub(crate) fn encoded_entries(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.entries
             .iter()
@@ -115,17 +99,14 @@ impl Members {
             .map(|(at, entry)| (&self.text[entry.name()], self.value_at(at)))
     }
 
-    /// How many members there are.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns `true` if there are no members.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The same members without those whose name and value `keep` refuses.
     pub fn retain(self, keep: impl Fn(&str, Value<'_>) -> bool) -> Self {
         if self.iter().all(|(name, value)| keep(&name, value)) {
             return self;
@@ -141,7 +122,7 @@ impl Members {
         Self::from_canonical(&text, self.has_unstorable)
     }
 
-    /// Calls `found` with each part that PostgreSQL cannot store, and where it is.
+    /// Calls `found` with each part that PostgreSQL cannot store, and its place.
     pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &Pointer)) {
         if self.has_unstorable {
             find_unstorable(Value::from_encoded(&self.text), &mut Pointer::root(), found);
@@ -159,12 +140,9 @@ impl fmt::Debug for Members {
     }
 }
 
-/// Why a part of a value cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstorable {
-    /// U+0000 in a string or a member's name.
     Nul,
-    /// A number outside PostgreSQL's range of `numeric`.
     OutOfRange,
 }
 
@@ -201,8 +179,7 @@ fn find_unstorable(
     }
 }
 
-/// Appends a member to an object that is written: its name is in canonical escaping, and `write`
-/// appends its value. Names must be unique; the callers take them from objects that were read.
+/// Appends a member. Its name is in canonical escaping and must be unique.
 pub(crate) fn push_member(out: &mut String, name: &str, write: impl FnOnce(&mut String)) {
     if !out.ends_with('{') {
         out.push(',');
@@ -213,7 +190,7 @@ pub(crate) fn push_member(out: &mut String, name: &str, write: impl FnOnce(&mut 
     write(out);
 }
 
-/// Builds members from names and texts: for examples and tests, not for input.
+/// For examples and tests, not for input.
 impl<'a> FromIterator<(&'a str, &'a str)> for Members {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(texts: I) -> Self {
         let mut object = String::from("{");

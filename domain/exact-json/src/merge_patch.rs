@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::members::push_member;
 use crate::{Members, Value};
 
-/// `target` with `patch` applied: a `null` removes a member, an object is merged into an object,
-/// all else replaces. Members keep their place; new ones follow in the patch's order.
+/// Returns `target` with `patch` applied. Members keep their place; new ones follow in the patch's
+/// order.
 pub fn merge_patch(target: &Members, patch: &Members) -> Members {
     let mut out = String::with_capacity(target.encoded().len() + patch.encoded().len());
     let [before, changes] = [target, patch].map(|members| Value::from_encoded(members.encoded()));
@@ -14,7 +14,6 @@ pub fn merge_patch(target: &Members, patch: &Members) -> Members {
     Members::from_canonical(&out, target.has_unstorable() || patch.has_unstorable())
 }
 
-/// Appends what a patch makes of a value.
 fn push_merged(out: &mut String, before: Option<Value<'_>>, patch: Value<'_>) {
     let Some(changes) = patch.entries() else {
         out.push_str(patch.encoded());

@@ -1,14 +1,9 @@
-//! The numbers that the store can compute with.
-
-/// Most digits before the decimal point that PostgreSQL's `numeric` holds.
+/// The digit limits of PostgreSQL's `numeric`, before and after the decimal point.
 const MAX_INTEGER_DIGITS: i64 = 131_072;
-/// Most digits after the decimal point that PostgreSQL's `numeric` holds.
 const MAX_FRACTION_DIGITS: i64 = 16_383;
 
-/// Returns `true` if a number, given as valid JSON text, lies within the store's range. The range
-/// is at most 131,072 digits before the decimal point and 16,383 after it. Digits are counted with
-/// the number written out in full as its exponent requires, leading zeros included. Within the
-/// range, every digit is kept.
+/// Returns `true` if a number, as valid JSON text, is in the store's range. Counts the digits
+/// written out in full as the exponent requires, leading zeros included.
 pub fn is_storable_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -25,7 +20,7 @@ pub fn is_storable_number(text: &str) -> bool {
         && length(fraction).saturating_sub(exponent) <= MAX_FRACTION_DIGITS
 }
 
-/// The exponent's value, cut off far outside the range that matters.
+/// The exponent, saturated far outside the range.
 fn exponent_value(text: &str) -> i64 {
     let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
     let magnitude = if digits.len() > 9 { 1_000_000_000 } else { digits.parse().unwrap_or(0) };

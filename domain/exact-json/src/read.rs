@@ -1,4 +1,4 @@
-//! The reader: one pass over the bytes, from RFC 8259 text to compact text.
+//! The reader: one pass from RFC 8259 text to compact text.
 
 use std::ops::Range;
 
@@ -7,13 +7,12 @@ use crate::pointer::{LONGEST_NAME, shortened};
 use crate::write::push_escaped;
 use crate::{JsonError, JsonErrorKind, Value};
 
-/// Most levels of nesting a string may have; the outermost array or object is the first.
+/// The limit of nesting. The outermost array or object is level 1.
 pub const MAX_DEPTH: usize = 128;
 
-/// Below this many members, comparing names pairwise beats sorting them.
+/// Below this number of members, pairwise comparison of names beats sorting.
 const FEW_MEMBERS: usize = 12;
 
-/// The result of [`read`].
 #[derive(Debug)]
 pub struct Read {
     /// The value without insignificant white space, its strings in canonical escaping, its numbers
@@ -21,47 +20,36 @@ pub struct Read {
     pub text: String,
     /// The members of the outermost object; empty for other values.
     pub entries: Vec<Entry>,
-    /// True when a U+0000 or a number outside the store's range was found. Only then is it worth
-    /// searching for its place.
+    /// True if the text has a U+0000 or a number outside the store's range.
     pub has_unstorable: bool,
 }
 
-/// Where a member stands in the compact text of its object. Where its value ends is told by where
-/// the next member begins.
+/// The place of a member in compact text. Its value ends before the next member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where its name begins, after the quotes.
+    /// The start of its name, after the quote.
     pub name: u32,
-    /// Where its value begins, after quotes and colon.
+    /// The start of its value, after quote and colon.
     pub value: u32,
 }
 
 impl Entry {
-    /// Where the name stands.
     pub const fn name(self) -> Range<usize> {
         self.name as usize..self.value as usize - "\":".len()
     }
 }
 
 impl Read {
-    /// The value that was read.
     pub fn value(&self) -> Value<'_> {
         Value::from_encoded(&self.text)
     }
 }
 
-/// Reads one JSON value of at most [`MAX_DEPTH`] levels.
-///
-/// # Errors
-/// The first error met. Texts of 4 GiB and more are not for this reader.
+/// Reads one JSON value of at most [`MAX_DEPTH`] levels and less than 4 GiB.
 pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
     read_within(bytes, MAX_DEPTH)
 }
 
-/// Reads one JSON value of at most `max_depth` levels.
-///
-/// # Errors
-/// The first error met.
 pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
         let detail = "the body is not UTF-8 from here on; send it as UTF-8".to_owned();
@@ -88,9 +76,8 @@ pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     Ok(Read { text: reader.out, entries: reader.entries, has_unstorable: reader.has_unstorable })
 }
 
-/// A member that was read.
 struct Member {
-    /// Where its name stands in the input.
+    /// The place of its name in the input.
     at: u32,
     entry: Entry,
 }
@@ -161,8 +148,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Consumes what stands between elements: the closing bracket (true), or what leads to the next
-    /// element (false).
+    /// Consumes a closing bracket (true), or the separator before the next element (false).
     fn closes(&mut self, bracket: u8, is_first: bool) -> Result<bool, JsonError> {
         self.skip_white_space();
         if self.peek() == Some(bracket) {
@@ -276,7 +262,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the UTF-16 code unit of the `\u` escape at `at`.
     fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
         let malformed = || self.malformed("`\\u` needs four hexadecimal digits");
         let escape = self
@@ -380,7 +365,7 @@ fn error_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> Jso
     JsonError { kind, line, column, detail }
 }
 
-/// Bodies are limited far below 4 GiB, so four bytes are enough and halve the index.
+/// Bodies are limited far below 4 GiB, so four bytes suffice and halve the index.
 pub(crate) fn narrow(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -1,32 +1,23 @@
-//! A view of a value within compact JSON text.
-
 use std::borrow::Cow;
 use std::iter;
 
-/// A value as [`super::read()`] wrote it: valid, compact, canonical strings. Nothing is decoded
-/// before it is asked for.
+/// A value that [`super::read()`] wrote: valid and compact, with canonical strings. Decodes on
+/// demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a str);
 
-/// The six kinds of JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `null`
     Null,
-    /// `true` or `false`
     Boolean,
     /// A number of any size and precision.
     Number,
-    /// A string.
     String,
-    /// An array.
     Array,
-    /// An object.
     Object,
 }
 
 impl Kind {
-    /// The kind in an error message, with its article.
     pub const fn with_article(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -40,19 +31,16 @@ impl Kind {
 }
 
 impl<'a> Value<'a> {
-    /// The value of a string that this crate encoded: what
-    /// [`Members::encoded`](crate::Members::encoded) gave, or a part of it. Nothing is checked, so
-    /// text from elsewhere is read with [`Members::read`](crate::Members::read).
+    /// Wraps text that this crate encoded, without validation. Read other text with
+    /// [`Members::read`](crate::Members::read).
     pub const fn from_encoded(encoded: &'a str) -> Self {
         Self(encoded)
     }
 
-    /// The compact JSON text.
     pub const fn encoded(self) -> &'a str {
         self.0
     }
 
-    /// Returns its kind, one of six.
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'"') => Kind::String,
@@ -64,41 +52,34 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns `true` if the value is `null`.
     pub fn is_null(self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// The decoded text, if it is one.
     pub fn as_string(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| decode(&self.0[1..self.0.len() - 1]))
     }
 
-    /// The digits as written, if it is a number.
     pub fn as_number(self) -> Option<&'a str> {
         (self.kind() == Kind::Number).then_some(self.0)
     }
 
-    /// Returns the content of a string or a number. A string is decoded; a number is returned as
-    /// its digits.
+    /// Returns a decoded string, or the digits of a number.
     pub fn as_written(self) -> Option<Cow<'a, str>> {
         self.as_string().or_else(|| self.as_number().map(Cow::Borrowed))
     }
 
-    /// The value of a member, if it is an object that has it. Names that need escaping are not
-    /// found.
+    /// Returns a member of an object. Does not find names that need escaping.
     pub fn member(self, name: &str) -> Option<Self> {
         self.entries()?.find(|(candidate, _)| *candidate == name).map(|(_, value)| value)
     }
 
-    /// The elements in order, if it is an array.
     pub fn elements(self) -> Option<impl Iterator<Item = Self> + Clone> {
         let mut rest = self.0.strip_prefix('[')?;
         Some(iter::from_fn(move || take_value(&mut rest).map(Self)))
     }
 
-    /// The members in order, if it is an object: names in canonical escaping without quotes, and
-    /// values.
+    /// Returns names in canonical escaping without quotes, and values, in order.
     pub fn entries(self) -> Option<impl Iterator<Item = (&'a str, Self)> + Clone> {
         let mut rest = self.0.strip_prefix('{')?;
         Some(iter::from_fn(move || {
@@ -109,8 +90,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Splits the next value off the front of `rest`, which may begin with a comma or a colon; `None` at
-/// the closing bracket.
+/// Takes the next value from `rest`, which may begin with a comma or a colon; `None` at the closing
+/// bracket.
 fn take_value<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let text = rest.strip_prefix([',', ':']).unwrap_or(rest);
     if text.starts_with([']', '}']) {
@@ -154,7 +135,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Undoes the canonical escaping, which is valid JSON.
+/// Undoes the canonical escaping, which must be valid JSON.
 pub(crate) fn decode(escaped: &str) -> Cow<'_, str> {
     if !escaped.contains('\\') {
         return Cow::Borrowed(escaped);

@@ -2,21 +2,19 @@
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends `text` as a JSON string, with quotes, escaping only what RFC 8259 section 7 demands.
+/// Appends a JSON string with quotes and the escapes that RFC 8259 section 7 requires.
 pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
     push_escaped(out, text);
     out.push('"');
 }
 
-/// `text` as a JSON string, with quotes.
 pub fn encode_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     push_string(&mut out, text);
     out
 }
 
-/// Appends `text` escaped, without quotes.
 pub(super) fn push_escaped(out: &mut String, text: &str) {
     let mut clean_from = 0;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,8 +1,7 @@
-//! The members that items of the open collections usually have: documented, and never enforced.
+//! The usual members of open collections. They are documented, but not enforced.
 
 use super::KnownMember;
 
-/// The identifier of the proposal in the examples and in the demonstration data.
 const PROPOSAL: &str = r#""01890a5d-ac96-774b-bcce-b302099a8050""#;
 
 const fn member(name: &'static str, description: &'static str, example: &'static str) -> KnownMember {

@@ -1,5 +1,3 @@
-//! The kinds of value a proposal field takes.
-
 use std::borrow::Cow;
 
 use jiff::civil::Date;
@@ -9,21 +7,18 @@ use validator::ValidationError;
 use crate::json::{Kind, Value};
 use crate::{Pointer, Violation, Violations};
 
-/// The kind of values a field takes, for the `OpenAPI` schema, filters and messages.
+/// The kind of values of a field, for the `OpenAPI` schema, filters and messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldKind {
     /// A calendar day, `YYYY-MM-DD` (RFC 3339 `full-date`).
     Date,
-    /// A string.
     String,
     /// A string or an integer of any size, kept as given.
     StringOrInteger,
-    /// A string or a list of strings.
     StringOrList,
 }
 
 impl FieldKind {
-    /// Returns a description of the expected value, for use in an error message.
     pub const fn wanted(self) -> &'static str {
         match self {
             Self::Date => "a day as \"YYYY-MM-DD\"",
@@ -34,11 +29,10 @@ impl FieldKind {
     }
 }
 
-/// A Rust type that holds the values of one [`FieldKind`].
 pub(super) trait FieldType<'a>: Sized {
     const KIND: FieldKind;
 
-    /// The value of the field `at` a pointer, or everything that is wrong with it.
+    /// Reads the field at a pointer, or returns all its errors.
     fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>>;
 
     fn wrong_kind<T>(
@@ -73,12 +67,10 @@ impl FieldType<'_> for Date {
     }
 }
 
-/// A string.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StringValue<'a>(Cow<'a, str>);
 
 impl StringValue<'_> {
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -101,10 +93,8 @@ impl<'a> FieldType<'a> for StringValue<'a> {
     }
 }
 
-/// A string or an integer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum StringOrInteger<'a> {
-    /// A string.
     String(Cow<'a, str>),
     /// An integer of any size, its digits as written.
     Integer(&'a str),
@@ -133,12 +123,13 @@ impl<'a> FieldType<'a> for StringOrInteger<'a> {
     }
 }
 
-/// A string or a list of strings, decoded only when asked for: a list may have millions of elements.
+/// A string or a list of strings. It decodes on demand, because a list may have millions of
+/// elements.
 #[derive(Clone, Debug)]
 pub struct StringOrList<'a>(Value<'a>);
 
 impl<'a> StringOrList<'a> {
-    /// The texts in order; a single text is a list of one.
+    /// Returns the texts in order; a single text is a list of one.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> {
         let elements = self.0.elements().into_iter().flatten().filter_map(Value::as_string);
         self.0.as_string().into_iter().chain(elements)
@@ -167,7 +158,6 @@ impl<'a> FieldType<'a> for StringOrList<'a> {
     }
 }
 
-/// A `validator` function: refuses strings of nothing but white space.
 pub(super) fn not_blank(value: &impl AsRef<str>) -> Result<(), ValidationError> {
     if value.as_ref().trim().is_empty() { Err(ValidationError::new("blank")) } else { Ok(()) }
 }

@@ -1,7 +1,6 @@
-//! The field table: the one place that names the 21 fields of a proposal.
+//! The table of the 21 fields of a proposal.
 //!
-//! Validation, the `OpenAPI` schema, the SQL view `proposals` and the examples all read it. A new
-//! field is one line here.
+//! Validation, the `OpenAPI` schema, the SQL view `proposals` and the examples read it.
 
 use jiff::civil::Date;
 use validator::Validate;
@@ -11,16 +10,12 @@ use super::field_types::{
 };
 use crate::{Members, Pointer, Violation, Violations};
 
-/// The properties of a field other than its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name, in JSON and in SQL.
+    /// The name in JSON and in SQL.
     pub name: &'static str,
-    /// A description of the field's content, for people.
     pub description: &'static str,
-    /// The kind of values it takes.
     pub kind: FieldKind,
-    /// True when a proposal must have the field.
     pub is_required: bool,
     /// A realistic value, as JSON.
     pub example: &'static str,
@@ -48,14 +43,14 @@ macro_rules! is_required {
 
 macro_rules! proposal_fields {
     ($($presence:ident $name:ident: $type:ident $(<$life:lifetime>)?, $description:literal, $(#[$validation:meta])? example $example:literal;)*) => {
-        /// The 21 fields of a research proposal, read from its members. A field is `None` if it is
-        /// absent or its value has another type.
+        /// The fields of a research proposal. A field is `None` if it is absent or has another
+        /// type.
         #[derive(Clone, Debug, Validate)]
         pub struct Proposal<'a> {
             $($(#[$validation])? $name: Option<$type $(<$life>)?>,)*
         }
 
-        /// The fields in the order of the interface specification.
+        /// The order is that of the interface specification.
         pub const FIELDS: &[Field] = &[$(Field {
             name: stringify!($name),
             description: $description,

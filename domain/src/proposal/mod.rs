@@ -1,4 +1,4 @@
-//! The research proposal: the specification's 21 fields, and the rules that are written in Rust.
+//! The research proposal: the specification's 21 fields, and its rules in Rust.
 
 mod field_types;
 pub mod fields;
@@ -18,15 +18,11 @@ impl<'a> Proposal<'a> {
     }
 }
 
-/// [`Collection::judge`] for a proposal.
-///
-/// # Errors
-/// All errors at once.
 pub fn judge(before: Option<&Members>, members: Members) -> Result<Members, Violations> {
     Collection::known("proposals").judge(before, members)
 }
 
-/// Returns the violations of the field table in members without `null`.
+/// Requires members without `null`.
 pub(crate) fn field_violations(members: &Members) -> Violations {
     let mut violations = Violations::default();
     if let Err(errors) = Proposal::read(members, &mut violations).validate() {
@@ -38,7 +34,6 @@ pub(crate) fn field_violations(members: &Members) -> Violations {
     violations
 }
 
-/// Returns a violation for each member that no proposal has.
 pub(crate) fn unknown_fields(members: &Members) -> Violations {
     let mut violations = Violations::default();
     for (name, _) in
@@ -57,7 +52,7 @@ fn unknown_field(name: &str) -> Violation {
     Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {fix}"))
 }
 
-/// The errors that `validator` found, in the order of the field table.
+/// Returns the errors in the order of the field table.
 fn validation_errors(errors: &ValidationErrors) -> impl Iterator<Item = Violation> {
     FIELDS.iter().filter_map(|field| match errors.errors().get(field.name)? {
         ValidationErrorsKind::Field(errors) => {

@@ -1,4 +1,4 @@
-//! The items that rows would leave, and the verdict on each.
+//! The items that rows would leave, and their verdicts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,17 +19,15 @@ use crate::resources::result::remarks;
 use crate::resources::validate::{Draft, ProposedItem, stored_members};
 use crate::{ItemAddress, Result};
 
-/// Items that are read together.
+/// The items of one read.
 const READ_AT_A_TIME: usize = 32;
 
-/// The stored items that rows name, and those of the parents they name that exist.
 #[derive(Default)]
 pub(super) struct Stored {
     items: HashMap<ItemId, ShownItem>,
     parents: HashSet<ItemId>,
 }
 
-/// Rows that were judged, and what is to be written if none of them is refused.
 pub(super) struct JudgedRows {
     pub rows: Vec<ImportedRow>,
     pub changes: Vec<ItemChange>,
@@ -37,7 +35,7 @@ pub(super) struct JudgedRows {
 }
 
 impl ResourceService {
-    /// Reads the items that rows name; `None` when they are too large to be changed together.
+    /// Reads the items that rows name; `None` if they are too large for one transaction.
     pub(super) async fn stored(&self, batch: Batch<'_>) -> Result<Option<Stored>> {
         let mut stored = Stored::default();
         let named = batch.rows.iter().filter_map(ImportRow::id);
@@ -75,9 +73,9 @@ impl ResourceService {
         Ok(existing)
     }
 
-    /// Returns the items that rows would leave, for rules about their neighbours, and the ids of the
-    /// new ones. The drafts are made again when each row is judged: all together would take most of
-    /// the memory of an import.
+    /// Returns the resulting items for rules about other items, and the ids of the new ones. The
+    /// drafts are made again for each verdict: kept, they would take most of the memory of an
+    /// import.
     async fn proposed_items(
         &self,
         batch: Batch<'_>,
@@ -96,8 +94,8 @@ impl ResourceService {
         (items, ids)
     }
 
-    /// Returns the draft of a row, or the error that prevents its item from being identified. `seen`
-    /// are the items of earlier rows. A new item gets this id, if there is one.
+    /// Returns the draft of a row, or the error that prevents its identification. `seen` are the
+    /// items of earlier rows. `id` is for a new item.
     fn row_draft(
         &self,
         import: &Import,
@@ -135,7 +133,6 @@ impl ResourceService {
         Ok(ProposedItem { address, before: Some(shown.clone()), draft })
     }
 
-    /// The parent of a new item.
     fn parent_of(
         &self,
         content: &RowContent,
@@ -165,7 +162,6 @@ impl ResourceService {
         self.collection.spec().parent.map_or("parent", |parent| parent.rel)
     }
 
-    /// Asks the rules about every row that changes something, each beside the others.
     pub(super) async fn judge_rows(&self, batch: Batch<'_>, stored: &Stored) -> Result<JudgedRows> {
         let (mut decision, mut ids) = (self.decision(), Vec::new());
         if decision.has_rules() && batch.rows.len() > 1 {
@@ -222,7 +218,7 @@ impl ResourceService {
             None => ItemChangeKind::Insert(addition),
         };
         if batch.options.is_dry_run && before.is_none() {
-            // Another id is made when it is done.
+            // A real import assigns another id.
             (imported.id, imported.version) = (None, None);
         }
         let key = key_of(batch.options, row.number, is_first);
@@ -230,8 +226,7 @@ impl ResourceService {
     }
 }
 
-/// Returns true if the item has these members already. What was sound when it was written is not
-/// judged again.
+/// Returns true if the item has these members already. It is then not judged again.
 fn is_unchanged(proposed: &ProposedItem) -> bool {
     let encoded = proposed.draft.after.encoded();
     proposed.before.as_ref().is_some_and(|shown| *shown.item.members == *encoded)

@@ -1,7 +1,7 @@
 //! Imports: rows of a table that become items, all in one transaction or each in its own.
 //!
-//! `row` has the input and the outcome of a row, `draft` the new items, `pace` the limit of rows in flight,
-//! `replay` the outcome of a repeated import, and `refusal` the errors of rows.
+//! `row` has the input and the outcome of a row, `draft` the new items, `pace` the limit of rows in
+//! flight, `replay` the outcome of a retry, and `refusal` the errors of rows.
 
 mod draft;
 mod pace;
@@ -25,26 +25,22 @@ use super::write::MAX_ATTEMPTS;
 use crate::ports::{RepositoryError, WriteMetadata};
 use crate::{ApplicationError, Result, WriteOptions};
 
-/// Most errors that are kept of all rows, and most warnings.
+/// The limit of kept errors of all rows, and of kept warnings.
 const MOST_KEPT: usize = 1_000;
 
-/// Rows as they are to be imported.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// How much is done when rows are refused.
     pub mode: ImportMode,
-    /// True when rows with an identifier change the item of it.
+    /// True if rows with an identifier change their items.
     pub is_upsert: bool,
-    /// True when a row that changes an item must name its version.
+    /// True if a row that changes an item must contain its version.
     pub requires_version: bool,
-    /// The rows.
     pub rows: Vec<ImportRow>,
-    /// Most bytes of stored members that the rows may change in one transaction.
+    /// The limit in bytes of stored members that one transaction may change.
     pub most_bytes: usize,
 }
 
 impl Import {
-    /// The operations that it performs.
     const fn operations(&self) -> &'static [Operation] {
         if self.is_upsert {
             &[Operation::Read, Operation::Create, Operation::Replace]
@@ -54,31 +50,25 @@ impl Import {
     }
 }
 
-/// How much of an import is done when rows are refused.
+/// The effect of refused rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportMode {
-    /// Nothing.
+    /// No row is imported.
     All,
-    /// The other rows.
+    /// The other rows are imported.
     Each,
 }
 
-/// The outcome of an import, or of a dry run.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The rows, in their order.
     pub rows: Vec<ImportedRow>,
-    /// False when nothing was done because rows were refused.
+    /// False if refused rows stopped the whole import.
     pub is_done: bool,
 }
 
 impl ResourceService {
-    /// Makes new items of rows and gives new members to the items that rows name. Each row has a key
-    /// of its own, so that an import that is sent again continues where it broke off.
-    ///
-    /// # Errors
-    /// `KeyInUse`; `KeyReused`; `Invalid` when the rows are too much for one transaction;
-    /// `TooManyConflicts`; `Store`.
+    /// Creates or changes an item for each row. Each row has its own idempotency key, so a retry
+    /// continues after the last completed row. `Invalid` means too many rows for one transaction.
     pub async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
         let operations = import.operations();
         self.access.require_whole(&options.caller, self.collection, operations)?;
@@ -93,7 +83,7 @@ impl ResourceService {
             let replay = self.replay(batch).await?;
             let rows = match import.mode {
                 ImportMode::All if replay.is_empty() => self.import_together(batch).await,
-                // Only written rows count.
+                // Unchanged rows have no record.
                 ImportMode::All => Ok(import
                     .rows
                     .iter()
@@ -112,7 +102,7 @@ impl ResourceService {
                         || !rows.iter().any(ImportedRow::is_refused);
                     return Ok(Imported { rows, is_done });
                 }
-                // The same import is under way in another instance, and has done it.
+                // Another instance completed the same import.
                 Err(BatchError::AnsweredBefore) => {}
                 Err(BatchError::Failed(error)) => return Err(error),
             }
@@ -121,49 +111,43 @@ impl ResourceService {
     }
 }
 
-/// Rows that are imported together or not at all.
 #[derive(Clone, Copy)]
 struct Batch<'a> {
     options: &'a WriteOptions,
     import: &'a Import,
     rows: &'a [ImportRow],
-    /// True when the first row that is written claims the key of the whole request.
+    /// True if the first written row claims the key of the request.
     claims_key: bool,
     kept: &'a Kept,
 }
 
-/// Counts of the errors and warnings kept so far. The limits are separate, so that many warnings
-/// do not displace errors.
+/// The numbers of kept errors and warnings. The limits are separate, so that many warnings do not
+/// displace errors.
 #[derive(Default)]
 struct Kept {
     errors: AtomicUsize,
     warnings: AtomicUsize,
 }
 
-/// Keeps violations up to the limit of the whole import, and counts the rest.
 fn keep(violations: &mut Violations, kept: &AtomicUsize) {
     violations.keep_first(MOST_KEPT.saturating_sub(kept.load(Ordering::Relaxed)));
     kept.fetch_add(violations.iter().count(), Ordering::Relaxed);
 }
 
 impl Batch<'_> {
-    /// A row that was refused. Beyond the first errors of all rows, its own are not kept.
     fn refused(&self, row: &ImportRow, errors: impl Into<Violations>) -> ImportedRow {
         let mut errors: Violations = errors.into();
         keep(&mut errors, &self.kept.errors);
         ImportedRow::of(row, RowOutcome::Refused(errors))
     }
 
-    /// A row that was not refused, with its warnings.
     fn warned(&self, row: ImportedRow, mut warnings: Violations) -> ImportedRow {
         keep(&mut warnings, &self.kept.warnings);
         ImportedRow { warnings, ..row }
     }
 }
 
-/// Why rows were not imported.
 enum BatchError {
-    /// A row was imported before under the same key.
     AnsweredBefore,
     Failed(ApplicationError),
 }
@@ -175,8 +159,7 @@ impl<E: Into<ApplicationError>> From<E> for BatchError {
 }
 
 impl ResourceService {
-    /// Imports the rows that were not imported before: one after the other until one has claimed the
-    /// key, the others side by side.
+    /// Imports the remaining rows: one by one until a row has claimed the key, then concurrently.
     async fn import_each(
         &self,
         batch: Batch<'_>,
@@ -210,8 +193,8 @@ impl ResourceService {
         }
     }
 
-    /// Imports a row. A refusal of the store is an error of the row, because others may be done; when
-    /// it is full or cannot be reached, no more rows are tried.
+    /// Imports a row. A refusal of the store is an error of the row. A full or unreachable store
+    /// ends the import.
     async fn import_one(
         &self,
         batch: Batch<'_>,
@@ -248,8 +231,8 @@ impl ResourceService {
         }
     }
 
-    /// Decides on rows and writes them in one transaction; starts over when what the decision rests
-    /// on has changed. When one is refused none is written.
+    /// Writes rows in one transaction, or none if one is refused. Retries if the basis of the
+    /// decision has changed.
     async fn import_together(&self, batch: Batch<'_>) -> Result<Vec<ImportedRow>, BatchError> {
         for _ in 0..MAX_ATTEMPTS {
             let Some(stored) = self.stored(batch).await? else {
@@ -267,7 +250,7 @@ impl ResourceService {
             match self.ports.items.write_all(self.collection, judged.changes, metadata).await {
                 Ok(()) => return Ok(judged.rows),
                 Err(RepositoryError::AnsweredBefore) => return Err(BatchError::AnsweredBefore),
-                // Others write the same items or remove them: what there is now tells what to answer.
+                // Other writers change or remove these items. The retry sees the current state.
                 Err(
                     RepositoryError::VersionConflict
                     | RepositoryError::ItemNotFound
@@ -280,7 +263,7 @@ impl ResourceService {
     }
 }
 
-/// The numbers of the rows whose item a row before them names.
+/// Returns the numbers of rows whose item an earlier row names.
 fn named_twice(rows: &[ImportRow]) -> HashSet<u64> {
     let mut seen = HashSet::new();
     let twice = rows.iter().filter(|row| row.id().is_some_and(|id| !seen.insert(id)));

@@ -1,14 +1,12 @@
-//! How many rows of an import are worked on before other requests run.
-
 use std::ops::Range;
 
 use futures_lite::future::yield_now;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-/// Rows in flight. They share commits, and another write waits for no more of them.
+/// The limit of rows in flight. They share a group commit, and bound the wait of other writes.
 pub(super) const ROWS_AT_A_TIME: usize = 32;
 
-/// Does the work of rows in their order, without a future for each row that waits for its turn.
+/// Runs the work of rows in order, without a future for each waiting row.
 pub(super) async fn few_at_a_time<T, E, F>(
     rows: Range<usize>,
     work: impl Fn(usize) -> F,
@@ -27,7 +25,7 @@ where
     Ok(())
 }
 
-/// Yields after every few rows: many need nothing of the store, and never wait.
+/// Yields regularly, because many rows need no store access and never wait.
 pub(super) async fn let_others_run(rows_done: usize) {
     if rows_done.is_multiple_of(ROWS_AT_A_TIME) {
         yield_now().await;

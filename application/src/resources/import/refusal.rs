@@ -1,5 +1,3 @@
-//! The errors of rows that neither a field nor a rule finds.
-
 use domain::{Pointer, Version, Violation};
 
 use super::Import;
@@ -37,7 +35,7 @@ pub(super) fn require_version(
     content: &RowContent,
     current: Version,
 ) -> Result<(), Violation> {
-    // Neither `+1` nor `01`.
+    // Rejects `+1` and `01`.
     let is_number = |sent: &str| sent.parse().is_ok_and(|number: i64| number.to_string() == sent);
     let (code, detail) = match content.version.as_deref() {
         None if !import.requires_version => return Ok(()),
@@ -66,7 +64,6 @@ pub(super) fn too_much(import: &Import) -> Violation {
     Violation::new(Pointer::root(), "too_much_at_once", detail)
 }
 
-/// The error of a row that the store did not take.
 pub(super) fn not_stored(error: &ApplicationError) -> Violation {
     let (code, detail) = match error {
         ApplicationError::TooManyConflicts => {

@@ -1,9 +1,8 @@
-//! Imports that are sent again under the same key.
+//! Retries of imports under the same key.
 //!
-//! The first row that is written claims the key of the request, in the transaction that writes it,
-//! and with it the number of the row; each other row claims the key for a path with its own number. So a
-//! request with another body finds the key claimed before it writes anything, and one that broke off
-//! goes on where it was.
+//! The first written row claims the key of the request in its transaction, with its row number.
+//! Each other row claims the key for a path with its own number. A request with another body
+//! therefore fails before any write. A retry continues where the import stopped.
 
 use std::collections::HashMap;
 
@@ -16,11 +15,9 @@ use crate::ports::{Answered, WriteMetadata};
 use crate::resources::{ResourceService, Written};
 use crate::{ApplicationError, IdempotencyKey, Result, WriteOptions};
 
-/// The rows that were imported before, by their numbers.
 pub(super) type Replay = HashMap<u64, ImportedRow>;
 
 impl ResourceService {
-    /// Looks for what was done under the key of the request.
     pub(super) async fn replay(&self, batch: Batch<'_>) -> Result<Replay> {
         let Batch { options, rows: sent, .. } = batch;
         let Some(key) = options.claimed_key() else { return Ok(Replay::new()) };
@@ -66,7 +63,7 @@ impl ResourceService {
     }
 }
 
-/// The key that a row claims: that of the request, with its number, where it is the first.
+/// The key of a row: for the first one that of the request, with the row's number.
 pub(super) fn key_of(options: &WriteOptions, row: u64, is_first: bool) -> Option<IdempotencyKey> {
     let key = options.key.as_ref()?;
     Some(if is_first {
@@ -76,12 +73,11 @@ pub(super) fn key_of(options: &WriteOptions, row: u64, is_first: bool) -> Option
     })
 }
 
-/// It belongs to a path that no request has, so that no client can choose it.
+/// Uses a path that no request has, so that no client can choose it.
 fn key_of_row(key: &IdempotencyKey, row: u64) -> IdempotencyKey {
     IdempotencyKey { path: format!("{}#{row}", key.path), ..key.clone() }
 }
 
-/// A row that was imported before.
 fn imported(batch: Batch<'_>, row: &ImportRow, answered: Answered) -> ImportedRow {
     let Item { id, version, .. } = answered.shown.item;
     let row = ImportedRow::written(row, answered.kind, id, version);

@@ -9,88 +9,65 @@ use domain::{
 
 use crate::table::{Cell, Column, Columns};
 
-/// A row as it was sent.
 #[derive(Clone, Debug)]
 pub struct ImportRow {
-    /// Its number, from 1.
     pub number: u64,
-    /// The line of the file that it begins on, or the row of the sheet, from 1.
+    /// The line in the file or the row of the sheet, from 1.
     pub line: Option<u64>,
-    /// Its content, or why it cannot be read.
     pub content: Result<RowContent, Violation>,
 }
 
 impl ImportRow {
-    /// The identifier of the item that it names.
     pub(super) fn id(&self) -> Option<ItemId> {
         ItemId::parse(self.content.as_ref().ok()?.id.as_deref()?)
     }
 }
 
-/// The content of a row.
 #[derive(Clone, Debug)]
 pub struct RowContent {
-    /// The identifier of the item.
     pub id: Option<String>,
-    /// The version that the row changes.
     pub version: Option<String>,
-    /// The identifier of the item's parent.
     pub parent: Option<String>,
-    /// The members.
     pub members: RowMembers,
 }
 
-/// The members of a row.
 #[derive(Clone, Debug)]
 pub enum RowMembers {
-    /// All of the item's.
     Whole(Members),
-    /// Those of some columns; the item keeps the others.
+    /// The members of some columns; the item keeps the others.
     Cells {
-        /// The columns of the table.
         columns: Arc<Columns>,
-        /// The cells from the first column on; those behind the last one are empty.
+        /// The cells from the first column on; trailing ones may be missing.
         cells: Vec<Cell<'static>>,
     },
 }
 
-/// The outcome of a row, or of a dry run.
 #[derive(Clone, Debug)]
 pub struct ImportedRow {
-    /// Its number, from 1.
     pub number: u64,
-    /// The line of the file that it begins on, or the row of the sheet, from 1.
+    /// The line in the file or the row of the sheet, from 1.
     pub line: Option<u64>,
-    /// The item; `None` of a row that was refused or would be created.
+    /// The item; `None` for a row that was refused or would be created.
     pub id: Option<ItemId>,
-    /// The version that the row made.
     pub version: Option<Version>,
-    /// The outcome.
     pub outcome: RowOutcome,
-    /// The warnings of rules, which do not refuse the row.
     pub warnings: Violations,
 }
 
-/// The outcome of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowOutcome {
-    /// There is a new item.
     Created,
-    /// The item has other members.
     Replaced,
     /// The item has these members already.
     Unchanged,
-    /// Nothing, for these reasons.
     Refused(Violations),
 }
 
 impl ImportedRow {
-    /// A row that says what is stored already.
     pub(super) fn unchanged(row: &ImportRow) -> Self {
         Self { id: row.id(), ..Self::of(row, RowOutcome::Unchanged) }
     }
 
-    /// A row whose item is written.
     pub(super) fn written(
         row: &ImportRow,
         operation: WriteOperation,
@@ -104,25 +81,21 @@ impl ImportedRow {
         Self { id: Some(id), version: Some(version), ..Self::of(row, outcome) }
     }
 
-    /// A row with an outcome, and without an item.
     pub(super) fn of(row: &ImportRow, outcome: RowOutcome) -> Self {
         let ImportRow { number, line, .. } = *row;
         Self { number, line, id: None, version: None, outcome, warnings: Violations::default() }
     }
 
-    /// Returns true if an item was written.
     pub(super) const fn is_written(&self) -> bool {
         matches!(self.outcome, RowOutcome::Created | RowOutcome::Replaced)
     }
 
-    /// Returns true if the row was refused.
     pub const fn is_refused(&self) -> bool {
         matches!(self.outcome, RowOutcome::Refused(_))
     }
 }
 
 impl RowContent {
-    /// Takes the cells of a row, from the first column on.
     pub fn of_cells(columns: &Arc<Columns>, cells: Vec<Cell<'static>>) -> Self {
         let string = |wanted: &Column| {
             let place = columns.all().iter().position(|column| column == wanted)?;
@@ -134,11 +107,8 @@ impl RowContent {
         Self { id, version, parent, members: RowMembers::Cells { columns, cells } }
     }
 
-    /// Sorts the members of an object as columns are: those with the names of other columns say
-    /// which item it is.
-    ///
-    /// # Errors
-    /// When such a member is neither a string nor a number, or the others are no members of an item.
+    /// Reads an object like a row: members with reserved names identify the item. Those must be
+    /// strings or numbers, and the rest must be valid members of an item.
     pub fn of_object(
         object: &Members,
         column_of: impl Fn(&str) -> Column,
@@ -157,7 +127,7 @@ impl RowContent {
     }
 }
 
-/// The identifier or version that a member names; `null` is none.
+/// The identifier or version; `None` for `null`.
 fn named(name: &str, value: Value<'_>) -> Result<Option<String>, Violation> {
     match value.as_written() {
         Some(written) => Ok(Some(written.into_owned())),
@@ -172,7 +142,7 @@ fn named(name: &str, value: Value<'_>) -> Result<Option<String>, Violation> {
 }
 
 impl RowMembers {
-    /// The members of the item after the row, in the order that they had.
+    /// Returns the item's members after the row, in their previous order.
     pub(super) fn applied_to(&self, before: Option<&Members>) -> Result<Members, Violation> {
         let (columns, cells) = match self {
             Self::Whole(members) => return Ok(members.clone()),
@@ -204,7 +174,7 @@ impl RowMembers {
     }
 }
 
-/// Refuses a cell that holds a part of a text only: stored, it would take the place of the whole.
+/// Refuses a truncated text, which would replace the whole one.
 fn require_whole(name: &str, cell: &Cell<'_>) -> Result<(), Violation> {
     if !cell.is_truncated() {
         return Ok(());
@@ -217,8 +187,8 @@ fn encoded_member(name: &str, encoded: &str) -> String {
     format!("{}:{encoded}", encode_string(name))
 }
 
-/// Reads members of names and values that are valid alone. Together they may be nested too deeply, or
-/// contain a name twice, once with an apostrophe.
+/// Reads an object of valid names and values. It can still be nested too deeply, or contain a name
+/// twice, once with an apostrophe.
 fn read_object(members: &[String]) -> Result<Members, Violation> {
     let read = Members::read(format!("{{{}}}", members.join(",")).as_bytes());
     read.map(Option::unwrap_or_default).map_err(|error| {
