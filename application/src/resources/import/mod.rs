@@ -68,7 +68,7 @@ pub struct Imported {
 
 impl ResourceService {
     /// Creates or changes an item for each row. Each row has its own idempotency key, so a retry
-    /// continues after the last completed row. `Invalid` means too many rows for one transaction.
+    /// continues after the last completed row. `Invalid` means that the rows are too large for one transaction.
     pub async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
         let operations = import.operations();
         self.access.require_whole(&options.caller, self.collection, operations)?;
