@@ -36,7 +36,6 @@ pub(crate) struct TokenCache {
 pub(crate) struct Verified {
     pub principal: Arc<Principal>,
     pub ends: Timestamp,
-    /// Edition of the identity file, which holds the revocations.
     pub in_force: u64,
     pub keys: Arc<IssuerKeys>,
     pub keys_edition: u64,
@@ -47,7 +46,6 @@ struct Refused {
     reason: Reason,
     since: Timestamp,
     in_force: u64,
-    /// The keys that refused the token, and their edition.
     keys: Option<(Arc<IssuerKeys>, u64)>,
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct Fetcher {
 
 pub(crate) struct Document {
     pub bytes: Bytes,
-    /// Lifetime from `Cache-Control`, if present.
     pub max_age: Option<Duration>,
 }
 

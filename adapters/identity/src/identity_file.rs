@@ -102,7 +102,6 @@ struct IdentityReader<'a> {
 struct Names {
     issuers: HashSet<Box<str>>,
     keys: HashSet<Box<str>>,
-    /// True if an error hides further names.
     are_partial: bool,
 }
 
@@ -167,7 +166,6 @@ impl IdentityReader<'_> {
         }
     }
 
-    /// Registers unique names and adds an error for each duplicate.
     fn are_new(
         &mut self,
         node: &Node,
@@ -238,7 +236,6 @@ impl IdentityReader<'_> {
     }
 }
 
-/// Adds an error if the limit is reached.
 fn has_room(node: &Node, (count, most): (usize, usize), errors: &mut ErrorCollector<'_>) -> bool {
     if count >= most {
         errors.add(node.place, format!("there are more than {most} of these; remove some"));

@@ -11,7 +11,6 @@ use crate::issuer_keys::IssuerKeys;
 
 pub struct InForce {
     pub(crate) file: IdentityFile,
-    /// In the order of the issuers.
     pub(crate) keys: Vec<Arc<IssuerKeys>>,
     /// Unique number: a file may return to earlier content.
     pub(crate) edition: u64,

@@ -24,7 +24,6 @@ use crate::token::{Algorithm, TokenConditions};
 /// Prefixes of ids that the service itself uses.
 const RESERVED_NAMES: [&str; 3] = ["key", "service", "rules"];
 
-/// Key of a duration, and its default, minimum and maximum in seconds.
 type DurationKey = (&'static str, [i64; 3]);
 
 const DAY: i64 = 24 * 60 * 60;

@@ -21,7 +21,6 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(60);
 /// Pauses after a failed fetch: with keys and without.
 const PAUSE_WITH_KEYS: SignedDuration = SignedDuration::from_mins(1);
 const PAUSE_WITHOUT_KEYS: SignedDuration = SignedDuration::from_secs(5);
-/// Minimum time between fetches that requests cause.
 pub(crate) const PAUSE_OF_REQUESTS: SignedDuration = SignedDuration::from_secs(30);
 const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
 /// Limit in bytes: pages name the endpoint in a header.
@@ -34,7 +33,6 @@ pub(crate) struct KeySource {
     pub issuer: Box<str>,
     /// Address of the keys, unless they are discovered.
     pub jwks_uri: Option<Box<str>>,
-    /// Certificate authorities in addition to those of the system.
     pub authorities: Vec<CertificateDer<'static>>,
     /// Lifetime of keys while the issuer is unreachable.
     pub hold: SignedDuration,
@@ -46,14 +44,12 @@ pub(crate) struct IssuerKeys {
     clock: Arc<dyn Clock>,
     state: RwLock<State>,
     is_under_way: AtomicBool,
-    /// Number of completed fetches.
     ended: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
-    /// Token endpoint in the issuer's last configuration.
     token_endpoint: Option<Box<str>>,
     /// Number that changes with each new set of keys.
     edition: u64,
@@ -111,7 +107,6 @@ impl IssuerKeys {
         self.state.read().fetches
     }
 
-    /// Starts a background fetch if it is due.
     pub fn fetch_if_due(self: &Arc<Self>) {
         let now = self.clock.now();
         let due = self.state.read().due;

@@ -11,7 +11,6 @@ use crate::token::{Algorithm, KeyType, TokenHeader};
 
 const MOST_KEYS: usize = 64;
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2_048..=8_192;
-/// Primes of the ROCA test.
 const ROCA_PRIMES: [u32; 16] =
     [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151];
 /// Members of private and symmetric keys, which must never be published.
@@ -20,9 +19,7 @@ const SECRET_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 #[derive(Debug)]
 pub(crate) struct KeySet {
     keys: Vec<VerificationKey>,
-    /// Original document, for comparison.
     text: String,
-    /// Skipped keys with reasons, for the operator.
     pub warnings: Vec<String>,
 }
 

@@ -15,9 +15,7 @@ use subtle::ConstantTimeEq;
 /// Prefix of all keys, which secret scanners recognize.
 pub(crate) const PREFIX: &str = "psk_";
 const SECRET_BYTES: usize = 32;
-/// Length of [`SECRET_BYTES`] in base64url.
 const SECRET_LETTERS: usize = 43;
-/// Length of a 32-bit CRC in base64url.
 const CHECKSUM_LETTERS: usize = 6;
 const LONGEST_NAME: usize = 63;
 
@@ -31,7 +29,6 @@ pub struct NewKey {
 
 impl fmt::Debug for NewKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The key is a secret.
         formatter.debug_struct("NewKey").field("line", &self.line).finish_non_exhaustive()
     }
 }
@@ -107,7 +104,6 @@ impl KnownKey {
     }
 }
 
-/// Sent key with a correct checksum.
 pub(crate) struct SentKey<'a> {
     text: &'a str,
     pub name: &'a str,

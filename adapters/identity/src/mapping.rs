@@ -26,7 +26,6 @@ pub(crate) struct Requirement {
     pub message: Box<str>,
 }
 
-/// Caller of a token, without the prefix of the issuer.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     id: Box<str>,
@@ -121,7 +120,6 @@ fn failed(key: &str) -> MappingError {
     MappingError::Failed(key.into())
 }
 
-/// Returns the value as JSON; `None` if it is too long.
 fn json(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Outcome<Option<String>> {
     let (json, _) = expression.json(scope, meter, MOST_BYTES)?;
     Ok((!json.is_cut).then_some(json.text))

@@ -31,7 +31,6 @@ const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug)]
 pub(crate) struct Verifier {
     cache: TokenCache,
-    /// One permit for each concurrent verification.
     permits: Semaphore,
     /// Time of the last warning about a mapping, in seconds since 1970.
     warned: AtomicI64,
@@ -51,7 +50,6 @@ impl Default for Verifier {
 enum Refusal {
     /// Permanent until the identity file or the edition of these keys changes.
     Lasting(Reason, Option<(Arc<IssuerKeys>, u64)>),
-    /// Temporary.
     Passing(Reason),
     /// Undecided: the issuer has no keys yet, or too many verifications run.
     Unavailable,

@@ -29,7 +29,6 @@ pub struct FileRule {
     pub file: Arc<str>,
     pub(crate) place: Location,
     pub(crate) id: Box<str>,
-    /// Source of the rule.
     pub(crate) definition: Box<str>,
     pub(crate) collection: Collection,
     pub(crate) operations: Vec<WriteOperation>,
@@ -41,7 +40,6 @@ pub struct FileRule {
     pub(crate) field: Option<RuleField>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) source: Option<Box<str>>,
-    /// In the order of the targets.
     pub(crate) variables: Vec<(String, Shape)>,
     pub(crate) targets: Vec<LookupTarget>,
     pub(crate) notes: Notes,
@@ -51,7 +49,6 @@ pub struct FileRule {
 #[derive(Debug)]
 pub(crate) struct RuleField {
     pub written: Box<str>,
-    /// In the form of violations.
     pub pointer: Pointer,
     pub place: Location,
 }
@@ -65,7 +62,6 @@ pub(crate) enum Message {
 pub(crate) type Failure = (&'static str, EvaluationError);
 
 pub(crate) enum CheckOutcome {
-    /// The guard is false.
     Skipped,
     Passed,
     /// Message, or the error of `message_expression`.

@@ -21,9 +21,7 @@ pub(crate) struct LookupTarget {
 #[derive(Debug)]
 pub(crate) enum LookupBy {
     Id,
-    /// All children of an item.
     Parent,
-    /// All items with a value of this member.
     Member(Box<str>),
 }
 

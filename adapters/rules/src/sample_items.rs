@@ -12,7 +12,6 @@ pub(crate) struct SampleItem {
 }
 
 impl SampleItem {
-    /// Returns the item as the result of a lookup. Lookup and place determine its made-up id.
     pub fn found_by(self, lookup: usize, place: usize) -> Item {
         Item {
             id: self.id.unwrap_or_else(|| made_up_id(((1 + lookup) << 32) + 1 + place)),

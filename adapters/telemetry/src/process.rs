@@ -52,7 +52,6 @@ impl Collector for ThisProcess {
     }
 }
 
-/// Converts clock ticks to seconds.
 #[cfg(target_os = "linux")]
 fn seconds(count: u64) -> f64 {
     let ticks = procfs::ticks_per_second();

@@ -10,7 +10,6 @@ pub(crate) const LONGEST_SUBJECT: usize = 255;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ClaimForm {
     String,
-    /// Seconds since 1970.
     Time,
     Strings,
     Object,
@@ -175,7 +174,6 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Checks a subject or another name that is logged and stored.
 pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     if subject.is_empty() {
         Err("the token's subject is empty".into())
@@ -219,7 +217,6 @@ fn acting(members: &Members) -> Result<Option<String>, Reason> {
     }
 }
 
-/// Reads seconds since 1970, possibly with a fraction.
 fn time(value: Value<'_>) -> Option<Timestamp> {
     let seconds: f64 = value.as_number()?.parse().ok()?;
     let duration = (seconds >= 0.0).then(|| SignedDuration::try_from_secs_f64(seconds).ok())??;

@@ -17,7 +17,6 @@ use serde::de::IgnoredAny;
 
 use super::Algorithm;
 
-/// Failure of the verification: changed content, or another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidSignature {
     Signature,

@@ -60,7 +60,6 @@ impl Given {
     }
 }
 
-/// Returns an empty item.
 fn nothing() -> Members {
     Members::from_iter([("", ""); 0])
 }

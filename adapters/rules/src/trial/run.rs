@@ -100,7 +100,6 @@ pub(super) async fn rule(
     with_trace(report, [of_lookups, traced])
 }
 
-/// Evaluated parts, and true if some were left out.
 type Traced = (Vec<TracedPart>, bool);
 
 async fn traced<T>(limit: CostLimit, evaluate: impl Fn(&Trace, &Meter) -> T) -> (T, Traced) {

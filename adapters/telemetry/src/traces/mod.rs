@@ -37,7 +37,6 @@ const MOST_LINKS: u32 = 256;
 /// Default, which `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` replaces.
 const SERVICE_NAME: &str = "proposal-service";
 
-/// Set only if there is an endpoint.
 static TRACES: OnceLock<Traces> = OnceLock::new();
 
 struct Traces {
@@ -61,7 +60,6 @@ pub fn tracer() -> Option<Arc<dyn Tracer>> {
     Some(Arc::<HeadTracer>::clone(&traces.tracer))
 }
 
-/// Flushes the queue and stops the sender.
 pub async fn close() {
     if let Some(traces) = TRACES.get() {
         traces.queue.close(FLUSH_TIMEOUT).await;

@@ -51,7 +51,6 @@ impl Counts {
     }
 }
 
-/// Input of the queue.
 #[derive(Debug)]
 pub struct Finished {
     spans: mpsc::Sender<SpanData>,
@@ -116,7 +115,6 @@ impl Queue {
         };
     }
 
-    /// Flushes the queue within `time` and closes it.
     pub async fn close(&self, time: Duration) {
         let sending = {
             let mut sending = self.sending.lock();
