@@ -72,7 +72,6 @@ fn cache_of<T: Clone>(most: usize) -> Cache<TokenDigest, T> {
 
 impl fmt::Debug for TokenCache {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Shows counts only: callers are private.
         formatter
             .debug_struct("TokenCache")
             .field("verified", &self.verified.len())

@@ -29,7 +29,6 @@ pub(crate) struct Document {
 }
 
 impl Fetcher {
-    /// Makes a client that trusts the certificate authorities of the system and `authorities`.
     pub fn new(authorities: &[CertificateDer<'static>]) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
         // A system without certificates still reaches issuers on this machine, or with their own.

@@ -91,7 +91,6 @@ impl IdentityFile {
 struct IdentityReader<'a> {
     base_url: &'a str,
     content: IdentityFile,
-    /// Location of each name and URL: `issuer agency`, `key nightly-export`.
     known: HashMap<String, String>,
     names: Names,
 }

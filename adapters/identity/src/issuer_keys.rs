@@ -31,7 +31,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeySource {
     pub issuer: Box<str>,
-    /// Address of the keys, unless they are discovered.
     pub jwks_uri: Option<Box<str>>,
     pub authorities: Vec<CertificateDer<'static>>,
     /// Lifetime of keys while the issuer is unreachable.

@@ -27,7 +27,6 @@ pub(crate) struct KeySet {
 struct VerificationKey {
     id: Option<String>,
     family: KeyType,
-    /// Only permitted algorithm, if the key names one.
     algorithm: Option<Algorithm>,
     public: DecodingKey,
 }
@@ -99,7 +98,6 @@ impl VerificationKey {
         self.family == algorithm.key_type() && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// Reads a key. `Ok(None)` is a key for another use, without a warning.
     fn read(jwk: Value<'_>, id: Option<String>) -> Result<Option<Self>, &'static str> {
         let members = Members::from_value(jwk).ok().flatten().ok_or("it is not an object")?;
         let string = |name: &str| match members.get(name) {

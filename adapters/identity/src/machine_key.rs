@@ -23,7 +23,6 @@ const LONGEST_NAME: usize = 63;
 pub struct NewKey {
     /// The key itself, shown once and never stored.
     pub printed: String,
-    /// Line for the list `keys` of the identity file.
     pub line: String,
 }
 

@@ -12,7 +12,6 @@ const MOST_BYTES: usize = 8 << 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct ClaimMapping {
-    /// Default: `claims.sub`.
     pub id: Option<Expression>,
     pub name: Option<Expression>,
     pub roles: Option<Expression>,
@@ -36,7 +35,6 @@ pub(crate) struct Mapped {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MappingError {
-    /// A requirement is not met or the id is invalid. The client sees the reason.
     Refused(Reason),
     /// The expression of this key has no value, or a value of the wrong kind.
     Failed(Box<str>),

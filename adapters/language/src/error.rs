@@ -13,7 +13,6 @@ pub struct Location {
 impl Location {
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// Returns the location after a text that begins here.
     pub fn after(self, passed: &str) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let last = passed.rsplit('\n').next().unwrap_or_default();
@@ -31,7 +30,6 @@ pub type Located = (Location, String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     pub file: Arc<str>,
-    /// `None` for an error of the whole file.
     pub place: Option<Location>,
     pub reason: String,
 }

@@ -38,7 +38,6 @@ pub async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
 /// Reads an untrusted source on its own thread, so that the waiting task may be cancelled. `None`
 /// after a panic.
 pub async fn read<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    // The semaphore is never closed.
     let permit = READERS.acquire().await.ok();
     let reading = spawn_blocking(move || {
         let _permit = permit;

@@ -41,16 +41,13 @@ pub struct Key {
 }
 
 pub const LONGEST_NAME: usize = 64;
-/// Limit on rules, and on policies, in all files together.
 const MOST_ELEMENTS: usize = 1_000;
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// The error message shows `example` as a value.
     Required { example: &'static str },
     Optional,
-    /// Exactly one alternative of a mapping must be present.
     Alternative,
 }
 
@@ -67,7 +64,6 @@ pub enum Form {
     List(&'static Self),
     Item,
     Mapping(&'static Table),
-    /// Mapping with arbitrary keys, or with some of these words.
     Named(Option<Word>, &'static Self),
     OneOf(&'static [Self]),
 }
@@ -162,7 +158,6 @@ impl Key {
 }
 
 impl Form {
-    /// Returns the error of a value. Adds the errors of a list's elements.
     fn check(self, node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Result<(), Located> {
         let refuse = |reason| Err((node.place, reason));
         let sound = |is_sound: fn(&str) -> bool, wanted: &str| match string(node, key)? {

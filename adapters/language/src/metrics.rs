@@ -22,7 +22,6 @@ impl ReloadMetrics {
         registry.register("proposal_service_reload_failed", help, self.failed.clone());
     }
 
-    /// Exposes the series of a kind before its first reload.
     pub fn show(&self, kind: &'static str) {
         for outcome in ["success", "failure"] {
             drop(self.reloads.get_or_create(&[("files", kind), ("outcome", outcome)]));

@@ -18,11 +18,9 @@ pub trait FileContent: Send + Sync + 'static {
 
     fn log_change(&self);
 
-    /// Warns if an empty list is in force, with its effect on requests.
     fn warn_if_empty(&self) {}
 }
 
-/// Function that builds content from files. A reload passes the content in force.
 type Reading<T> = dyn Fn(FileSet, Option<&T>) -> Result<T, FileErrors> + Send + Sync;
 
 /// Files and their content in force.
@@ -30,7 +28,6 @@ type Reading<T> = dyn Fn(FileSet, Option<&T>) -> Result<T, FileErrors> + Send + 
 /// The lock is held only to copy or replace a pointer, never during file access.
 pub struct ReloadableFiles<T> {
     source: Option<Source<T>>,
-    /// Content and the fingerprint of its files; 0 without files.
     current: RwLock<(u64, Arc<T>)>,
 }
 
@@ -48,7 +45,6 @@ impl<T> fmt::Debug for ReloadableFiles<T> {
 }
 
 impl<T: Default> Default for ReloadableFiles<T> {
-    /// Permanently without files.
     fn default() -> Self {
         Self { source: None, current: RwLock::default() }
     }
@@ -70,7 +66,6 @@ impl<T: FileContent> ReloadableFiles<T> {
         self.current.read().1.clone()
     }
 
-    /// Returns the fingerprint of the content; 0 without files.
     pub fn edition(&self) -> u64 {
         self.current.read().0
     }

@@ -20,10 +20,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Number of signals and, for each kind of files, the last signal after which it was read.
 pub type Readings = (u64, Vec<u64>);
 
-/// Kinds of files whose last reload failed, so that older content is in force.
 pub type FailedReloads = BTreeSet<&'static str>;
 
-/// Tasks that keep files current, and tasks with the same lifetime.
 pub struct Watches {
     pub tasks: JoinSet<()>,
     state: WatchState,

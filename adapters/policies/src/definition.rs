@@ -16,10 +16,8 @@ const LONGEST_ROLE: usize = 255;
 
 /// The only supported condition.
 const OWN: [&str; 2] = ["caller.id", "meta.created_by"];
-/// Operations on an existing item, which has a creator.
 const OF_ONE_ITEM: [Operation; 3] = [Operation::Replace, Operation::Patch, Operation::Delete];
 
-/// Reads an element of `policies`: its `id` and the policy, if they are valid.
 pub(crate) fn read(
     node: &Node,
     errors: &mut ErrorCollector<'_>,

@@ -14,7 +14,6 @@ pub(crate) const ANYONE: &str = "anyone";
 /// In `to`: all known callers.
 pub(crate) const SIGNED_IN: &str = "signed_in";
 
-/// Words that cover several operations.
 pub(crate) const SEVERAL: [(&str, &[Operation]); 2] = [
     ("update", &[Operation::Replace, Operation::Patch]),
     ("write", &[Operation::Create, Operation::Replace, Operation::Patch, Operation::Delete]),

@@ -38,7 +38,6 @@ impl Policy {
         self.is_for_anyone() || caller.principal().is_some_and(|principal| is_known(principal))
     }
 
-    /// Returns `true` if the policy applies to a caller on a day.
     pub fn concerns(&self, caller: &Caller, today: Date) -> bool {
         self.effective.contains(today) && self.includes(caller)
     }

@@ -20,7 +20,6 @@ pub(crate) const ADVICE: Advice = Advice {
     },
 };
 
-/// Returns the keys of a mapping. Keys of future versions get their own error.
 pub(crate) fn keys_of<'a>(
     node: &'a Node,
     table: &Table,
@@ -45,7 +44,6 @@ pub(crate) fn keys_of<'a>(
     Keys::of(node, table, Some(&present), errors)
 }
 
-/// Reads a list of operations. Duplicates are errors.
 pub(crate) fn operations(node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Operations {
     let elements = errors.take(keys::list(node, key)).unwrap_or_default();
     let (mut seen, mut operations) = (Vec::new(), Operations::NONE);

@@ -10,12 +10,10 @@ use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
 use crate::policy_set::PolicySet;
 
-/// Roles that look like reserved words.
 const LIKE_ANYONE: [&str; 6] = ["*", "all", "anonymous", "any", "everybody", "everyone"];
 const LIKE_SIGNED_IN: [&str; 4] = ["authenticated", "known", "signed-in", "user"];
 
 impl PolicySet {
-    /// Returns one line per likely mistake, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let exercised: HashSet<_> =
             self.run_cases().into_iter().flat_map(|report| report.decided_by).collect();
@@ -59,7 +57,6 @@ impl PolicySet {
     }
 }
 
-/// Returns roles with denials only.
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     let only_denied = policy.roles().filter(|role| !allowed.contains(role));
     let reason = |role: &str| {

@@ -23,7 +23,6 @@ const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
 const WORDS: &str = "true false null in as break const continue else for function if import let \
                      loop package namespace return var void while";
 
-/// Reads an element of `rules`: its `id`, and the rule if it has no errors.
 pub(crate) fn read(
     node: &Node,
     errors: &mut ErrorCollector<'_>,

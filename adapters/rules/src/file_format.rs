@@ -15,7 +15,6 @@ pub(crate) const ADVICE: Advice =
 
 const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Form = Form::Word(Word { of: "group", known: Collection::names });
-/// Groups whose items may have declared members.
 pub(crate) const OPEN_GROUP: Word = Word {
     of: "group with members of your own:",
     known: || {

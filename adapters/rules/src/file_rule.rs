@@ -69,7 +69,6 @@ pub(crate) enum CheckOutcome {
 }
 
 impl FileRule {
-    /// Returns the members of a variable that the rule reads, unique and sorted.
     pub(crate) fn members_of(&self, variable: Variable) -> Vec<&str> {
         let reads = self.notes.reads.iter().filter(|read| read.of == variable);
         let mut members: Vec<_> = reads.map(|read| &*read.name).collect();

@@ -64,7 +64,6 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns why the lookup can never find an item.
 fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
     let group = collection.name();
     let has_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
@@ -84,7 +83,6 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
-    /// Reads a lookup: its shape, if known, and its target, if valid.
     pub fn read(
         scalar: &Scalar,
         notes: &mut Notes,

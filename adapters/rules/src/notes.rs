@@ -6,9 +6,7 @@ use language::yaml::Scalar;
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// Members that the expressions read, without `id`.
     pub reads: Vec<NotedRead>,
-    /// Invalid uses of dates.
     pub dates: Vec<DateMisuse>,
 }
 
@@ -21,7 +19,6 @@ pub(crate) struct NotedRead {
 
 #[derive(Debug)]
 pub(crate) struct DateMisuse {
-    /// `None` if the value is always a date.
     pub member: Option<(Variable, Box<str>)>,
     pub place: Location,
     pub reason: String,

@@ -5,7 +5,6 @@ use language::expression::Variable;
 use crate::file_rule::FileRule;
 
 impl FileRule {
-    /// Returns a paragraph on the rule, including whether it is in force on `today`.
     pub fn summary(&self, today: Date) -> String {
         let about = self.about();
         let mut lines = vec![format!("{} ({}:{})", self.id, self.file, self.place.line)];

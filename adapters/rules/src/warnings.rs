@@ -9,7 +9,6 @@ use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
 
 impl RuleSet {
-    /// Returns one line per likely mistake, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let mut all = Vec::new();
         for rule in self.rules() {
@@ -79,7 +78,6 @@ fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<Located> {
     Some((field.place, format!("`field` points to no member: {reason}")))
 }
 
-/// Returns why a rule never has an effect.
 fn without_effect(rule: &FileRule, today: Date) -> Option<Located> {
     let judges_creates = rule.operations.contains(&WriteOperation::Create);
     let has_old = match (judges_creates, rule.operations.len()) {

@@ -86,7 +86,6 @@ impl<'a> Claims<'a> {
         Ok(issuer.into_owned())
     }
 
-    /// Checks the types of the claims, and required and forbidden claims.
     pub fn read(members: &'a Members) -> Result<Self, Reason> {
         for (name, form, is_required) in CLAIMS {
             match members.get(name) {
@@ -117,7 +116,6 @@ impl<'a> Claims<'a> {
         Ok(Self { members, issued, expires, not_before: at("nbf"), client, acting })
     }
 
-    /// Checks times, audience and client. Returns the end of validity.
     pub fn check(&self, conditions: &TokenConditions, now: Timestamp) -> Result<Timestamp, Reason> {
         let leeway = conditions.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);

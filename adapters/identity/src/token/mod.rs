@@ -70,7 +70,6 @@ impl Algorithm {
     }
 }
 
-/// Parsed token, not verified yet.
 pub(crate) struct Token<'a> {
     pub text: &'a str,
     pub header: TokenHeader,

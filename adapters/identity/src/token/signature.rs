@@ -20,7 +20,6 @@ use super::Algorithm;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidSignature {
     Signature,
-    /// The signature is right, but the library refuses the content.
     Content,
 }
 

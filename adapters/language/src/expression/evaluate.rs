@@ -15,7 +15,6 @@ const ANONYMOUS: &str = r#"{"id":null,"roles":[]}"#;
 pub(super) struct Evaluation<'a> {
     scope: &'a Scope<'a>,
     meter: &'a Meter,
-    /// Variables of the enclosing loops.
     locals: Vec<Val<'a>>,
 }
 
@@ -244,7 +243,6 @@ impl<'a> Evaluation<'a> {
         of: &'a Loop,
         elements: impl Iterator<Item = Outcome<Val<'a>>>,
     ) -> Outcome<Val<'a>> {
-        // A decisive element hides the first error.
         let (mut error, mut matches, mut made) = (None, 0, Vec::new());
         for element in elements {
             self.locals[of.local.place] = element?;

@@ -192,7 +192,7 @@ fn count_words(text: &str) -> usize {
     }
     let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
     let first = bytes.first().is_some_and(|byte| !is_space(*byte));
-    // A byte counts up to 255, so each chunk fits in one register.
+    // Chunks of 255 bytes: one-byte counters, in one register, cannot overflow.
     let (before, at) = (bytes.chunks(255), bytes.get(1..).unwrap_or_default().chunks(255));
     let begun = |(before, at): (&[u8], &[u8])| {
         let begins =

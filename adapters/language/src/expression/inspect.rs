@@ -16,10 +16,8 @@ pub struct MemberRead<'a> {
     pub offset: usize,
 }
 
-/// Use of a date, or of a member, which may be a date.
 #[derive(Clone, Copy, Debug)]
 pub struct DateUse<'a> {
-    /// `None` for a value that is always a date: `today`, or the result of a function.
     pub member: Option<MemberRead<'a>>,
     /// String that the date is compared with; `None` if a number is added or subtracted.
     pub compared: Option<&'a str>,

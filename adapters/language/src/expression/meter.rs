@@ -64,7 +64,6 @@ impl Meter {
         limit.work() - self.work.get()
     }
 
-    /// Charges work before it is done.
     pub(super) fn charge(&self, units: usize) -> Outcome<()> {
         self.take(&self.work, units)
     }

@@ -1,6 +1,5 @@
 //! Mistakes of users of other languages, with their CEL replacement.
 
-/// Operators and words of other languages, which are syntax errors.
 const FOREIGN: &[(&str, &str)] = &[
     ("=", "two values are compared with `==`, not with `=`"),
     ("<>", "`<>` is written `!=`"),

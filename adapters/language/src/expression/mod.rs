@@ -71,7 +71,6 @@ pub struct ExpressionError {
 pub struct Scope<'a> {
     /// `self`, or `claims` in an expression about a token.
     pub after: &'a Members,
-    /// `old`; `None` is null.
     pub before: Option<&'a Members>,
     /// `caller`, `now`, `today`, `parent` and the `id` of `self` and `old`.
     pub context: &'a WriteContext,
@@ -144,7 +143,6 @@ impl Expression {
     }
 }
 
-/// Returns the items of a lookup. Fails if the result is truncated or missing.
 pub fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]> {
     let reason = match found {
         Some(Found::Items(items)) => return Ok(items),

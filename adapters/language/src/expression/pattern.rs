@@ -8,7 +8,6 @@ use super::Outcome;
 use super::meter::Meter;
 
 const MOST_TABLE: usize = 1 << 20;
-/// Limit on memory during compilation.
 const MOST_WORKSPACE: usize = 2 << 20;
 /// Limit on the NFA: stops large repetitions before a table is built.
 const MOST_AUTOMATON: usize = 256 << 10;

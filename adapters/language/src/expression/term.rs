@@ -85,7 +85,6 @@ pub(super) struct Loop {
     pub macro_: Macro,
     pub range: Term,
     pub local: Local,
-    /// Condition of a `map` with three arguments.
     pub filter: Option<Term>,
     pub body: Term,
 }

@@ -84,12 +84,10 @@ impl<'a> Val<'a> {
         Ok(Self::String(StringVal::Made(text.into())))
     }
 
-    /// Wraps new elements, which were charged on their insertion.
     pub(super) fn made_list(elements: Vec<Self>) -> Self {
         Self::List(List::Made(elements.into()))
     }
 
-    /// Converts a JSON value. Objects and arrays stay unparsed.
     pub(super) fn of_json(meter: &Meter, value: Value<'a>) -> Outcome<Self> {
         Ok(match value.kind() {
             json::Kind::Null => Self::Null,
@@ -306,7 +304,6 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Returns the JSON of a member. The name is in canonical escaping, without quotes.
     fn json_member(&self, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
         if let Self::Written(_, members) = self {
             meter.charge(2 * members.len())?;

@@ -6,12 +6,10 @@ use domain::json::push_string;
 use super::{Scalar, ScalarKind};
 use crate::error::{Located, Location};
 
-/// Aliases share their value.
 #[derive(Debug)]
 pub struct Node {
     pub place: Location,
     pub content: Content,
-    /// Nesting depth of lists and mappings.
     pub(super) depth: usize,
     pub(super) range: Range<usize>,
     pub(super) file: Arc<str>,

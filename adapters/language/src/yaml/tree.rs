@@ -12,7 +12,6 @@ use crate::error::{ErrorCollector, Located, Location};
 /// their texts.
 pub const MOST_VALUES: usize = 300_000;
 
-/// Messages about likely mistakes in a kind of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice {
     pub of_empty_file: &'static str,

@@ -11,7 +11,6 @@ use super::{Case, CaseReader};
 use crate::file_format::{ITEM, LATER_OF_CASE, MATRIX, NAMED};
 use crate::reading::{keys_of, operations};
 
-/// Names of a matrix and their values; `None` for a value with an error.
 type ByName<'a, T> = Vec<(&'a str, Option<T>)>;
 
 impl CaseReader {

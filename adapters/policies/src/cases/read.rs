@@ -14,10 +14,8 @@ use crate::reading::keys_of;
 const MOST_CASES: usize = 10_000;
 /// Limit for the callers of all cases together: aliases let a short file expand.
 const MOST_BYTES: usize = 16 << 20;
-/// Default day of a case.
 const SOME_DAY: Date = date(2026, 1, 1);
 
-/// Reads the cases of all files, within common limits.
 #[derive(Debug, Default)]
 pub(crate) struct CaseReader {
     pub cases: Vec<Case>,

@@ -8,7 +8,6 @@ use language::yaml::{Content, Node};
 
 use crate::file_format::{ANONYMOUS, META};
 
-/// Reads a caller: `anonymous` or null, an identifier, or a mapping with an `id`.
 pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Caller> {
     if node.scalar().is_some_and(|scalar| scalar.text == ANONYMOUS) {
         return Some(None.into());

@@ -25,7 +25,6 @@ const SOME_DAY: Date = date(2026, 1, 1);
 /// Limit for the items of all cases together: aliases let a short file expand.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-/// Reads a case and subtracts the bytes of its items from `bytes_left`.
 pub(crate) fn read(
     node: &Node,
     rules: &ById<FileRule>,
@@ -136,7 +135,6 @@ impl CaseReader<'_, '_, '_> {
         (now.unwrap_or_else(midnight), today)
     }
 
-    /// Returns the results of lookups, in the order of the lookups.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
         let names: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();

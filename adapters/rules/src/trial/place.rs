@@ -44,7 +44,6 @@ enum Step {
     Element(usize),
 }
 
-/// Returns the part of an object or array at a byte, and the start of its value.
 fn part_at(value: Value<'_>, at: usize) -> Option<(Step, Value<'_>, usize)> {
     // The opening bracket, and a comma after each part.
     let mut start = 1;

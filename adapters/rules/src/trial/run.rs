@@ -21,7 +21,6 @@ pub(super) async fn expression(
     context: &WriteContext,
 ) -> TrialReport {
     let context = WriteContext { id: given.id, ..context.clone() };
-    // The expression was compiled with exactly the given lookups.
     let found = given.found().unwrap_or_default();
     let (outcome, traced) = traced(CostLimit::Verdict, |trace, meter| {
         let scope = Scope {

@@ -154,7 +154,6 @@ fn place_of_group(node: &Node) -> Location {
     node.entry("group").map_or(node.place, |entry| entry.value.place)
 }
 
-/// Converts the errors of a rule. For JSON input they point to its members.
 fn of_file(errors: &FileErrors, json: Option<&str>) -> Vec<TrialError> {
     let error = |error: &FileError| {
         let (pointer, place) = match (error.place, json) {

@@ -20,7 +20,6 @@ pub use names::{Variables, is_taken};
 const MOST_LEVELS: usize = 64;
 /// Limit on regular expressions: each takes time to compile.
 const MOST_PATTERNS: usize = 32;
-/// Limit on their tables together.
 const MOST_TABLES: usize = 1 << 20;
 
 type Compiled<T> = Result<T, ExpressionError>;
@@ -131,7 +130,6 @@ impl Compiler<'_> {
 
     fn offset(&self, at: &IdedExpr) -> usize {
         let own = self.places.offset_for(at.id).map_or(0, |(start, _)| start as usize);
-        // The parser reports the position of the parenthesis of a call.
         let named = |name: &str| {
             self.places.source.get(..own).and_then(|before| before.rfind(name)).unwrap_or(own)
         };

@@ -109,7 +109,6 @@ impl Compiler<'_> {
         let kinds = match member.of {
             Term::Variable(Variable::After | Variable::Before) if is_id => STRING,
             Term::Variable(Variable::Caller) if is_id => STRING.or(NULL),
-            // A map literal may hold any value.
             Term::Variable(_) => JSON,
             _ => ANY,
         };

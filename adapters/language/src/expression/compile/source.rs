@@ -57,7 +57,6 @@ fn offset_of(source: &str, line: isize, column: isize) -> usize {
     before + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
 }
 
-/// Returns the parser's reason without the list of expected tokens.
 fn syntax_reason(message: &str) -> String {
     let message = message.trim_start_matches("Syntax error: ");
     if message.starts_with("OtherError") {

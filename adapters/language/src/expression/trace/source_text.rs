@@ -54,7 +54,6 @@ impl Write for SourceWriter<'_> {
 }
 
 impl SourceWriter<'_> {
-    /// Writes an operand, with parentheses below the level `least`.
     fn node(&mut self, node: &Term, least: Level) -> fmt::Result {
         let is_loose = level(node) < least;
         self.write_str(if is_loose { "(" } else { "" })?;
@@ -199,7 +198,6 @@ impl SourceWriter<'_> {
         }
     }
 
-    /// Writes a constant without a literal as its conversion call.
     fn conversion(&mut self, function: &str, constant: &Val<'_>) -> fmt::Result {
         write!(self, "{function}(")?;
         // A number or a time is short, so it stays below the limit.
