@@ -79,7 +79,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// Binds the port, then migrates: a second instance, perhaps of another version, must not migrate a
+/// Migrates after `port` is bound: a second instance, perhaps of another version, must not migrate a
 /// store in service. Listens after the migration, so that early clients are refused immediately and
 /// retry.
 async fn start(

@@ -1,4 +1,4 @@
-//! Reader of an export: no line counts before its check.
+//! Reader of an export. The export counts only after the check of every line.
 
 use std::io::BufRead;
 use std::mem::take;
