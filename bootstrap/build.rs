@@ -1,5 +1,5 @@
-//! Tells the binary which commit it is built of: what `PROPOSAL_SERVICE_COMMIT` says, or else the
-//! repository, or `unknown` where there is none.
+//! Sets the commit of the build: `PROPOSAL_SERVICE_COMMIT`, else the repository's `HEAD`, else
+//! `unknown`.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,13 +14,13 @@ fn main() {
     println!("cargo::rustc-env={VARIABLE}={}", commit.unwrap_or("unknown"));
 }
 
-/// The commit that is checked out. Building again is only needed when it changes: what `HEAD` names,
-/// the commit of the branch, or, where branches are packed into one file, the log of `HEAD`.
+/// Returns the checked-out commit. Rebuilds if `HEAD`, its branch or, for packed branches, the log
+/// of `HEAD` changes.
 fn commit_of_repository() -> Option<String> {
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "logs/HEAD"].into_iter().chain(branch.as_deref()) {
         let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name]);
-        // Cargo would build again each time for a file that does not exist.
+        // Cargo would rebuild every time for a missing file.
         if let Some(path) = path.filter(|path| Path::new(path).exists()) {
             println!("cargo::rerun-if-changed={path}");
         }

@@ -1,4 +1,4 @@
-//! The files that say who may use the service.
+//! Files that control access: identity and policies.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,15 +12,13 @@ use policies_adapter::ReloadablePolicies;
 use crate::commands::{AccessOptions, CommandError};
 use crate::failed;
 
-/// The callers that are known and the policies, as the files of an operator say.
 pub struct AccessFiles {
     pub identity: Option<Arc<ReloadableIdentity>>,
     policies: Option<Arc<ReloadablePolicies>>,
 }
 
 impl AccessFiles {
-    /// Reads the files that there are. Tokens are made for the service at `base_url` unless the
-    /// identity file says otherwise.
+    /// Reads the configured files. `base_url` is the default audience of tokens.
     pub fn open(
         options: &AccessOptions,
         clock: &Arc<dyn Clock>,
@@ -36,14 +34,12 @@ impl AccessFiles {
         Ok(Self { identity, policies })
     }
 
-    /// The ports with these behind them.
     pub fn behind(&self, ports: Ports) -> Ports {
         let identity = self.identity.clone().map(|identity| identity as Arc<dyn Identity>);
         let policies = self.policies.clone().map(|policies| policies as Arc<dyn Policies>);
         ports.with_access(identity, policies)
     }
 
-    /// Keeps them up to date.
     pub fn keep(self, watches: &mut Watches) {
         if let Some(identity) = self.identity {
             watches.tasks.spawn(Arc::clone(&identity).keep_keys());

@@ -1,5 +1,5 @@
-//! The composition root: chooses the adapters and wires them together. [`commands`] is the command
-//! line; [`serve`] runs the server.
+//! Composition root: selects the adapters and connects them. [`commands`] is the command line,
+//! [`serve`] runs the server.
 
 mod access;
 mod commands;
@@ -23,13 +23,11 @@ use commands::{CommandError, DatabaseOptions};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long the store may take to open, and a request to get a connection to it.
+/// Timeout for opening the store, and of a request for a connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a store may take to close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The version, the commit and the version of the schema. `build.rs` names the commit.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("PROPOSAL_SERVICE_COMMIT"));
     format!("{version} (commit {commit}, schema {SCHEMA_VERSION})")
@@ -39,7 +37,7 @@ fn main() -> ExitCode {
     commands::run()
 }
 
-/// Opens a store that is only read, also while another process serves it.
+/// Opens a store read-only, also while another process serves it.
 async fn look(options: &DatabaseOptions) -> Result<Store, CommandError> {
     Store::connect_to_look(&store_options(options)).await?.ok_or(CommandError::NotMigrated)
 }
@@ -48,7 +46,6 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
     Ok(Store::connect(&store_options(options)).await?)
 }
 
-/// Closes a store, but does not wait for ever.
 async fn close(store: Store) {
     if tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await.is_err() {
         tracing::warn!("the store did not close in time");
@@ -80,14 +77,13 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
     }
 }
 
-/// The rules that a path holds, or none.
 fn open_rules(path: Option<&Path>) -> Result<Arc<ReloadableRules>, CommandError> {
     let rules = path.map(|path| ReloadableRules::open(path, &reserved_rule_ids())).transpose();
     Ok(rules.map_err(failed)?.unwrap_or_default().into())
 }
 
-/// The ids that no rule in a file may have: the codes of the rules written in Rust, and those whose
-/// page would be at the path of something else.
+/// Returns ids that rules in files cannot have: the codes of the rules in Rust, and those that
+/// collide with paths of pages.
 fn reserved_rule_ids() -> Vec<&'static str> {
     domain::rule_codes().chain(http_adapter::RESERVED_RULE_IDS).collect()
 }

@@ -13,19 +13,15 @@ use tokio::sync::watch;
 use crate::commands::{AccessLogFormat, CommandError, ServeOptions, set_log_filter};
 use crate::failed;
 
-/// The metrics, the admin listener and the access log of an instance.
 pub struct Monitoring {
-    /// The metrics of HTTP.
     pub http: Arc<HttpMetrics>,
-    /// A line for each request, if the operator wants it.
     pub access_log: Option<Arc<AccessLog>>,
     _writer: Option<AccessLogWriter>,
-    /// Where there is no listener, nothing is collected.
     admin: Option<(Admin, SharedRegistry)>,
 }
 
 impl Monitoring {
-    /// Opens the admin listener, before anything that takes time is begun.
+    /// Opens the admin listener before any slow step.
     pub fn start(options: &ServeOptions, clock: &Arc<dyn Clock>) -> Result<Self, CommandError> {
         let access_log = options.monitoring.access_log.map(|format| {
             let is_json = format == AccessLogFormat::Json;
@@ -44,7 +40,6 @@ impl Monitoring {
         Ok(Self { http, access_log, _writer: writer, admin })
     }
 
-    /// Registers the metrics of the store and of the files in force, and tells that the service serves.
     pub fn started(
         &self,
         store: &Store,

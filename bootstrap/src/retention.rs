@@ -1,4 +1,4 @@
-//! The removal of the bodies of old versions, as the options say.
+//! Retention: the removal of the bodies of old versions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,30 +15,26 @@ use crate::commands::legal_holds::HoldFiles;
 use crate::commands::{CommandError, RetentionOptions};
 use crate::failed;
 
-/// The pause after a step of the task: so many times as long as the step took, within these limits.
-/// The longest is shorter than a lease.
+/// Pause after a step: a multiple of its duration, within limits. The maximum is shorter than a
+/// lease.
 const SHARE: u32 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The time after which the task looks again for something to do.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// The policy, if there is one, and the legal holds.
 pub struct RetentionSettings {
     policy: Option<RetentionPolicy>,
     holds: Arc<HoldFiles>,
 }
 
 impl RetentionSettings {
-    /// Reads what the options name.
     pub fn open(options: &RetentionOptions) -> Result<Self, CommandError> {
         let holds = options.legal_holds.as_deref().map(HoldFiles::open).transpose();
         let holds = holds.map_err(failed)?.unwrap_or_default().into();
         Ok(Self { policy: options.policy()?, holds })
     }
 
-    /// A worker that carries the policy out.
     pub fn worker(&self, store: &Store, zone: &TimeZone) -> Option<Compaction> {
         Some(Compaction {
             bodies: store.version_bodies(),
@@ -50,7 +46,6 @@ impl RetentionSettings {
         })
     }
 
-    /// Carries it out, with the holds of the moment, while the tasks run.
     pub fn keep(self, watches: &mut Watches, store: &Store, zone: &TimeZone) {
         if let Some(worker) = self.worker(store, zone) {
             watches.tasks.spawn(keep_compacting(worker));
@@ -59,7 +54,7 @@ impl RetentionSettings {
     }
 }
 
-/// Removes bodies when a pass is due, a little at a time, for ever.
+/// Runs due passes in small steps, forever.
 async fn keep_compacting(compaction: Compaction) {
     let mut sum = CompactionStep::default();
     loop {
@@ -84,7 +79,6 @@ async fn keep_compacting(compaction: Compaction) {
     }
 }
 
-/// Adds the counts of a step to those before it.
 pub fn sum_of(sum: CompactionStep, step: CompactionStep) -> CompactionStep {
     CompactionStep {
         removed: sum.removed + step.removed,

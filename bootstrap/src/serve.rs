@@ -1,4 +1,4 @@
-//! `serve`: starts the server, and stops it.
+//! `serve`: starts and stops the server.
 
 use std::net;
 use std::sync::Arc;
@@ -19,14 +19,13 @@ use crate::monitoring::Monitoring;
 use crate::retention::RetentionSettings;
 use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
 
-/// Serves requests until a signal.
 pub async fn serve(
     options: ServeOptions,
     inherited: Option<net::TcpListener>,
     mut signals: Signals,
 ) -> Result<(), CommandError> {
     let (mut watches, readings) = Watches::new();
-    // What is wrong with a file is told before the database is touched.
+    // Reports errors of files before it opens the database.
     let rules = open_rules(options.rules.as_deref())?;
     let retention = RetentionSettings::open(&options.retention)?;
     let port = Port::of(inherited, options.listen).map_err(failed)?;
@@ -80,9 +79,9 @@ pub async fn serve(
     Ok(())
 }
 
-/// Migrates the store when the port is taken: an instance started twice by mistake, perhaps of another
-/// version, must not migrate it under the one that serves. Opens the port only afterwards, so that a
-/// client that connects too soon is refused at once and tries again, instead of waiting for a migration.
+/// Migrates after `port` is bound: a second instance, perhaps of another version, must not migrate a
+/// store in service. Listens after the migration, so that early clients are refused immediately and
+/// retry.
 async fn start(
     options: &ServeOptions,
     port: Port,
@@ -137,7 +136,7 @@ fn http_options(
         body_timeout: options.body_timeout,
         request_timeout: options.request_timeout,
         requires_condition: options.require_if_match,
-        // Streams leave connections to others.
+        // Streams leave connections to other requests.
         max_streams: options.max_streams.min(connections / 2).max(1),
         stream_max_age: options.stream_max_age,
         is_leaving,

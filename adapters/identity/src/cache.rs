@@ -1,4 +1,4 @@
-//! Tokens that were verified, and tokens that were refused, by a digest of all their bytes.
+//! Cache of verified and of refused tokens, by a digest of all their bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,33 +15,28 @@ use crate::token::Reason;
 
 const MOST_VERIFIED: usize = 10_000;
 const MOST_REFUSED: usize = 4_096;
-/// Parts of a cache that are locked apart; both capacities are multiples of it.
+/// Number of shards, each with its own lock. Both capacities are multiples of it.
 const SHARDS: usize = 16;
-/// The time for which a refusal is kept: a client that repeats a dead token costs a digest.
+/// Lifetime of a refusal: a client that repeats a dead token costs one digest.
 const REFUSAL: SignedDuration = SignedDuration::from_secs(10);
 
-/// The digest of a token. Nothing less may be a key: tokens that share a part would share a caller.
+/// SHA-256 of the whole token. A shorter key would give tokens that share a part the same caller.
 pub(crate) type TokenDigest = [u8; 32];
 
-/// Returns the digest of all bytes of a token.
 pub(crate) fn digest(token: &str) -> TokenDigest {
     Sha256::digest(token).into()
 }
 
-/// The tokens that were sent before, and what became of them.
 pub(crate) struct TokenCache {
     verified: Cache<TokenDigest, Verified>,
     refused: Cache<TokenDigest, Refused>,
 }
 
-/// A token that was verified.
 #[derive(Clone)]
 pub(crate) struct Verified {
     pub principal: Arc<Principal>,
     pub ends: Timestamp,
-    /// The edition of what was in force, which has the revocations.
     pub in_force: u64,
-    /// The keys of the issuer, and their edition.
     pub keys: Arc<IssuerKeys>,
     pub keys_edition: u64,
 }
@@ -51,7 +46,6 @@ struct Refused {
     reason: Reason,
     since: Timestamp,
     in_force: u64,
-    /// The keys that it was refused by, and their edition.
     keys: Option<(Arc<IssuerKeys>, u64)>,
 }
 
@@ -61,8 +55,8 @@ impl Default for TokenCache {
     }
 }
 
-/// Makes an empty cache for so many entries, and not one more. By default, it would have as many shards
-/// as the machine has cores for, and in each of them its share rounded up.
+/// Makes an empty cache of at most `most` entries. The default is one shard per core, each with
+/// its share rounded up.
 fn cache_of<T: Clone>(most: usize) -> Cache<TokenDigest, T> {
     let mut options = OptionsBuilder::new();
     let options =
@@ -78,7 +72,6 @@ fn cache_of<T: Clone>(most: usize) -> Cache<TokenDigest, T> {
 
 impl fmt::Debug for TokenCache {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Only counts: who is here is nobody's business.
         formatter
             .debug_struct("TokenCache")
             .field("verified", &self.verified.len())
@@ -88,8 +81,8 @@ impl fmt::Debug for TokenCache {
 }
 
 impl TokenCache {
-    /// Returns what is known of a token, if it still holds: until it ends, the identity file is
-    /// another, or the keys of its issuer are.
+    /// Returns the cached result of a token. It expires when the token ends, the identity file
+    /// changes or the keys of the issuer change.
     pub fn find(
         &self,
         digest: &TokenDigest,
@@ -116,13 +109,11 @@ impl TokenCache {
         holds.then_some(Err(Unrecognized::Invalid(known.reason)))
     }
 
-    /// Keeps a token that was verified.
     pub fn keep(&self, digest: TokenDigest, verified: Verified) {
         self.verified.insert(digest, verified);
     }
 
-    /// Keeps a refusal, which holds as long as the identity file is the same, and the keys that it
-    /// depends on are.
+    /// Caches a refusal until the identity file or the keys it depends on change.
     pub fn refuse(
         &self,
         digest: TokenDigest,

@@ -1,4 +1,4 @@
-//! Reading documents of issuers over HTTP, within limits of time and size.
+//! Fetches documents of issuers over HTTP, within limits of time and size.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,32 +14,24 @@ use hyper_util::rt::TokioExecutor;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Most bytes of a document.
 const MOST_BYTES: usize = 256 << 10;
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
-/// The longest that a document may take, from the connection to its last byte.
+/// Timeout from the connection to the last byte.
 const LONGEST_FETCH: Duration = Duration::from_secs(10);
 
-/// A client that reads documents of an issuer.
 pub(crate) struct Fetcher {
     client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
 }
 
-/// A document that was read.
 pub(crate) struct Document {
     pub bytes: Bytes,
-    /// How long it may be used, where it says so.
     pub max_age: Option<Duration>,
 }
 
 impl Fetcher {
-    /// Makes a client that trusts the authorities of the system and these.
-    ///
-    /// # Errors
-    /// The cryptography of TLS cannot be set up.
     pub fn new(authorities: &[CertificateDer<'static>]) -> Result<Self, rustls::Error> {
         let mut roots = RootCertStore::empty();
-        // A system without certificates still reaches issuers on its own machine, or with their own.
+        // A system without certificates still reaches issuers on this machine, or with their own.
         let system = rustls_native_certs::load_native_certs().certs;
         roots.add_parsable_certificates(system.into_iter().chain(authorities.iter().cloned()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -52,17 +44,14 @@ impl Fetcher {
         tcp.enforce_http(false);
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-        // A connection that rests for minutes is closed by then.
+        // Fetches are minutes apart, so the server has closed an idle connection by then.
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(connector.wrap_connector(tcp));
         Ok(Self { client })
     }
 
-    /// Reads a document. Redirects are not followed: an issuer says where its keys are.
-    ///
-    /// # Errors
-    /// The reason, for the operator.
+    /// Fetches a document. Does not follow redirects: the issuer names the location of its keys.
     pub async fn get(&self, url: &str) -> Result<Document, String> {
         let uri = address(url)?;
         tokio::time::timeout(LONGEST_FETCH, self.get_at(uri))
@@ -91,11 +80,8 @@ impl Fetcher {
     }
 }
 
-/// The address that a URL names, if keys may be fetched from it: whoever can change what is sent
-/// without TLS can sign tokens.
-///
-/// # Errors
-/// The reason, and what to write instead.
+/// Parses the URL of keys. Refuses plain HTTP to other machines: an attacker who changes the
+/// response can sign tokens.
 pub(crate) fn address(url: &str) -> Result<Uri, String> {
     let uri: Uri =
         url.parse().map_err(|_| "is not a URL; write one such as https://id.example".to_owned())?;
@@ -117,7 +103,7 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds.trim().trim_matches('"').parse().ok()?))
 }
 
-/// An error with what caused it: of a connection, the first only says that there is none.
+/// Formats an error with its causes: the outermost error of a connection gives no reason.
 fn causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -1,4 +1,4 @@
-//! The format of the identity file: the tables that the reader and the JSON Schema follow.
+//! Format of the identity file: the tables that the reader and the JSON Schema follow.
 
 use domain::Operation;
 use language::keys::Form::{self, Date, Expression, List, Mapping, Named, OneOf, Time};
@@ -6,7 +6,6 @@ use language::keys::{Table, Word, key};
 
 use crate::token::Algorithm;
 
-/// Most characters of a string that people read.
 const LONGEST_STRING: usize = 2_000;
 
 const STRING: Form = Form::String(LONGEST_STRING);
@@ -14,7 +13,6 @@ const NAME: Form = Form::String(63);
 const DURATION: Form = Form::String(40);
 const DAY_OR_TIME: Form = OneOf(&[Date, Time]);
 const OPERATION: Form = Form::Word(OPERATIONS);
-/// The operations that a scope grants.
 pub(crate) const OPERATIONS: Word =
     Word { of: "operation", known: || Operation::ALL.map(Operation::name).to_vec() };
 const TOKEN_TYPE: Form = Form::Word(Word { of: "token type", known: || vec!["at+jwt", "jwt"] });
@@ -100,7 +98,6 @@ pub(crate) static REVOKED: Table = Table::closed("an element of `revoked`").with
     .required("2026-11-20T08:00:00Z"),
 ]);
 
-/// Returns the JSON Schema of an identity file.
 pub fn schema() -> String {
     language::schema("Callers and their credentials", &FILE)
 }

@@ -1,4 +1,4 @@
-//! The content of identity files, all sound.
+//! Content of identity files without errors.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,6 @@ use crate::issuer::Issuer;
 use crate::machine_key::KnownKey;
 use crate::{issuer_definition, key_definition};
 
-/// Most issuers, and most keys of the service.
 const MOST_ISSUERS: usize = 50;
 const MOST_KEYS: usize = 10_000;
 
@@ -25,20 +24,18 @@ const ADVICE: Advice = Advice {
     of_line: |_| "; an expression that begins with one of `! & * [ ] { } > | @ % \" '` is written in quotes",
 };
 
-/// The issuers, keys and revocations of some files. Keys know when they are revoked.
+/// Issuers, keys and revocations. Each key stores its own revocation time.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityFile {
     pub issuers: Vec<Arc<Issuer>>,
     pub keys: HashMap<Box<str>, KnownKey>,
-    /// True if `keys` was written, and is empty.
     pub has_empty_keys: bool,
-    /// Caller ids (`ISSUER:ID`) and issuer names whose tokens are revoked if they were issued before
-    /// the time.
+    /// Caller ids (`ISSUER:ID`) and issuer names. Their tokens from before the time are revoked.
     revoked: Vec<(Box<str>, Timestamp)>,
 }
 
 impl IdentityFile {
-    /// Reads files, unless there are errors. `base_url` is the audience of issuers that name none.
+    /// Reads files. `base_url` is the default audience of issuers.
     pub fn read(mut files: FileSet, base_url: &str) -> Result<Self, FileErrors> {
         let has_unread = !files.errors.is_empty();
         let trees = files.trees(&ADVICE);
@@ -59,7 +56,7 @@ impl IdentityFile {
         }
         let has = |list| read.iter().any(|(_, keys)| keys.get(list).is_some());
         reader.content.has_empty_keys = has("keys") && reader.content.keys.is_empty();
-        // After all issuers, which may stand in other files.
+        // Runs after all issuers: a revocation may name an issuer in a later file.
         for (file, keys) in &read {
             let mut errors = files.errors_of(file);
             keys.elements("revoked").iter().for_each(|node| reader.revocation(node, &mut errors));
@@ -68,13 +65,11 @@ impl IdentityFile {
         Ok(reader.content)
     }
 
-    /// Returns `true` if a token of a caller, which was issued at a time, is revoked.
     pub fn is_revoked(&self, issuer: &Issuer, id: &str, at: Timestamp) -> bool {
         let is_meant = |whom: &str| whom == id || *whom == *issuer.name;
         self.revoked.iter().any(|(whom, before)| is_meant(whom) && at < *before)
     }
 
-    /// Returns what clients are told.
     pub fn published(&self) -> PublishedIdentity {
         let issuer = |issuer: &Arc<Issuer>| PublishedIssuer {
             url: issuer.source.issuer.clone(),
@@ -96,30 +91,27 @@ impl IdentityFile {
 struct IdentityReader<'a> {
     base_url: &'a str,
     content: IdentityFile,
-    /// Where each name and each URL stands: `issuer agency`, `key nightly-export`.
     known: HashMap<String, String>,
     names: Names,
 }
 
-/// The names that stand in the files, also of what has an error of its own: a revocation that names it
-/// has no second error by that.
+/// Names of issuers and keys, including those with errors: a revocation of such a name is not a
+/// second error.
 #[derive(Default)]
 struct Names {
     issuers: HashSet<Box<str>>,
     keys: HashSet<Box<str>>,
-    /// True if there may be others, which cannot be read because of an error.
     are_partial: bool,
 }
 
 impl Names {
-    /// Notes the name of an element of `issuers` or `keys`.
     fn add(&mut self, names: fn(&mut Self) -> &mut HashSet<Box<str>>, element: &Node) {
         let name = element.entry("name").and_then(|entry| entry.value.scalar());
         self.are_partial |= name.is_none();
         names(self).extend(name.map(|name| name.text.as_str().into()));
     }
 
-    /// Refuses a revocation of nobody, which would be taken for one that is in force.
+    /// Refuses a revocation of an unknown issuer: the operator would believe it is in force.
     fn check_issuer(&self, name: &str, place: Location) -> Result<(), Located> {
         if self.are_partial || self.issuers.contains(name) {
             return Ok(());
@@ -133,7 +125,6 @@ impl Names {
         Err((place, format!("there is no issuer `{name}`; {known}")))
     }
 
-    /// The same for a key.
     fn check_key(&self, name: &str, place: Location) -> Result<(), Located> {
         if self.are_partial || self.keys.contains(name) {
             return Ok(());
@@ -174,7 +165,6 @@ impl IdentityReader<'_> {
         }
     }
 
-    /// Notes names that nothing else may have; adds an error where something has.
     fn are_new(
         &mut self,
         node: &Node,
@@ -202,13 +192,12 @@ impl IdentityReader<'_> {
         let revoked = match (keys.scalar("subject"), keys.scalar("issuer")) {
             (Some(subject), _) => self.revoke_subject(subject, before),
             (_, Some(issuer)) => self.revoke_tokens(&issuer.text, issuer, before),
-            // That there is neither is an error already.
+            // The absence of both is already an error.
             (None, None) => Ok(()),
         };
         errors.take(revoked);
     }
 
-    /// Revokes the tokens of an issuer, or of one caller of it, as `written` names.
     fn revoke_tokens(
         &mut self,
         issuer: &str,
@@ -220,7 +209,6 @@ impl IdentityReader<'_> {
         Ok(())
     }
 
-    /// Revokes the tokens of a caller, or a key of the service.
     fn revoke_subject(
         &mut self,
         subject: &Scalar,
@@ -230,7 +218,7 @@ impl IdentityReader<'_> {
         match text.split_once(':') {
             Some(("key", name)) => {
                 self.names.check_key(name, *place)?;
-                // A key has no time of issue.
+                // A key has no issue time.
                 if let (Some(key), Some(before)) = (self.content.keys.get_mut(name), before) {
                     key.revoke(before);
                 }
@@ -247,7 +235,6 @@ impl IdentityReader<'_> {
     }
 }
 
-/// Adds an error where there are as many of something as there may be.
 fn has_room(node: &Node, (count, most): (usize, usize), errors: &mut ErrorCollector<'_>) -> bool {
     if count >= most {
         errors.add(node.place, format!("there are more than {most} of these; remove some"));

@@ -1,4 +1,4 @@
-//! The content of an identity file that is in force, and the keys of its issuers.
+//! Content of an identity file in force, and the keys of its issuers.
 
 use std::sync::Arc;
 
@@ -9,12 +9,10 @@ use crate::identity_file::IdentityFile;
 use crate::issuer::Issuer;
 use crate::issuer_keys::IssuerKeys;
 
-/// The content of an identity file, and the keys of its issuers.
 pub struct InForce {
     pub(crate) file: IdentityFile,
-    /// The keys of the issuers, in their order.
     pub(crate) keys: Vec<Arc<IssuerKeys>>,
-    /// A number that no other content has had: a file may become what it was before.
+    /// Unique number: a file may return to earlier content.
     pub(crate) edition: u64,
     pub(crate) published: Arc<PublishedIdentity>,
 }
@@ -40,7 +38,7 @@ impl FileContent for InForce {
 }
 
 impl InForce {
-    /// Puts the content of a file together with the keys of issuers whose source is as it was.
+    /// Joins a new file with the keys of issuers whose source is unchanged.
     pub(crate) fn new(
         file: IdentityFile,
         old: Option<&Self>,
@@ -60,14 +58,13 @@ impl InForce {
         Ok(Self { file, keys, edition, published })
     }
 
-    /// Returns the token endpoints of the issuers that pages sign in with, as far as they are known.
+    /// Returns the known token endpoints of the issuers that pages sign in with.
     pub(crate) fn token_endpoints(&self) -> Vec<Box<str>> {
         let issuers = self.file.issuers.iter().zip(&self.keys);
         let with_client = issuers.filter(|(issuer, _)| issuer.swagger_client.is_some());
         with_client.filter_map(|(_, keys)| keys.token_endpoint()).collect()
     }
 
-    /// Finds an issuer by its URL, and its keys.
     pub(crate) fn issuer(&self, url: &str) -> Option<(&Arc<Issuer>, &Arc<IssuerKeys>)> {
         let mut issuers = self.file.issuers.iter().zip(&self.keys);
         issuers.find(|(issuer, _)| *issuer.source.issuer == *url)

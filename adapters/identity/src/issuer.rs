@@ -1,4 +1,4 @@
-//! An issuer of access tokens, as the identity file describes it.
+//! Issuer of access tokens, as the identity file describes it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::issuer_keys::KeySource;
 use crate::mapping::ClaimMapping;
 use crate::token::{Algorithm, Reason, TokenConditions, TokenHeader};
 
-/// An issuer whose access tokens are accepted.
 #[derive(Debug)]
 pub(crate) struct Issuer {
     pub name: Box<str>,
@@ -17,22 +16,20 @@ pub(crate) struct Issuer {
     pub conditions: TokenConditions,
     pub swagger_client: Option<Box<str>>,
     pub mapping: ClaimMapping,
-    /// The operations that each scope grants; without it, scopes limit nothing.
+    /// Operations that each scope grants. Without it, scopes limit nothing.
     pub scopes: Option<Vec<(Box<str>, Operations)>>,
     pub source: Arc<KeySource>,
 }
 
-/// The type that the header of an issuer's tokens has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenType {
-    /// `at+jwt` (RFC 9068): no other kind of token can be taken for it.
+    /// `at+jwt` (RFC 9068), which excludes other kinds of tokens.
     AccessToken,
-    /// `JWT` or none, of issuers that do not follow RFC 9068.
+    /// `JWT` or none, for issuers that do not follow RFC 9068.
     Jwt,
 }
 
 impl Issuer {
-    /// Checks the header of a token that says it is of this issuer.
     pub fn check_header(&self, header: &TokenHeader) -> Result<(), Reason> {
         let token_type = header.token_type.as_deref();
         match self.token_type {
@@ -50,7 +47,6 @@ impl Issuer {
         Ok(())
     }
 
-    /// Returns the operations that a client was granted with these scopes.
     pub fn granted(&self, scopes: &[String]) -> Operations {
         let Some(known) = &self.scopes else { return Operations::ALL };
         let granted = known.iter().filter(|(scope, _)| scopes.iter().any(|own| **own == **scope));

@@ -1,4 +1,4 @@
-//! From an element of `issuers:` to an issuer.
+//! Converts an element of `issuers:` to an issuer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,9 @@ use crate::machine_key::is_name;
 use crate::mapping::{ClaimMapping, Requirement};
 use crate::token::{Algorithm, TokenConditions};
 
-/// The first parts of ids that are not those of any issuer.
+/// Prefixes of ids that the service itself uses.
 const RESERVED_NAMES: [&str; 3] = ["key", "service", "rules"];
 
-/// A duration of an issuer: the key, and the default, shortest and longest value in seconds.
 type DurationKey = (&'static str, [i64; 3]);
 
 const DAY: i64 = 24 * 60 * 60;
@@ -32,7 +31,7 @@ const LEEWAY: DurationKey = ("leeway", [30, 0, 5 * 60]);
 const LIFETIME: DurationKey = ("longest_lifetime", [DAY, 60, 366 * DAY]);
 const HOLD: DurationKey = ("keys_hold", [DAY, 10 * 60, 30 * DAY]);
 
-/// Reads an element of `issuers`. Files that it names are looked for from the folder of the file on.
+/// Reads an element of `issuers`. Relative paths start at the folder of the file.
 pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>) -> Option<Issuer> {
     let before = errors.count();
     let keys = Keys::of(node, &ISSUER, Some(&[]), errors)?;
@@ -181,7 +180,7 @@ fn compile(source: &Scalar, wanted: Kinds, errors: &mut ErrorCollector<'_>) -> O
 fn scopes(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<(Box<str>, Operations)> {
     let mut scopes = Vec::new();
     for entry in errors.take(keys::entries(node, "`scopes`")).unwrap_or_default() {
-        // RFC 6749 section 3.3: the token of a scope.
+        // RFC 6749 section 3.3: scope-token.
         let is_scope =
             entry.key.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
         if entry.key.is_empty() || !is_scope {

@@ -1,4 +1,4 @@
-//! The keys of an issuer: fetched beside requests, kept through outages, replaced when they change.
+//! Keys of an issuer: fetched in the background, kept through outages, replaced when they change.
 
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -14,72 +14,60 @@ use tokio::sync::watch;
 use crate::fetch::{Fetcher, address};
 use crate::jwk::KeySet;
 
-/// The time between two fetches where the issuer does not say, and the shortest and the longest.
+/// Default, minimum and maximum time between fetches, if the issuer sends no lifetime.
 const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(60);
-/// The pause after a failure: while there are keys, and while there are none.
+/// Pauses after a failed fetch: with keys and without.
 const PAUSE_WITH_KEYS: SignedDuration = SignedDuration::from_mins(1);
 const PAUSE_WITHOUT_KEYS: SignedDuration = SignedDuration::from_secs(5);
-/// The shortest time between fetches that requests cause.
 pub(crate) const PAUSE_OF_REQUESTS: SignedDuration = SignedDuration::from_secs(30);
-/// The shortest time between warnings of failures.
 const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
-/// Most bytes of the address of a token endpoint: pages name it in a header.
+/// Limit in bytes: pages name the endpoint in a header.
 const LONGEST_ENDPOINT: usize = 2_000;
-/// The longest that a request waits for a fetch that is under way.
+/// Maximum wait of a request for a fetch in progress.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// The place that the keys of an issuer come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeySource {
-    /// The URL of the issuer.
     pub issuer: Box<str>,
-    /// The address of its keys, where it is not discovered.
     pub jwks_uri: Option<Box<str>>,
-    /// Authorities beside those of the system.
     pub authorities: Vec<CertificateDer<'static>>,
-    /// How long keys are used while the issuer cannot be reached.
+    /// Lifetime of keys while the issuer is unreachable.
     pub hold: SignedDuration,
 }
 
-/// The keys of an issuer.
 pub(crate) struct IssuerKeys {
     pub source: Arc<KeySource>,
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     state: RwLock<State>,
     is_under_way: AtomicBool,
-    /// The number of fetches that have ended.
     ended: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
-    /// The address where clients get tokens, by the issuer's last configuration.
     token_endpoint: Option<Box<str>>,
-    /// Another number for each other set of keys.
+    /// Number that changes with each new set of keys.
     edition: u64,
     answered: Option<Timestamp>,
     attempted: Option<Timestamp>,
-    /// When they are fetched again; without it, at once.
+    /// Time of the next fetch; `None` means immediately.
     due: Option<Timestamp>,
     warned: Option<Timestamp>,
     fetches: Fetches,
 }
 
-/// How often keys were fetched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fetches {
     pub answered: u64,
     pub failed: u64,
-    /// True if the issuer answered the last time.
     pub is_reachable: bool,
 }
 
 impl KeySource {
-    /// Returns the address of the issuer's `OpenID` configuration, unless its keys need none.
     pub fn configuration(&self) -> Option<String> {
         let issuer = self.issuer.trim_end_matches('/');
         self.jwks_uri.is_none().then(|| format!("{issuer}/.well-known/openid-configuration"))
@@ -87,10 +75,6 @@ impl KeySource {
 }
 
 impl IssuerKeys {
-    /// No keys yet.
-    ///
-    /// # Errors
-    /// The cryptography of TLS cannot be set up.
     pub fn new(source: Arc<KeySource>, clock: Arc<dyn Clock>) -> Result<Self, rustls::Error> {
         Ok(Self {
             fetcher: Fetcher::new(&source.authorities)?,
@@ -102,29 +86,26 @@ impl IssuerKeys {
         })
     }
 
-    /// Returns the keys and their edition, unless the issuer has not answered for too long.
+    /// Returns the keys and their edition, unless the issuer has been unreachable for longer than
+    /// `hold`.
     pub fn current(&self, now: Timestamp) -> Option<(Arc<KeySet>, u64)> {
         let state = self.state.read();
         let is_held = now.duration_since(state.answered?) < self.source.hold;
         state.keys.clone().filter(|_| is_held).map(|keys| (keys, state.edition))
     }
 
-    /// Returns the edition of the keys, as [`current`](Self::current) does.
     pub fn edition(&self, now: Timestamp) -> Option<u64> {
         self.current(now).map(|(_, edition)| edition)
     }
 
-    /// Returns the issuer's token endpoint, if it is discovered.
     pub fn token_endpoint(&self) -> Option<Box<str>> {
         self.state.read().token_endpoint.clone()
     }
 
-    /// Returns how often they were fetched.
     pub fn fetches(&self) -> Fetches {
         self.state.read().fetches
     }
 
-    /// Fetches the keys aside if it is time to.
     pub fn fetch_if_due(self: &Arc<Self>) {
         let now = self.clock.now();
         let due = self.state.read().due;
@@ -133,13 +114,13 @@ impl IssuerKeys {
         }
     }
 
-    /// Returns a watcher for [`renewed`](Self::renewed), made before the keys are looked at.
+    /// Returns a watcher for [`renewed`](Self::renewed). Create it before the lookup of keys.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.ended.subscribe()
     }
 
-    /// Fetches the keys aside because a request misses one, at most twice a minute, and waits for a
-    /// fetch that is under way. Returns `true` if one has ended since the watcher was made.
+    /// Starts a background fetch for a missing key, at most twice a minute, and waits for the fetch
+    /// in progress. Returns `true` if a fetch has ended since the watcher was made.
     pub async fn renewed(self: &Arc<Self>, mut watcher: watch::Receiver<u64>) -> bool {
         let now = self.clock.now();
         let is_rested =
@@ -153,7 +134,7 @@ impl IssuerKeys {
         tokio::time::timeout(LONGEST_WAIT, watcher.changed()).await.is_ok()
     }
 
-    /// Begins a fetch, unless one is under way or the state does not permit it.
+    /// Starts a fetch (single-flight) if the state permits it.
     fn begin(self: &Arc<Self>, may: impl FnOnce(&State) -> bool) {
         let now = self.clock.now();
         {
@@ -181,8 +162,8 @@ impl IssuerKeys {
         Ok((keys, document.max_age))
     }
 
-    /// Returns the address of the keys, by the issuer's configuration (`OpenID` Connect
-    /// Discovery 1.0), and notes its token endpoint.
+    /// Reads the address of the keys and the token endpoint from the issuer's configuration
+    /// (`OpenID` Connect Discovery 1.0).
     async fn discover(&self, url: &str) -> Result<String, String> {
         let document = self.fetcher.get(url).await?;
         let read = json::read(&document.bytes).map_err(|error| format!("{url}: {error}"))?;
@@ -190,20 +171,19 @@ impl IssuerKeys {
             let member = read.value().member(name).and_then(Value::as_string);
             member.ok_or_else(|| format!("{url} has no string `{name}`"))
         };
-        // Whoever runs one issuer must not speak for another.
+        // One issuer must not speak for another.
         if string("issuer")? != *self.source.issuer {
             return Err(format!(
                 "{url} is the configuration of another issuer; write its `issuer` in the identity file exactly as it stands there"
             ));
         }
-        // Only pages need it, so tokens are accepted without it.
+        // Only pages need the endpoint, so tokens are accepted without it.
         let token_endpoint = string("token_endpoint").ok().filter(|url| is_endpoint(url));
         let token_endpoint = token_endpoint.map(Into::into);
         self.state.write().token_endpoint = token_endpoint;
         string("jwks_uri").map(Into::into)
     }
 
-    /// Puts a JWK Set in force as if the issuer had answered with it.
     #[cfg(test)]
     pub fn hold(&self, document: &[u8]) {
         self.put(KeySet::read(document).map(|keys| (keys, None)));
@@ -245,12 +225,11 @@ impl IssuerKeys {
     }
 }
 
-/// Returns `true` for an address that a page may send a code to.
 fn is_endpoint(url: &str) -> bool {
     url.len() <= LONGEST_ENDPOINT && address(url).is_ok()
 }
 
-/// A fetch that is under way; when it is dropped, it has ended, whatever became of it.
+/// Fetch in progress. Dropping it ends the fetch, after success, failure or panic.
 struct Flight(Arc<IssuerKeys>);
 
 impl Drop for Flight {

@@ -1,4 +1,4 @@
-//! Keys of issuers as they are published (RFC 7517), and those of them that are used.
+//! Published keys of issuers (RFC 7517), and the selection of usable ones.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,17 @@ use jsonwebtoken::DecodingKey;
 
 use crate::token::{Algorithm, KeyType, TokenHeader};
 
-/// Most keys of an issuer.
 const MOST_KEYS: usize = 64;
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2_048..=8_192;
-/// The primes that the form of weak keys shows in.
 const ROCA_PRIMES: [u32; 16] =
     [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151];
-/// The members of private and of symmetric keys, which nobody may publish.
+/// Members of private and symmetric keys, which must never be published.
 const SECRET_MEMBERS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 
-/// The keys of an issuer that can be used.
 #[derive(Debug)]
 pub(crate) struct KeySet {
     keys: Vec<VerificationKey>,
-    /// The document as it was read, which tells it from others.
     text: String,
-    /// The keys that were left out, and why, for the operator.
     pub warnings: Vec<String>,
 }
 
@@ -32,27 +27,20 @@ pub(crate) struct KeySet {
 struct VerificationKey {
     id: Option<String>,
     family: KeyType,
-    /// The only algorithm that it is for, where it says so.
     algorithm: Option<Algorithm>,
     public: DecodingKey,
 }
 
-/// The result of the search for the key of a token.
 #[derive(Debug)]
 pub(crate) enum FoundKey<'a> {
-    /// The key.
     Key(&'a DecodingKey),
-    /// No key has this id; it may be a new one.
+    /// No key has this id. It may be a new key.
     Unknown,
-    /// The key is not for the algorithm, or without an id several keys are.
+    /// The key does not fit the algorithm, or several keys match a token without `kid`.
     Unfit,
 }
 
 impl KeySet {
-    /// Reads a JWK Set.
-    ///
-    /// # Errors
-    /// It is none, or has too many keys.
     pub fn read(document: &[u8]) -> Result<Self, String> {
         let read =
             json::read(document).map_err(|error| format!("its keys are not JSON: {error}"))?;
@@ -80,17 +68,14 @@ impl KeySet {
         Ok(Self { keys, text: read.text, warnings })
     }
 
-    /// Returns `true` if it was read of the same document.
     pub fn is_same(&self, other: &Self) -> bool {
         self.text == other.text
     }
 
-    /// Returns how many keys can be used.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Finds the key that a token is verified with.
     pub fn find(&self, header: &TokenHeader) -> FoundKey<'_> {
         let mut fitting = self.keys.iter().filter(|key| key.fits(header.algorithm));
         match &header.key_id {
@@ -113,14 +98,13 @@ impl VerificationKey {
         self.family == algorithm.key_type() && self.algorithm.is_none_or(|own| own == algorithm)
     }
 
-    /// Reads a key; `Ok(None)` is one for something else, which is nothing to warn of.
     fn read(jwk: Value<'_>, id: Option<String>) -> Result<Option<Self>, &'static str> {
         let members = Members::from_value(jwk).ok().flatten().ok_or("it is not an object")?;
         let string = |name: &str| match members.get(name) {
             Some(value) => value.as_string().map(Some).ok_or("a member of it is not a string"),
             None => Ok(None),
         };
-        // A `kid` of another type is no name for anything.
+        // A `kid` of another type is invalid.
         string("kid")?;
         let kty = string("kty")?.ok_or("it has no `kty`")?;
         if kty == "oct" || SECRET_MEMBERS.iter().any(|name| members.get(name).is_some()) {
@@ -187,8 +171,8 @@ fn rsa(modulus: &[u8], exponent: &[u8]) -> Result<DecodingKey, &'static str> {
     Ok(DecodingKey::from_rsa_raw_components(modulus, exponent))
 }
 
-/// Returns whether a modulus has the form of keys of a library whose primes are too few (ROCA,
-/// CVE-2017-15361): modulo each small prime it is a power of 65537. Of other keys one in 2^27 has.
+/// Returns whether a modulus has the form of ROCA keys (CVE-2017-15361): it is a power of 65537
+/// modulo each small prime. One in 2^27 other keys matches too.
 fn has_known_primes(modulus: &[u8]) -> bool {
     ROCA_PRIMES.into_iter().all(|prime| {
         let residue = modulus.iter().fold(0, |rest, byte| (rest * 256 + u32::from(*byte)) % prime);
@@ -197,8 +181,8 @@ fn has_known_primes(modulus: &[u8]) -> bool {
     })
 }
 
-/// An uncompressed point (SEC 1 section 2.3.3). That it is on the curve is checked with each
-/// signature.
+/// Builds an uncompressed point (SEC 1 section 2.3.3). Each verification checks that it is on the
+/// curve.
 fn point(x: &[u8], y: &[u8], length: usize) -> Result<DecodingKey, &'static str> {
     if x.len() != length || y.len() != length {
         return Err("its `x` or `y` is of a wrong length");

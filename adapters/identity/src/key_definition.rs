@@ -1,4 +1,4 @@
-//! From an element of `keys:` to a key of the service.
+//! Converts an element of `keys:` to a key of the service.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,7 +11,6 @@ use crate::file_format::KEY;
 use crate::machine_key::{KnownKey, is_name};
 use crate::token::check_subject;
 
-/// Reads an element of `keys`.
 pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<KnownKey> {
     let before = errors.count();
     let keys = Keys::of(node, &KEY, Some(&[]), errors)?;
@@ -37,7 +36,6 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
     (errors.count() == before).then(|| KnownKey::new(name, sha256, roles, ends))
 }
 
-/// Returns why a thing cannot have a name.
 pub(crate) fn misnamed(of: &str, name: &str) -> String {
     format!(
         "`{name}` cannot name {} {of}: it has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters",
@@ -51,7 +49,7 @@ fn digest_of(text: &str) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// The first moment at which a key is not accepted any more: its last day (UTC) is accepted to the end.
+/// Returns the end of validity: the last day (UTC) is included.
 fn end(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Timestamp> {
     let node = keys.get("expires")?;
     let text = &errors.take(keys::string(node, "expires"))?.text;

@@ -1,17 +1,15 @@
-//! Recognizes callers, behind the port [`application::Identity`]: access tokens of issuers, and keys of
-//! the service.
+//! Recognizes callers, behind the port [`application::Identity`]: access tokens of issuers, and
+//! keys of the service.
 //!
-//! An identity file says whose tokens are accepted, how a caller is made of their claims, and which
-//! keys there are. [`ReloadableIdentity`] reads it, again when it changes, and recognizes callers by
-//! it; [`new_key`] makes keys.
+//! An identity file lists issuers, claim mappings and keys. [`ReloadableIdentity`] reads it,
+//! reloads it on change and recognizes callers. [`new_key`] makes keys.
 //!
-//! From bytes to a caller: `verifier` has the checks in their order → `token` reads a token strictly
-//! and verifies its signature by the library `jsonwebtoken` → `issuer_keys` has the keys of issuers,
-//! which `fetch` reads and `jwk` selects → `mapping` makes a caller of the claims → `cache` keeps
-//! callers until their token ends, or the file or the keys are others.
+//! Order of the work: `verifier` runs the checks → `token` parses strictly and verifies the
+//! signature with `jsonwebtoken` → `issuer_keys` supplies the keys, which `fetch` reads and `jwk`
+//! selects → `mapping` makes a caller from the claims → `cache` keeps the caller.
 //!
-//! Reading files blocks: call [`ReloadableIdentity::open`] aside from a runtime's workers. The keys of
-//! issuers are fetched by [`ReloadableIdentity::keep_keys`], which runs beside the server.
+//! File reading blocks: call [`ReloadableIdentity::open`] outside the workers of a runtime.
+//! [`ReloadableIdentity::keep_keys`] fetches the keys of issuers in the background.
 
 mod cache;
 mod fetch;

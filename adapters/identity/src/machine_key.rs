@@ -1,4 +1,4 @@
-//! Keys of the service: what is printed once, and what is kept of it.
+//! Keys of the service: the printed key, and the digest that is stored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,35 +12,27 @@ use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The beginning of all keys, which scanners for secrets find.
+/// Prefix of all keys, which secret scanners recognize.
 pub(crate) const PREFIX: &str = "psk_";
 const SECRET_BYTES: usize = 32;
-/// The letters of [`SECRET_BYTES`] in base64url.
 const SECRET_LETTERS: usize = 43;
-/// The letters of the 32 bits of a CRC in base64url.
 const CHECKSUM_LETTERS: usize = 6;
 const LONGEST_NAME: usize = 63;
 
-/// A key that was made.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewKey {
-    /// The key itself. It is shown once and kept nowhere.
+    /// The key itself, shown once and never stored.
     pub printed: String,
-    /// Its line for the list `keys` of the identity file.
     pub line: String,
 }
 
 impl fmt::Debug for NewKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The key is a secret.
         formatter.debug_struct("NewKey").field("line", &self.line).finish_non_exhaustive()
     }
 }
 
-/// Makes a key, whose caller will have these roles until the end of a day (UTC).
-///
-/// # Errors
-/// The name or a role cannot be one, or there are no random bits.
+/// Makes a key with roles, valid to the end of a day (UTC).
 pub fn new_key(
     name: &str,
     roles: &[String],
@@ -58,7 +50,7 @@ pub fn new_key(
     getrandom::fill(&mut secret).map_err(|_| "the system has no random bits for a key")?;
     let mut printed = format!("{PREFIX}{name}_{}", URL_SAFE_NO_PAD.encode(secret));
     printed.push_str(&checksum(&printed));
-    // A string of JSON is one of YAML.
+    // A JSON string is a YAML string.
     let roles: Vec<_> = roles.iter().map(|role| encode_string(role)).collect();
     let expires = expires.map(|day| format!(", expires: {day}")).unwrap_or_default();
     let line = format!(
@@ -69,26 +61,22 @@ pub fn new_key(
     Ok(NewKey { printed, line })
 }
 
-/// Returns whether a key or an issuer can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     language::keys::is_name(name, LONGEST_NAME, b'-')
 }
 
-/// A key as the identity file has it.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownKey {
     pub name: Box<str>,
     pub sha256: [u8; 32],
-    /// The first moment at which it is not accepted any more.
+    /// End of validity (exclusive).
     pub ends: Option<Timestamp>,
-    /// The first moment at which it is refused.
+    /// Start of the refusal (inclusive).
     pub revoked: Option<Timestamp>,
-    /// Who sends it.
     pub principal: Arc<Principal>,
 }
 
 impl KnownKey {
-    /// A key with the digest of what was printed, of a caller with these roles.
     pub fn new(
         name: Box<str>,
         sha256: [u8; 32],
@@ -101,7 +89,7 @@ impl KnownKey {
         Self { name, sha256, ends, revoked: None, principal }
     }
 
-    /// Refuses it from a time on, the first of all.
+    /// Revokes the key from a time on. The earliest time wins.
     pub fn revoke(&mut self, from: Timestamp) {
         let first = |other: Option<Timestamp>| Some(other.map_or(from, |other| other.min(from)));
         self.revoked = first(self.revoked);
@@ -109,20 +97,19 @@ impl KnownKey {
         principal.expires = first(principal.expires);
     }
 
-    /// Returns whether a key that was sent is this one, in constant time.
+    /// Compares a sent key with this one, in constant time.
     pub fn is(&self, sent: &SentKey<'_>) -> bool {
         digest(sent.text).ct_eq(&self.sha256).into()
     }
 }
 
-/// A key that was sent, whose checksum is right.
 pub(crate) struct SentKey<'a> {
     text: &'a str,
     pub name: &'a str,
 }
 
 impl<'a> SentKey<'a> {
-    /// Reads what begins with [`PREFIX`]. `None` is a typing error: nobody makes such keys.
+    /// Reads a text with [`PREFIX`]. `None` is a typing error: the service makes no such key.
     pub fn read(sent: &'a str) -> Option<Self> {
         let (name, rest) = sent.strip_prefix(PREFIX)?.split_once('_')?;
         let is_whole = is_name(name)
@@ -133,7 +120,7 @@ impl<'a> SentKey<'a> {
     }
 }
 
-/// A checksum finds typing errors and is no secret: CRC-32, as base64url.
+/// Returns the CRC-32 as base64url. It finds typing errors and protects no secret.
 fn checksum(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(crc32fast::hash(text.as_bytes()).to_be_bytes())
 }

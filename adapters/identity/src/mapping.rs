@@ -1,4 +1,4 @@
-//! From the claims of a token to a caller, by expressions of the identity file.
+//! Maps the claims of a token to a caller, by expressions of the identity file.
 
 use domain::json::encode_string;
 use domain::{Members, Operations, Principal, Value};
@@ -7,13 +7,11 @@ use language::expression::{CostLimit, Expression, Meter, Outcome, Scope};
 
 use crate::token::{Reason, check_subject};
 
-/// Most bytes of the roles of a caller, and of all attributes: those of the longest token.
+/// Maximum bytes of a caller's roles, and of all attributes: equal to the longest token.
 const MOST_BYTES: usize = 8 << 10;
 
-/// The expressions of an issuer. All of them see `claims`.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimMapping {
-    /// Without it, `claims.sub`.
     pub id: Option<Expression>,
     pub name: Option<Expression>,
     pub roles: Option<Expression>,
@@ -21,14 +19,12 @@ pub(crate) struct ClaimMapping {
     pub require: Vec<Requirement>,
 }
 
-/// A condition on claims.
 #[derive(Debug)]
 pub(crate) struct Requirement {
     pub check: Expression,
     pub message: Box<str>,
 }
 
-/// The caller that a token is of, before the issuer's name is added.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     id: Box<str>,
@@ -37,17 +33,15 @@ pub(crate) struct Mapped {
     attributes: Members,
 }
 
-/// Reasons why claims make no caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MappingError {
-    /// A condition is not met, or the id is none: a reason for the client.
     Refused(Reason),
-    /// The expression of this key has no value, or not one of the kind that is needed.
+    /// The expression of this key has no value, or a value of the wrong kind.
     Failed(Box<str>),
 }
 
 impl ClaimMapping {
-    /// Evaluates the expressions within the limit of a rule.
+    /// Evaluates the expressions within the cost limit of a rule.
     pub async fn map(&self, claims: &Members) -> Result<Mapped, MappingError> {
         evaluation::run(CostLimit::Verdict, |meter| self.evaluate(claims, meter)).await
     }
@@ -55,13 +49,13 @@ impl ClaimMapping {
     fn evaluate(&self, claims: &Members, meter: &Meter) -> Result<Mapped, MappingError> {
         let scope = Scope::of_token(claims);
         for Requirement { check, message } in &self.require {
-            // A condition that cannot be decided is not met.
+            // An undecided condition counts as not met.
             if check.boolean(&scope, meter) != Ok(true) {
                 return Err(MappingError::Refused(message.to_string().into()));
             }
         }
         let id = self.id(claims, &scope, meter)?;
-        // Nothing is decided by a name, so a token without one is still of somebody.
+        // Access does not depend on the name, so a token without a name is valid.
         let name = self.name.as_ref().and_then(|name| name.string(&scope, meter).ok());
         let name = name.filter(|name| check_subject(name).is_ok());
         let roles = match &self.roles {
@@ -102,12 +96,11 @@ impl ClaimMapping {
 }
 
 impl Mapped {
-    /// Returns whether the caller's id is the token's `sub`.
     pub fn is_subject_of(&self, claims: &Members) -> bool {
         claims.get("sub").and_then(Value::as_string).is_some_and(|subject| *subject == *self.id)
     }
 
-    /// Returns the caller of an issuer: ids of different issuers are never the same.
+    /// Returns the caller with the issuer's prefix: ids of different issuers never collide.
     pub fn principal(
         self,
         issuer: &str,
@@ -125,16 +118,15 @@ fn failed(key: &str) -> MappingError {
     MappingError::Failed(key.into())
 }
 
-/// The value of an expression as JSON; `None` is one that is too long.
 fn json(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Outcome<Option<String>> {
     let (json, _) = expression.json(scope, meter, MOST_BYTES)?;
     Ok((!json.is_cut).then_some(json.text))
 }
 
-/// The strings of a list that has nothing else in it, each fit for a log and a database.
+/// Returns the strings of a list of only strings. Each must be fit for a log and a database.
 fn strings(expression: &Expression, scope: &Scope<'_>, meter: &Meter) -> Option<Box<[Box<str>]>> {
     let json = json(expression, scope, meter).ok().flatten()?;
-    // Read anew: the text of an expression need not be in canonical escaping.
+    // Parse again: the text may not be in canonical escaping.
     let read = domain::json::read(json.as_bytes()).ok()?;
     let value = read.value();
     let role = |element: Value<'_>| {

@@ -1,5 +1,3 @@
-//! The metrics of callers.
-
 use std::fmt;
 
 use language::metrics::write_series;
@@ -9,10 +7,9 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::in_force::InForce;
 
-/// Issuers that have series; an identity file has fewer.
+/// Limit on issuers with their own series, above that of an identity file.
 const MOST_ISSUERS: usize = 100;
 
-/// Checks of credentials, in their order.
 #[derive(Clone, Copy)]
 pub enum Check {
     Repeated,
@@ -29,7 +26,6 @@ pub enum Check {
 const CHECKS: [&str; 9] =
     ["repeated", "form", "issuer", "header", "claims", "signature", "mapping", "revocation", "key"];
 
-/// The outcomes of credentials that were shown.
 #[derive(Debug, Default)]
 pub struct IdentityMetrics {
     pub cached: Counter,
@@ -40,14 +36,12 @@ pub struct IdentityMetrics {
 }
 
 impl IdentityMetrics {
-    /// Counts credentials that failed a check.
     pub fn refused(&self, check: Check) {
         if let Some(counter) = self.refusals.get(check as usize) {
             counter.inc();
         }
     }
 
-    /// Writes the series, with those of the issuers in force.
     pub fn encode(&self, current: &InForce, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let outcomes = [
             ("cached", self.cached.get()),

@@ -1,5 +1,3 @@
-//! The identity file in force.
-
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +16,10 @@ use crate::in_force::InForce;
 use crate::issuer_keys::IssuerKeys;
 use crate::verifier::Verifier;
 
-/// How often it is looked whether the keys of an issuer are to be fetched.
+/// Interval between checks of the issuers for due fetches.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The callers that an identity file makes known, read again when the file changes.
 pub struct ReloadableIdentity {
-    /// The identity files.
     pub files: Arc<ReloadableFiles<InForce>>,
     clock: Arc<dyn Clock>,
     verifier: Verifier,
@@ -36,11 +32,8 @@ impl fmt::Debug for ReloadableIdentity {
 }
 
 impl ReloadableIdentity {
-    /// Reads an identity file, or those files of a folder whose names end in `.yaml`, `.yml` or
-    /// `.json`. `base_url` is the audience of issuers that name none.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the files.
+    /// Reads an identity file, or the files of a folder with the extension `.yaml`, `.yml` or
+    /// `.json`. `base_url` is the default audience of issuers.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, base_url: &str) -> Result<Self, FileErrors> {
         let (of_keys, base_url, folder) = (clock.clone(), base_url.to_owned(), path.to_owned());
         let read = move |files, old: Option<&InForce>| {
@@ -51,8 +44,7 @@ impl ReloadableIdentity {
         Ok(Self { files, clock, verifier: Verifier::default() })
     }
 
-    /// Keeps the keys of all issuers up to date, for ever. Until it runs, they are fetched when a
-    /// token needs them.
+    /// Keeps the keys of all issuers current, forever. Until it runs, tokens trigger the fetches.
     pub async fn keep_keys(self: Arc<Self>) {
         loop {
             self.files.current().keys.iter().for_each(IssuerKeys::fetch_if_due);
@@ -76,7 +68,7 @@ impl Identity for ReloadableIdentity {
     }
 }
 
-/// An error of the cryptography of TLS, in which no file takes part.
+/// Wraps an error of the TLS cryptography, which has no position in a file.
 fn of_tls(path: &Path, error: &rustls::Error) -> FileErrors {
     let (name, mut errors) = (path.display().to_string().into(), FileErrors::default());
     language::error::ErrorCollector::new(&name, &mut errors)

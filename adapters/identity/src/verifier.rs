@@ -1,4 +1,4 @@
-//! From credentials to a caller: the checks in their order, the cheapest first.
+//! Authenticates credentials: the cheapest check first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,25 +24,22 @@ use crate::token::{Claims, InvalidSignature, Reason, Token, verify};
 #[cfg(test)]
 mod tests;
 
-/// The longest that a token waits until its signature is verified.
+/// Maximum wait for a permit to verify a signature.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
-/// The shortest time between two lines of the log about mappings that fail.
 const PAUSE_OF_WARNINGS: SignedDuration = SignedDuration::from_mins(1);
 
-/// Recognizes callers, and remembers tokens.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     cache: TokenCache,
-    /// One for each signature that may be verified at the same time.
     permits: Semaphore,
-    /// When a mapping that failed was last logged, in seconds since 1970.
+    /// Time of the last warning about a mapping, in seconds since 1970.
     warned: AtomicI64,
     pub metrics: IdentityMetrics,
 }
 
 impl Default for Verifier {
     fn default() -> Self {
-        // Signatures are verified on the workers, of which half are left for other requests.
+        // Verification runs on the workers. Half of them stay free for other requests.
         let workers = available_parallelism().map_or(1, Into::into);
         let (permits, warned) = (Semaphore::new((workers / 2).max(1)), AtomicI64::new(i64::MIN));
         let metrics = IdentityMetrics::default();
@@ -50,13 +47,11 @@ impl Default for Verifier {
     }
 }
 
-/// Reasons why a token is of nobody.
 enum Refusal {
-    /// It stays wrong, until the identity file is another, or these keys are of another edition.
+    /// Permanent until the identity file or the edition of these keys changes.
     Lasting(Reason, Option<(Arc<IssuerKeys>, u64)>),
-    /// It may be right soon.
     Passing(Reason),
-    /// Nobody can say.
+    /// Undecided: the issuer has no keys yet, or too many verifications run.
     Unavailable,
 }
 
@@ -67,7 +62,6 @@ impl From<Reason> for Refusal {
 }
 
 impl Verifier {
-    /// Returns the caller of credentials.
     pub async fn recognize(
         &self,
         current: &InForce,
@@ -139,7 +133,7 @@ impl Verifier {
             self.unmapped(issuer, error, now)
         })?;
         if claims.acting.is_some() && !mapped.is_subject_of(&token.claims) {
-            // It would be taken for the caller whose id happens to be the same.
+            // The id would collide with that of another caller.
             self.metrics.refused(Check::Mapping);
             let reason = "the token has `act`, whose `sub` is no id of a caller of its issuer";
             return Err(Reason::from(reason).into());
@@ -160,8 +154,8 @@ impl Verifier {
         Ok(principal)
     }
 
-    /// Verifies the signature with the key of the issuer that the token names, and returns the edition
-    /// of the issuer's keys. A key that is not known is looked for once more after a fetch.
+    /// Verifies the signature with the issuer's key and returns the edition of the keys. An unknown
+    /// key is looked up again after a fetch.
     async fn check_signature(
         &self,
         token: &Token<'_>,
@@ -201,7 +195,7 @@ impl Verifier {
         }
     }
 
-    /// Verifies the signature with a key; `None` where too many are being verified.
+    /// Verifies the signature with a key; `None` if too many verifications run (admission control).
     async fn check_by(
         &self,
         token: &Token<'_>,
@@ -233,7 +227,7 @@ impl Verifier {
             })
             .is_ok()
         {
-            // Not the reason: it may have a claim in it.
+            // The reason may contain a claim, so it is not logged.
             let issuer = &*issuer.name;
             tracing::warn!(issuer, %key, "an expression of the identity file failed for a token");
         }
@@ -241,7 +235,6 @@ impl Verifier {
     }
 }
 
-/// The caller of a key of the service.
 fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
     let sent = SentKey::read(sent)
         .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;

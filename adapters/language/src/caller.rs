@@ -1,4 +1,4 @@
-//! Callers that are written in files, for the cases of rules and of policies.
+//! Sample callers in files, for the cases of rules and of policies.
 
 use std::sync::Arc;
 
@@ -8,10 +8,8 @@ use crate::error::{ErrorCollector, Located};
 use crate::keys::{self, Form, Keys, Table, key};
 use crate::yaml::{Content, Node};
 
-/// Most bytes of a caller's attributes.
 const MOST_BYTES: usize = 64 << 10;
 
-/// A caller. Attributes may stand in it under their names.
 pub static CALLER: Table = Table::open("`caller`").with(&[
     key("id", Form::OneOf(&[Form::Null, STRING]), "The identifier, such as agency:1.")
         .required("'agency:1'"),
@@ -21,8 +19,8 @@ pub static CALLER: Table = Table::open("`caller`").with(&[
 ]);
 
 const STRING: Form = Form::String(2_000);
-/// Reads a caller: an identifier, or a mapping with one. `Some(None)` is nobody: null, or a mapping
-/// whose `id` is null. `None` where there are errors.
+/// Reads a caller: an identifier, or a mapping with one. `Some(None)` is anonymous: null, or a
+/// mapping whose `id` is null. `None` means an error.
 pub fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Option<Arc<Principal>>> {
     let Content::Mapping(_) = &node.content else {
         if node.is_null() {

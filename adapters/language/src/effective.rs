@@ -1,4 +1,4 @@
-//! The days on which a definition counts: the key `effective` of rules and of policies.
+//! Period in which a definition applies: the key `effective` of rules and of policies.
 
 use std::fmt;
 
@@ -7,22 +7,18 @@ use jiff::civil::Date;
 use crate::error::ErrorCollector;
 use crate::keys::{Form, Keys, Table, key};
 
-/// The table of the key `effective`.
 pub static EFFECTIVE: Table = Table::closed("`effective`")
     .with(&[key("from", Form::Date, "The first day."), key("until", Form::Date, "The last day.")]);
-/// The days from one to another, both included; either end may be open. It displays as "from … until
-/// …".
+/// Inclusive period of days. Either end may be open. Displays as "from … until …".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effective {
-    /// The first day.
     pub from: Option<Date>,
-    /// The last day.
     pub until: Option<Date>,
 }
 
 impl Effective {
-    /// Reads the key `effective` of a definition, which messages call by its kind: "rule". Without
-    /// the key, and where it has an error, all days.
+    /// Reads the key `effective`. `kind` names the definition in messages: "rule". Without the key,
+    /// and after an error, the period is unlimited.
     pub fn read(keys: &Keys<'_>, kind: &str, errors: &mut ErrorCollector<'_>) -> Self {
         let node = keys.get("effective");
         let dates = node.and_then(|node| Keys::of(node, &EFFECTIVE, Some(&[]), errors));
@@ -36,12 +32,10 @@ impl Effective {
         Self { from, until }
     }
 
-    /// Returns `true` if a day is among them.
     pub fn contains(self, day: Date) -> bool {
         self.from.is_none_or(|from| from <= day) && self.until.is_none_or(|until| day <= until)
     }
 
-    /// Returns `true` if all days are.
     pub const fn is_always(self) -> bool {
         self.from.is_none() && self.until.is_none()
     }

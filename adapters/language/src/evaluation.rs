@@ -1,4 +1,4 @@
-//! How evaluations share the runtime's threads with other tasks.
+//! Scheduling of evaluations next to the other tasks of the runtime.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -7,19 +7,18 @@ use tokio::task::spawn_blocking;
 
 use crate::expression::{CostLimit, Meter};
 
-/// Long evaluations that run at a time, whatever the writes: each may take all the
-/// time and memory it is allowed. Whoever waits for a permit holds no thread.
+/// Limit on concurrent long evaluations: each may use its full limit of time and memory. A waiting
+/// evaluation holds no thread.
 static LONG_EVALUATIONS: Semaphore = Semaphore::const_new(2);
 
-/// Readers of sources that nobody has approved, at a time: each may take much stack.
+/// Limit on concurrent readers of untrusted sources: each may use much stack.
 static READERS: Semaphore = Semaphore::const_new(1);
 
-/// The work after which a task gives up one of the 128 units that tokio lets it use before others
-/// run: all of them are about a millisecond.
+/// Work per unit of tokio's cooperative budget. The 128 units are about a millisecond.
 const WORK_PER_UNIT: u64 = 8_000;
 
-/// Runs an evaluation within a small limit. Where that is reached, runs it again within `limit`,
-/// beside other tasks of the thread, and few at a time.
+/// Runs an evaluation within a small limit. Above it, the evaluation runs again within `limit`,
+/// with few at the same time, and other tasks leave the thread.
 pub async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
     let (outcome, work) = {
         let meter = Meter::of(CostLimit::AtOnce);
@@ -32,15 +31,13 @@ pub async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
     if let Some(outcome) = outcome {
         return outcome;
     }
-    // The semaphore is never closed; were it, more evaluations would run at a time.
     let _permit = LONG_EVALUATIONS.acquire().await.ok();
     beside(|| evaluate(&Meter::of(limit)))
 }
 
-/// Reads a source that anybody may have sent, on a thread of its own: whoever waits for it may give
-/// up. `None` where the reading panicked.
+/// Reads an untrusted source on its own thread, so that the waiting task may be cancelled. `None`
+/// after a panic.
 pub async fn read<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    // The semaphore is never closed.
     let permit = READERS.acquire().await.ok();
     let reading = spawn_blocking(move || {
         let _permit = permit;
@@ -49,10 +46,10 @@ pub async fn read<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) 
     reading.await.ok()
 }
 
-/// Runs an evaluation that may be long, while other tasks of the thread go on elsewhere.
+/// Runs a long evaluation, while the other tasks of the thread move to another one.
 fn beside<T>(evaluate: impl FnOnce() -> T) -> T {
-    // Outside a runtime there are no other tasks on the thread, and on a runtime of one thread there
-    // is no other thread for them.
+    // Without a runtime the thread has no other tasks. A single-threaded runtime has no other
+    // thread for them.
     let has_threads = Handle::try_current()
         .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     if has_threads { tokio::task::block_in_place(evaluate) } else { evaluate() }

@@ -1,4 +1,4 @@
-//! The files of a path, from bytes to trees.
+//! Files of a path, from bytes to trees.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,10 +16,8 @@ const MOST_FILES: usize = 1_000;
 
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// Files that were read, and all errors in them that were found so far.
 pub struct FileSet {
     files: Vec<SourceFile>,
-    /// The errors, in the order in which they were found.
     pub errors: FileErrors,
 }
 
@@ -28,13 +26,12 @@ struct SourceFile {
     bytes: Vec<u8>,
 }
 
-/// The tree of a file, and the name of the file in messages.
 pub type NamedTree = (Arc<str>, Arc<Node>);
 
 impl FileSet {
-    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in the
-    /// order of their names. Hidden files and folders within are left out. Messages call the files by
-    /// their kind: "rule files".
+    /// Reads a file, or the files of a folder with the extension `.yaml`, `.yml` or `.json`, sorted
+    /// by name. Skips hidden files and subfolders. `kind` names the files in messages: "rule
+    /// files".
     pub fn read(path: &Path, kind: &str) -> Self {
         let (mut files, mut errors, mut size) = (Vec::new(), FileErrors::default(), 0);
         let name = |path: &Path| path.display().to_string().into();
@@ -61,7 +58,7 @@ impl FileSet {
         Self { files, errors }
     }
 
-    /// A number that other names, contents or errors would not have, and never 0.
+    /// Returns a hash of names, contents and errors, never 0.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hash = Sha256::new();
         for file in &self.files {
@@ -74,12 +71,10 @@ impl FileSet {
         hash.finalize().first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)).max(1)
     }
 
-    /// The number of files that could be read.
     pub const fn count(&self) -> usize {
         self.files.len()
     }
 
-    /// The trees of the files that are YAML.
     pub fn trees(&mut self, advice: &Advice) -> Vec<NamedTree> {
         let mut values_left = MOST_VALUES;
         let mut tree = |file: &SourceFile| {
@@ -98,16 +93,12 @@ impl FileSet {
         trees.collect()
     }
 
-    /// Collects the errors of one of the files.
     pub const fn errors_of<'a>(&'a mut self, file: &'a Arc<str>) -> ErrorCollector<'a> {
         ErrorCollector::new(file, &mut self.errors)
     }
 
-    /// Ends the reading. One of the lists must be there: a truncated file must not count as an empty
-    /// list, which is written `[]`.
-    ///
-    /// # Errors
-    /// All that were found, in the order of the files and of the places in them.
+    /// Finishes the reading. At least one list must be present: a truncated file must not count as
+    /// an empty list, which is `[]`.
     pub fn finish(mut self, lists: &[&str], has_list: bool) -> Result<(), FileErrors> {
         if !has_list && self.errors.is_empty() {
             self.require_list(lists);
@@ -140,7 +131,8 @@ fn paths(path: &Path, kind: &str) -> io::Result<Vec<PathBuf>> {
     }
     paths.sort();
     match paths.len() {
-        // A folder that was not mounted, or is being filled, must not put everything out of force.
+        // An empty folder may be unmounted or incomplete. It must not remove all content from
+        // force.
         0 => Err(io::Error::other(format!(
             "the folder has no {kind}; their names end in .yaml, .yml or .json"
         ))),
@@ -151,8 +143,7 @@ fn paths(path: &Path, kind: &str) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Hidden files are not ours: editors and Kubernetes keep their own there. Links count as what they
-/// lead to.
+/// Skips hidden files: editors and Kubernetes store their own there. Follows links.
 fn is_ours(path: &Path) -> bool {
     let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());

@@ -1,6 +1,6 @@
-//! The mappings of a file: the keys they may have, and everything that is wrong with one.
+//! Mappings of a file: their keys, and their validation.
 //!
-//! The reader and the JSON Schema both follow the same tables.
+//! The reader and the JSON Schema use the same tables.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,111 +13,75 @@ use crate::error::{ErrorCollector, Located, Location};
 use crate::expression::date;
 use crate::yaml::{Content, MappingEntry, Node, Scalar, ScalarKind};
 
-/// A mapping of which only some keys are known.
 pub struct Table {
-    /// Its name in messages: "a rule".
     pub name: &'static str,
-    /// The keys that are known.
     pub keys: &'static [Key],
-    /// True when the mapping may also have other keys, which its reader knows.
     pub is_open: bool,
 }
 
 impl Table {
-    /// A table without keys, for a mapping that accepts no other keys.
     pub const fn closed(name: &'static str) -> Self {
         Self { name, keys: &[], is_open: false }
     }
 
-    /// A table without keys, for a mapping that accepts other keys.
     pub const fn open(name: &'static str) -> Self {
         Self { name, keys: &[], is_open: true }
     }
 
-    /// Sets the keys.
     pub const fn with(self, keys: &'static [Key]) -> Self {
         Self { keys, ..self }
     }
 }
 
-/// A key of a table. [`key`] makes one.
 pub struct Key {
     pub(crate) name: &'static str,
     pub(crate) presence: Presence,
     pub(crate) form: Form,
-    /// A sentence for people, in their editors.
     pub(crate) description: &'static str,
 }
 
-/// Most characters of an id or of another name.
 pub const LONGEST_NAME: usize = 64;
-/// Most rules in all files together, and most policies.
 const MOST_ELEMENTS: usize = 1_000;
-/// Ids, as a regular expression.
 pub(crate) const ID_PATTERN: &str = "^[a-z][a-z0-9_]{0,63}$";
 
-/// The condition under which a key must be present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Without it the mapping has an error, which shows an example of its value.
     Required { example: &'static str },
-    /// It may be left out.
     Optional,
-    /// Exactly one of the alternatives of a mapping is there.
     Alternative,
 }
 
-/// The form of a value.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// Null.
     Null,
-    /// A string of at most so many characters.
     String(usize),
-    /// A name of lower-case letters, digits and `_`.
     Id,
-    /// The source of an expression.
     Expression,
-    /// A JSON Pointer (RFC 6901).
     Pointer,
-    /// A date as `YYYY-MM-DD`.
     Date,
-    /// A timestamp of RFC 3339.
     Time,
-    /// One of some words.
     Word(Word),
-    /// A list of values of one form.
     List(&'static Self),
-    /// A mapping with any keys.
     Item,
-    /// A mapping with the keys of a table.
     Mapping(&'static Table),
-    /// A mapping whose keys are names of the author's choice, or some of these words.
     Named(Option<Word>, &'static Self),
-    /// A value of any of these forms.
     OneOf(&'static [Self]),
 }
 
-/// A set of words, of which a value is one.
 #[derive(Clone, Copy)]
 pub struct Word {
-    /// The kind of thing that the word names: "group".
     pub of: &'static str,
-    /// Returns all of them.
     pub known: fn() -> Vec<&'static str>,
 }
 
-/// A mapping and those of its entries that are as its table says.
 pub struct Keys<'a> {
-    /// Where the mapping is.
     pub place: Location,
     entries: Vec<&'a MappingEntry>,
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a value, which is to be a mapping. Its table is checked, except for values that
-    /// are mappings or may be of several forms. `others` are the keys beyond the table; without it,
-    /// any.
+    /// Validates a mapping by its table, except for values that are mappings or have alternative
+    /// forms. `others` are further keys; `None` allows any.
     pub fn of(
         node: &'a Node,
         table: &Table,
@@ -151,12 +115,10 @@ impl<'a> Keys<'a> {
         Some(Self { entries: entries.iter().filter(is_sound).collect(), place: node.place })
     }
 
-    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &*entry.value)
     }
 
-    /// The elements of the list of a key; none without it.
     pub fn elements(&self, key: &str) -> &'a [Arc<Node>] {
         match self.get(key).map(|node| &node.content) {
             Some(Content::List(elements)) => elements,
@@ -164,46 +126,38 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The scalar of a key.
     pub fn scalar(&self, key: &str) -> Option<&'a Scalar> {
         self.get(key)?.scalar()
     }
 
-    /// The text of a key.
     pub fn string(&self, key: &str) -> Option<&'a str> {
         self.scalar(key).map(|scalar| scalar.text.as_str())
     }
 
-    /// The date of a key.
     pub fn date(&self, key: &str) -> Option<Date> {
         date(self.string(key)?)
     }
 
-    /// The JSON Pointer of a key.
     pub fn pointer(&self, key: &str) -> Option<Pointer> {
         pointer(key, self.string(key)?).ok()
     }
 }
 
-/// A key that may be left out.
 pub const fn key(name: &'static str, form: Form, description: &'static str) -> Key {
     Key { name, presence: Presence::Optional, form, description }
 }
 
 impl Key {
-    /// Makes it a key that a mapping must have, with an example of its value.
     pub const fn required(self, example: &'static str) -> Self {
         Self { presence: Presence::Required { example }, ..self }
     }
 
-    /// Makes it one of the keys of which a mapping has exactly one.
     pub const fn alternative(self) -> Self {
         Self { presence: Presence::Alternative, ..self }
     }
 }
 
 impl Form {
-    /// Returns what is wrong with the value of a key; the errors of a list's elements are added.
     fn check(self, node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Result<(), Located> {
         let refuse = |reason| Err((node.place, reason));
         let sound = |is_sound: fn(&str) -> bool, wanted: &str| match string(node, key)? {
@@ -227,7 +181,7 @@ impl Form {
             Self::Word(word) => word.check(&string(node, key)?.text, node.place),
             Self::Expression => expression(node, key).map(|_| ()),
             Self::Pointer => {
-                // A string that is written, and empty, points to the item as a whole.
+                // An empty string, unlike an absent value, points to the whole item.
                 let is_empty = node.scalar().is_some_and(|it| it.text.is_empty() && !it.is_null());
                 let written = if is_empty { "" } else { &string(node, key)?.text };
                 pointer(key, written).map(|_| ()).or_else(refuse)
@@ -239,17 +193,12 @@ impl Form {
                 }
                 Ok(())
             }
-            // Checked where it is read.
             Self::Null | Self::Item | Self::Mapping(_) | Self::Named(..) | Self::OneOf(_) => Ok(()),
         }
     }
 }
 
 impl Word {
-    /// Checks a word at a place.
-    ///
-    /// # Errors
-    /// The word is none of them.
     pub fn check(self, word: &str, place: Location) -> Result<(), Located> {
         let known = (self.known)();
         if known.contains(&word) {
@@ -259,7 +208,6 @@ impl Word {
     }
 }
 
-/// Refuses anything but exactly one of the alternatives of a table.
 fn refuse_alternatives(
     node: &Node,
     entries: &[MappingEntry],
@@ -280,10 +228,6 @@ fn refuse_alternatives(
     }
 }
 
-/// The entries of a value that is to be a mapping.
-///
-/// # Errors
-/// It is none.
 pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [MappingEntry], Located> {
     if let Content::Mapping(entries) = &node.content {
         return Ok(entries);
@@ -292,10 +236,6 @@ pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [MappingEntry], Loc
     Err((node.place, format!("{name} is a mapping of keys to values, not {found}")))
 }
 
-/// A value that is to be a string.
-///
-/// # Errors
-/// It is none, or empty.
 pub fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
     let found = node.with_article();
     let reason = match node.scalar() {
@@ -309,10 +249,7 @@ pub fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
     Err((node.place, reason))
 }
 
-/// A value that is to be the source of an expression. `true` and `5` are sources, too.
-///
-/// # Errors
-/// It is none, or empty.
+/// Returns the source of an expression. `true` and `5` are sources, too.
 pub fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
     let reason = match node.scalar() {
         Some(scalar) if scalar.is_null() || scalar.text.trim().is_empty() => {
@@ -329,10 +266,6 @@ pub fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> 
     Err((node.place, reason))
 }
 
-/// The elements of a value that is to be a list.
-///
-/// # Errors
-/// It is none.
 pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
     match &node.content {
         Content::List(elements) => Ok(elements),
@@ -340,13 +273,12 @@ pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
     }
 }
 
-/// Elements of all files by id, each with its location, `FILE:LINE`. An element with errors is
-/// `None`.
+/// Elements of all files by id, with `FILE:LINE`. `None` marks an element with errors.
 pub type ById<T> = HashMap<Box<str>, (Option<Arc<T>>, String)>;
 
-/// Reads a list of elements whose ids are unique in all files, and returns those without errors.
-/// `list` is the key of the list, `one` the name of an element in messages. `read` returns the id and
-/// the element; the element is `None` if it has errors.
+/// Reads a list of elements and returns the valid ones. Ids are unique across files. `list` is the
+/// key of the list, `one` the name of an element in messages. `read` returns the id, and `None` for
+/// an element with errors.
 pub fn read_elements<T>(
     keys: &Keys<'_>,
     (list, one): (&str, &str),
@@ -373,7 +305,6 @@ pub fn read_elements<T>(
     sound
 }
 
-/// The likeliest of the known words, if one is, and all of them.
 pub fn known_words(word: &str, known: &[&str]) -> String {
     let guess = nearest(word, known.iter().copied())
         .map(|guess| format!("did you mean `{guess}`? "))
@@ -381,12 +312,11 @@ pub fn known_words(word: &str, known: &[&str]) -> String {
     format!("{guess}there are `{}`", known.join("`, `"))
 }
 
-/// The likeliest of the known names, as the end of a sentence.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
 }
 
-/// Returns whether a text begins with a lower-case letter, contains only lower-case letters, digits
+/// Returns whether a text starts with a lower-case letter, contains only lower-case letters, digits
 /// and `joint`, and has at most `most` bytes.
 pub fn is_name(text: &str, most: usize, joint: u8) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == joint;

@@ -1,17 +1,15 @@
-//! Files that people write: YAML with the place of each value, and expressions of the Common
-//! Expression Language.
+//! Files of operators: YAML with source positions, and expressions of the Common Expression
+//! Language.
 //!
-//! An adapter that reads files describes them: the keys of its mappings ([`keys::Table`]), the names
-//! of its files and the mistakes of their authors ([`yaml::Advice`]). This does the rest, the same
-//! way for every kind of file, and knows none of them.
+//! An adapter describes its files: their keys ([`keys::Table`]), names and the likely mistakes of
+//! authors ([`yaml::Advice`]). This crate is generic over the kinds of files.
 //!
-//! From file to value: [`files`] reads bytes, of which [`yaml`] makes trees that know where everything
-//! stands → [`keys`] checks mappings by their tables → every error goes to an [`error::ErrorCollector`], with its
-//! file, line and column. [`schema()`] makes a JSON Schema of the same tables. [`expression`] knows nothing
-//! of files; [`evaluation`] lets expressions run beside requests. [`ReloadableFiles`]
-//! keep the content in force, and [`Watches`] read files again.
+//! From file to value: [`files`] reads bytes → [`yaml`] builds trees with positions → [`keys`]
+//! validates mappings. An [`error::ErrorCollector`] gets all errors. [`schema()`] builds a JSON
+//! Schema from the same tables. [`expression`] does not depend on files. [`evaluation`] schedules
+//! expressions. [`ReloadableFiles`] keep the content in force, and [`Watches`] reload it.
 //!
-//! Reading files and compiling expressions block: call them aside from a runtime's workers.
+//! Reading files and compiling expressions block: call them outside the workers of a runtime.
 
 pub mod caller;
 pub mod effective;

@@ -1,5 +1,3 @@
-//! Metrics of files that are read again.
-
 use std::fmt;
 
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -9,7 +7,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// Reloads, by the kind of files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReloadMetrics {
     reloads: Family<[(&'static str, &'static str); 2], Counter>,
@@ -25,7 +22,6 @@ impl ReloadMetrics {
         registry.register("proposal_service_reload_failed", help, self.failed.clone());
     }
 
-    /// Shows a kind of files before its first reload.
     pub fn show(&self, kind: &'static str) {
         for outcome in ["success", "failure"] {
             drop(self.reloads.get_or_create(&[("files", kind), ("outcome", outcome)]));
@@ -40,10 +36,6 @@ impl ReloadMetrics {
     }
 }
 
-/// Writes the series of a metric, each with its labels, if there are any.
-///
-/// # Errors
-/// Those of the encoder.
 pub fn write_series<L: EncodeLabelSet, M: EncodeMetric + TypedMetric>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -1,10 +1,8 @@
-//! JSON Schemas of files, for editors and checks before a release.
-
 use serde_json::{Map, Value, json};
 
 use crate::keys::{Form, ID_PATTERN, Key, Presence, Table};
 
-/// Returns the JSON Schema (draft 7, which editors know best) of a file whose mapping has this table.
+/// Returns a JSON Schema of draft 7, which editors support best.
 pub fn schema(title: &str, file: &Table) -> String {
     let mut schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

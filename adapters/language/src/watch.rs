@@ -1,4 +1,4 @@
-//! Files in force: read at the start, and again at SIGHUP or when they have changed.
+//! Watches files: reloads them at SIGHUP or after a change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,25 +14,19 @@ use crate::error::FileErrors;
 use crate::metrics::ReloadMetrics;
 use crate::reloadable::{FileContent, ReloadableFiles};
 
-/// How often the files are looked at. A look reads them whole: times and sizes do not tell every
-/// change.
+/// Polling interval. Each poll reads whole files, since times and sizes miss some changes.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The number of signals to read files again, and for each kind of files the number of those after which
-/// they were read.
+/// Number of signals and, for each kind of files, the last signal after which it was read.
 pub type Readings = (u64, Vec<u64>);
 
-/// The kinds of files that were refused when they were last read, so that older content is in force.
 pub type FailedReloads = BTreeSet<&'static str>;
 
-/// The tasks that keep files up to date, and others that end with them.
 pub struct Watches {
-    /// The tasks; they end when it is dropped.
     pub tasks: JoinSet<()>,
     state: WatchState,
 }
 
-/// The outcomes of all reloads.
 #[derive(Clone, Default)]
 struct WatchState {
     readings: channel::Sender<Readings>,
@@ -41,8 +35,8 @@ struct WatchState {
 }
 
 impl Watches {
-    /// Listens to SIGHUP from now on; without it the signal ends the process. The receiver sees each
-    /// signal, and when the files were read again after it.
+    /// Listens to SIGHUP, which otherwise ends the process. The receiver sees each signal, and the
+    /// end of its reload.
     pub fn new() -> (Self, channel::Receiver<Readings>) {
         let (state, mut tasks) = (WatchState::default(), JoinSet::new());
         match signal(SignalKind::hangup()) {
@@ -53,17 +47,14 @@ impl Watches {
         (Self { tasks, state }, seen)
     }
 
-    /// The kinds of files whose reload failed, now and later.
     pub fn failed(&self) -> channel::Receiver<FailedReloads> {
         self.state.failed.subscribe()
     }
 
-    /// Registers the metrics of all that is watched, now and later.
     pub fn register(&self, registry: &mut Registry) {
         self.state.metrics.register(registry);
     }
 
-    /// Keeps the content of files up to date.
     pub fn watch<T: FileContent>(&mut self, files: Arc<ReloadableFiles<T>>) {
         let mut index = 0;
         self.state.readings.send_modify(|(_, done)| {
@@ -78,30 +69,28 @@ impl Watches {
     }
 }
 
-/// Counts the signals.
 async fn count(mut hang_ups: Signal, readings: channel::Sender<Readings>) {
     while hang_ups.recv().await.is_some() {
         readings.send_modify(|(asked, _)| *asked += 1);
     }
 }
 
-/// Keeps the content of files up to date, for ever. After each signal it notes at its index that they
-/// were read again.
+/// Keeps files current, forever. After each signal it records the read at `index`.
 async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, state: WatchState) {
     let (mut seen, mut last, mut signals) = (None, 0, state.readings.subscribe());
     loop {
         let asked_for = tokio::select! {
             () = sleep(PAUSE) => None,
-            // An error cannot be: this has a sender.
+            // The sender is in scope, so this cannot fail.
             asked = signals.wait_for(|(asked, _)| *asked > last) => asked.ok().map(|it| it.0),
         };
         let is_asked_for = asked_for.is_some();
         let reading = Arc::clone(&files);
-        // Files are read, and expressions compiled, on a thread that may wait.
+        // Reading and compiling block.
         let done = tokio::task::spawn_blocking(move || {
             let changed = reading.changed();
-            // Files that are the same at two looks are not being written; an error is told once,
-            // unless the operator asks.
+            // Debounce: two equal polls mean that the write has ended. An error is logged once, or
+            // again at the operator's request.
             let is_settled = changed.is_some() && changed == seen;
             let read =
                 if is_asked_for || is_settled { reading.reload().map(Some) } else { Ok(None) };
@@ -111,7 +100,7 @@ async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, sta
             seen = changed;
             read
         });
-        // Kinds of files that are not configured have no series.
+        // Kinds without configuration have no series.
         if files.has_files() {
             state.note::<T>(&done);
         }
@@ -123,7 +112,6 @@ async fn watch<T: FileContent>(files: Arc<ReloadableFiles<T>>, index: usize, sta
     }
 }
 
-/// The end of a look at files: whether other content is in force, if they were read again.
 type Done = Result<Result<Option<bool>, FileErrors>, JoinError>;
 
 impl WatchState {

@@ -1,4 +1,4 @@
-//! The answers of policies by collection, ready before anybody asks.
+//! Precomputed answers of policies, by collection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,21 +9,19 @@ use jiff::civil::Date;
 
 use crate::policy::Policy;
 
-/// The rights in the items of one collection.
+/// Rights in the items of one collection.
 ///
-/// Rights are sets of bits, and a union of policies is a union of the bits. So the policies of a
-/// role are one entry, however many they are, and an answer costs a lookup for each role of the
-/// caller.
+/// Rights are bit sets, so a union of policies is a union of bits. All policies of a role share one
+/// entry. An answer costs one lookup for each role of the caller.
 #[derive(Debug, Default)]
 pub(crate) struct AccessTable {
     anyone: Rights,
     signed_in: Rights,
     by_role: HashMap<Box<str>, Rights>,
-    /// The policies that count on some days only.
+    /// Policies that apply on some days only.
     dated: Vec<Arc<Policy>>,
 }
 
-/// The operations that policies allow and deny.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rights {
     allowed: Access,
@@ -49,7 +47,7 @@ impl Rights {
         self.denied = union(self.denied, other.denied);
     }
 
-    /// The operations that are left: whatever denies wins, and who cannot read an item cannot change it.
+    /// Computes the effective operations: a denial wins, and changes require read access.
     fn access(self) -> Access {
         let Self { allowed, denied } = self;
         Access {
@@ -60,7 +58,6 @@ impl Rights {
 }
 
 impl AccessTable {
-    /// The table of a collection.
     pub fn of(collection: Collection, policies: &[Arc<Policy>]) -> Self {
         let mut table = Self::default();
         for policy in
@@ -84,7 +81,7 @@ impl AccessTable {
         table
     }
 
-    /// Returns what a caller may do. `today` is asked for the day if that matters.
+    /// Returns the permitted operations. Calls `today` only if a policy depends on the day.
     pub fn access(&self, caller: &Caller, today: impl FnOnce() -> Date) -> Access {
         let mut rights = self.anyone;
         if let Some(principal) = caller.principal() {

@@ -1,5 +1,3 @@
-//! From an element of `policies:` to a policy.
-
 use application::PublishedPolicy;
 use domain::{Collection, Operation, Operations};
 use language::effective::Effective;
@@ -12,18 +10,14 @@ use crate::file_format::{ANYONE, GROUP_NAME, LATER_OF_POLICY, POLICY};
 use crate::policy::Policy;
 use crate::reading::{keys_of, operations};
 
-/// Most roles of a policy: aliases let a short file stand for long lists.
+/// Limit: aliases let a short file expand.
 const MOST_ROLES: usize = 100;
-/// Most characters of a role.
 const LONGEST_ROLE: usize = 255;
 
-/// The only condition there is.
+/// The only supported condition.
 const OWN: [&str; 2] = ["caller.id", "meta.created_by"];
-/// The operations that are of one item, which somebody created.
 const OF_ONE_ITEM: [Operation; 3] = [Operation::Replace, Operation::Patch, Operation::Delete];
 
-/// Reads an element of `policies`: its `id`, if it has one, and the policy, if nothing is wrong with
-/// it.
 pub(crate) fn read(
     node: &Node,
     errors: &mut ErrorCollector<'_>,
@@ -71,7 +65,6 @@ pub(crate) fn read(
     Some((id, policy))
 }
 
-/// The collections of a name, or of a list of names.
 fn collections(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Collection> {
     let mut collections = Vec::new();
     let mut add = |node: &Node| {
@@ -124,7 +117,7 @@ fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Vec<
     written
 }
 
-/// Checks that a condition is that of one's own items, and that it can be decided.
+/// Checks that a condition is the ownership test, and that it is decidable.
 fn check_condition(
     when: &Scalar,
     operations: Operations,

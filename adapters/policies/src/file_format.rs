@@ -1,4 +1,4 @@
-//! The format of policy files: the tables that the reader and the JSON Schema follow.
+//! Format of policy files: the tables that the reader and the JSON Schema follow.
 
 use domain::{Collection, Operation};
 use language::caller::CALLER;
@@ -6,23 +6,19 @@ use language::effective::EFFECTIVE;
 use language::keys::Form::{self, Date, Id, List, Mapping, Named, Null, OneOf};
 use language::keys::{Table, Word, key};
 
-/// Most characters of a description or of a source.
 const LONGEST_STRING: usize = 2_000;
 
-/// The callers who are nobody, in cases.
 pub(crate) const ANONYMOUS: &str = "anonymous";
-/// All callers, in `to`.
+/// In `to`: all callers.
 pub(crate) const ANYONE: &str = "anyone";
-/// All callers who are known, in `to`.
+/// In `to`: all known callers.
 pub(crate) const SIGNED_IN: &str = "signed_in";
 
-/// Words that stand for several operations.
 pub(crate) const SEVERAL: [(&str, &[Operation]); 2] = [
     ("update", &[Operation::Replace, Operation::Patch]),
     ("write", &[Operation::Create, Operation::Replace, Operation::Patch, Operation::Delete]),
 ];
 
-/// The decisions that a case may expect.
 pub(crate) const ALLOW: &str = "allow";
 pub(crate) const DENY: &str = "deny";
 
@@ -33,7 +29,6 @@ const GROUP: Form = Form::Word(GROUP_NAME);
 const GROUPS: Form = OneOf(&[GROUP, List(&GROUP)]);
 const OPERATION: Form =
     Form::Word(Word { of: "operation", known: || Operation::ALL.map(Operation::name).to_vec() });
-/// Operations, and the words for several of them.
 pub(crate) const OPERATION_WORDS: Word = Word {
     of: "operation",
     known: || {
@@ -45,8 +40,7 @@ const OPERATIONS: Form = List(&Form::Word(OPERATION_WORDS));
 const DECISION: Form = Form::Word(Word { of: "decision", known: || vec![ALLOW, DENY] });
 const SAMPLE_CALLER: Form = OneOf(&[Null, STRING, Mapping(&CALLER)]);
 
-/// Keys that these files are going to have. Who writes one is told so, rather than to remove a
-/// typing error.
+/// Keys of future versions. They get their own error instead of the one for a typing error.
 pub(crate) const LATER_OF_FILE: &[&str] = &["roles", "open"];
 pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write", "change", "lookup"];
 pub(crate) const LATER_OF_CASE: &[&str] = &["self", "lookup"];
@@ -88,7 +82,6 @@ pub(crate) static POLICY: Table = Table::closed("a policy").with(&[
     ),
 ]);
 
-/// An element of `cases`.
 pub(crate) static CASE: Table = Table::closed("a case").with(&[
     key("name", STRING, "What the case shows.").required("a stranger changes nothing"),
     key("caller", SAMPLE_CALLER, "The caller; `anonymous` for nobody.")
@@ -120,16 +113,14 @@ pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
     .required("{nobody: {draft: []}}"),
 ]);
 
-/// An item of a matrix.
 pub(crate) static ITEM: Table = Table::closed("an item").with(&[
     key("group", GROUP, "Its group.").required("proposals"),
     key("meta", Mapping(&META), "What is known of it."),
 ]);
 
-/// The table of the callers of one row of `expect`, whose keys are the names of the matrix.
+/// Table of one row of `expect`; its keys are the names of the matrix.
 pub(crate) static NAMED: Table = Table::open("`expect`");
 
-/// Returns the JSON Schema of a policy file.
 pub fn schema() -> String {
     language::schema("Policies in files", &FILE)
 }

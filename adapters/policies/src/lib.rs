@@ -1,7 +1,7 @@
 //! Policies in files, behind the port [`application::Policies`].
 //!
 //! A policy allows or denies operations on the items of groups to callers with certain roles.
-//! `docs/policies.md` says how files are written; this says how they are used.
+//! `docs/policies.md` describes the files.
 //!
 //! ```
 //! use std::path::Path;
@@ -15,24 +15,23 @@
 //! # policies: [{id: public, group: proposals, allow: [read], to: [anyone]}]
 //! # cases: [{name: anyone, caller: anonymous, operation: read, group: proposals, expect: allow}]
 //! # ")?;
-//! // `policies check`: everything that is wrong, or what there is.
+//! // `policies check`: all errors, or a summary.
 //! let policies = PolicySet::load(path)?;
 //! for sentence in policies.summaries("2026-11-21".parse()?) {
 //!     println!("{sentence}");
 //! }
 //!
-//! // `policies test`: what the policies say of the cases.
+//! // `policies test`: runs the cases.
 //! assert!(policies.run_cases().iter().all(|report| report.passed));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From file to decision: [`language`] makes trees of files that know where everything stands →
-//! `definition` and `cases` turn them into policies and cases, telling every error to
-//! [`FileErrors`](language::error::FileErrors) → [`PolicySet`] keeps an `access_table` for each
-//! collection → [`ReloadablePolicies`] answers the port, and is read again when the files change.
+//! From file to decision: [`language`] parses files → `definition` and `cases` build policies and
+//! cases → [`PolicySet`] keeps an `access_table` for each collection → [`ReloadablePolicies`] answers
+//! the port and reloads on change.
 //!
-//! Reading and reloading block for as long as files take to read: call them aside from a runtime's
-//! workers. Asking for access costs two atomic operations and a lookup for each role of the caller.
+//! Reading blocks: call it outside the workers of a runtime. A decision costs two atomic operations
+//! and a lookup for each role of the caller.
 
 mod access_table;
 mod cases;

@@ -1,5 +1,3 @@
-//! A policy of a file.
-
 use std::sync::Arc;
 
 use application::{Access, Caller, Ownership, PublishedPolicy};
@@ -10,7 +8,6 @@ use language::error::Location;
 
 use crate::file_format::{ANYONE, SIGNED_IN};
 
-/// A policy that was read from a file.
 #[derive(Debug)]
 pub(crate) struct Policy {
     pub file: Arc<str>,
@@ -20,18 +17,16 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Returns `true` if it is about everybody.
     pub fn is_for_anyone(&self) -> bool {
         self.shown.to.iter().any(|word| **word == *ANYONE)
     }
 
-    /// Returns `true` if it is about every known caller.
     pub fn is_for_signed_in(&self) -> bool {
         self.shown.to.iter().any(|word| **word == *SIGNED_IN)
     }
 
-    /// The roles of tokens among the words. A role of a token cannot be `anyone` or `signed_in`, so
-    /// nobody is let in by its name.
+    /// Returns the roles of tokens. A token's role cannot be `anyone` or `signed_in`, so its name
+    /// alone never grants access.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.shown.to.iter().map(|word| &**word).filter(|word| ![ANYONE, SIGNED_IN].contains(word))
     }
@@ -43,17 +38,14 @@ impl Policy {
         self.is_for_anyone() || caller.principal().is_some_and(|principal| is_known(principal))
     }
 
-    /// Returns `true` if it is about a caller on a day.
     pub fn concerns(&self, caller: &Caller, today: Date) -> bool {
         self.effective.contains(today) && self.includes(caller)
     }
 
-    /// Returns `true` if it is about an operation on items of a collection and an ownership.
     pub fn speaks_of(&self, of: Collection, operation: Operation, ownership: Ownership) -> bool {
         self.shown.collections.contains(&of) && self.access().on(ownership).contains(operation)
     }
 
-    /// The operations that it allows or denies.
     pub const fn access(&self) -> Access {
         let others = if self.shown.is_about_own { Operations::NONE } else { self.shown.operations };
         Access { own: self.shown.operations, others }

@@ -1,4 +1,4 @@
-//! The policies and cases of some files, all sound.
+//! Policies and cases of files without errors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use crate::file_format::{FILE, LATER_OF_FILE};
 use crate::policy::Policy;
 use crate::reading::{ADVICE, keys_of};
 
-/// The policies and cases of some files.
 #[derive(Debug, Default)]
 pub struct PolicySet {
     pub(crate) policies: Vec<Arc<Policy>>,
@@ -28,16 +27,12 @@ pub struct PolicySet {
 }
 
 impl PolicySet {
-    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in
-    /// the order of their names. Hidden files and folders within are left out.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
+    /// Reads a file, or the files of a folder with the extension `.yaml`, `.yml` or `.json`, sorted
+    /// by name. Skips hidden files and subfolders.
     pub fn load(path: &Path) -> Result<Self, FileErrors> {
         Self::read(FileSet::read(path, Self::FILES))
     }
 
-    /// Reads the policies of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
         let (mut policies, mut known, mut has_list) = (Vec::new(), ById::default(), false);
         let mut cases = CaseReader::default();
@@ -57,8 +52,8 @@ impl PolicySet {
         Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases })
     }
 
-    /// Returns what a caller may do with the items of a collection. `today` is asked for the day if
-    /// policies count on some days only.
+    /// Returns the permitted operations on the items of a collection. Calls `today` only if
+    /// policies depend on the day.
     pub fn access(
         &self,
         caller: &Caller,
@@ -69,14 +64,12 @@ impl PolicySet {
         table.map_or(Access::NONE, |table| table.access(caller, today))
     }
 
-    /// The policies in the order of the files and of the policies in them.
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.iter().map(|policy| policy.shown.clone()).collect()
     }
 
-    /// The ids of the policies that decide on an operation with items of some ownership: of each
-    /// those that deny it, or else those that allow it. On items that cannot be read, those decide that
-    /// are about reading.
+    /// Returns the ids of the deciding policies: those that deny the operation, otherwise those
+    /// that allow it. For unreadable items, the policies about reading decide.
     pub fn deciding(
         &self,
         today: Date,
@@ -89,7 +82,7 @@ impl PolicySet {
             let permitted = access.on(ownership);
             let needs_read = operation.needs_read() && !permitted.contains(Operation::Read);
             let decisive = if needs_read { Operation::Read } else { operation };
-            // What is not permitted is denied, or nothing allows it.
+            // An operation without permission is denied, or no policy allows it.
             policy.shown.denies != permitted.contains(decisive)
                 && policy.speaks_of(collection, decisive, ownership)
         };
@@ -99,22 +92,18 @@ impl PolicySet {
         deciding.map(|policy| policy.shown.id.clone()).collect()
     }
 
-    /// The ids of the policies, in the order of the files.
     pub fn ids(&self) -> Vec<String> {
         self.policies.iter().map(|policy| policy.shown.id.to_string()).collect()
     }
 
-    /// An explanation of each as of a day, in the same order.
     pub fn summaries(&self, today: Date) -> Vec<String> {
         self.policies.iter().map(|policy| policy.summary(today)).collect()
     }
 
-    /// The number of cases.
     pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
-    /// Runs every case.
     pub fn run_cases(&self) -> Vec<CaseReport> {
         let run = |case: &Case| {
             let Case { caller, collection, ownership, today, .. } = case;

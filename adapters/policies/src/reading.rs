@@ -1,4 +1,4 @@
-//! Parts that several mappings of a policy file have.
+//! Parts shared by several mappings of a policy file.
 
 use domain::{Operation, Operations};
 use language::error::ErrorCollector;
@@ -7,7 +7,6 @@ use language::yaml::{Advice, Content, Node};
 
 use crate::file_format::{OPERATION_WORDS, SEVERAL};
 
-/// Sentences for the authors of policy files.
 pub(crate) const ADVICE: Advice = Advice {
     of_empty_file: "write the list `policies:`, and `cases:` or `matrix:` beside it",
     of_line: |line| {
@@ -21,7 +20,6 @@ pub(crate) const ADVICE: Advice = Advice {
     },
 };
 
-/// The keys of a mapping. Keys that these files are going to have get an error that says so.
 pub(crate) fn keys_of<'a>(
     node: &'a Node,
     table: &Table,
@@ -46,7 +44,6 @@ pub(crate) fn keys_of<'a>(
     Keys::of(node, table, Some(&present), errors)
 }
 
-/// The operations of a list of words. A word that is there twice is an error.
 pub(crate) fn operations(node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Operations {
     let elements = errors.take(keys::list(node, key)).unwrap_or_default();
     let (mut seen, mut operations) = (Vec::new(), Operations::NONE);

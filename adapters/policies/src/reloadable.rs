@@ -1,5 +1,3 @@
-//! The policies in force.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,19 +9,15 @@ use language::error::FileErrors;
 
 use crate::policy_set::PolicySet;
 
-/// The policies of a path, reloaded when it changes and at SIGHUP. One edition decides a whole request.
+/// Policies of a path, reloaded on change and at SIGHUP. One edition decides a whole request.
 pub struct ReloadablePolicies {
-    /// Their files.
     pub files: Arc<ReloadableFiles<PolicySet>>,
     clock: Arc<dyn Clock>,
 }
 
 impl ReloadablePolicies {
-    /// The policies of a file or folder, as [`PolicySet::load`] reads them. The clock tells the day,
-    /// for policies that count on some days only.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
+    /// Opens a file or folder, as [`PolicySet::load`] does. The clock supplies the day for policies
+    /// that apply on some days only.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, FileErrors> {
         let files = ReloadableFiles::open(path, |files, _| PolicySet::read(files))?.into();
         Ok(Self { files, clock })

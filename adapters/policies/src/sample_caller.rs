@@ -1,4 +1,4 @@
-//! A caller in a file of its own, for trying policies.
+//! Caller in a separate file, for trying policies.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use language::yaml::Advice;
 
 use crate::cases;
 
-/// The file in messages.
 const KIND_OF_FILES: &str = "files of a caller";
 
 const ADVICE: Advice = Advice {
@@ -17,10 +16,7 @@ const ADVICE: Advice = Advice {
     of_line: |_| "",
 };
 
-/// Reads a caller from a file of JSON or YAML, as a case of a policy file has it.
-///
-/// # Errors
-/// Everything that is wrong with the file.
+/// Reads a caller from JSON or YAML, in the form of a case.
 pub fn read_caller(path: &Path) -> Result<Caller, FileErrors> {
     let mut files = FileSet::read(path, KIND_OF_FILES);
     let mut caller = None;

@@ -1,12 +1,9 @@
-//! The summary of a policy that `policies check` shows.
-
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 
 use crate::policy::Policy;
 
 impl Policy {
-    /// Returns one sentence that says what the policy does, and whether it counts on `today`.
     pub fn summary(&self, today: Date) -> String {
         let operations: Vec<_> = self.shown.operations.iter().map(Operation::name).collect();
         let groups: Vec<_> = self.shown.collections.iter().copied().map(Collection::name).collect();
@@ -40,7 +37,7 @@ impl Policy {
     }
 }
 
-/// The words as a sentence lists them: "a, b and c".
+/// Joins words: "a, b and c".
 pub(crate) fn listed<T: AsRef<str>>(words: &[T], conjunction: &str) -> String {
     let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {

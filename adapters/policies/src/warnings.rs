@@ -1,5 +1,4 @@
-//! Warnings about policies that are sound but do not do what their author meant, as far as can be
-//! told.
+//! Heuristic warnings about valid policies that likely miss the author's intent.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,12 +10,10 @@ use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
 use crate::policy_set::PolicySet;
 
-/// Roles that look like words with a meaning.
 const LIKE_ANYONE: [&str; 6] = ["*", "all", "anonymous", "any", "everybody", "everyone"];
 const LIKE_SIGNED_IN: [&str; 4] = ["authenticated", "known", "signed-in", "user"];
 
 impl PolicySet {
-    /// Returns the likely mistakes in the policies on a day, one line each, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let exercised: HashSet<_> =
             self.run_cases().into_iter().flat_map(|report| report.decided_by).collect();
@@ -29,7 +26,7 @@ impl PolicySet {
                 reasons.push(format!("the policy never counts again: it did until {until}"));
             }
             if !exercised.contains(&*policy.shown.id) {
-                // A denial that decides a case is meant: a role such as `suspended` stands beside
+                // A deciding denial is intended: a role such as `suspended` occurs together with
                 // others.
                 if policy.shown.denies {
                     reasons.extend(only_denied(policy, &allowed));
@@ -52,7 +49,6 @@ impl PolicySet {
         allowing.flat_map(|policy| policy.roles()).collect()
     }
 
-    /// An earlier policy that does the same.
     fn duplicate(&self, index: usize) -> Option<String> {
         let (before, rest) = self.policies.split_at(index);
         let policy = rest.first()?;
@@ -61,7 +57,6 @@ impl PolicySet {
     }
 }
 
-/// The roles that are denied something and allowed nothing.
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     let only_denied = policy.roles().filter(|role| !allowed.contains(role));
     let reason = |role: &str| {
@@ -72,8 +67,8 @@ fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     only_denied.map(reason).collect()
 }
 
-/// Compares policies without ids, descriptions and sources. Groups and roles are unique, so sorted
-/// lists are equal if the sets are.
+/// Compares policies without ids, descriptions and sources. Groups and roles are unique, so equal
+/// sorted lists mean equal sets.
 fn is_equivalent(left: &Policy, right: &Policy) -> bool {
     let essence = |policy: &Policy| {
         let mut shown = policy.shown.clone();

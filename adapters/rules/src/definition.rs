@@ -1,4 +1,4 @@
-//! From an element of `rules:` to a rule.
+//! Converts an element of `rules:` to a rule.
 
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use language::effective::Effective;
@@ -16,15 +16,13 @@ use crate::notes::Notes;
 const ON: [WriteOperation; 3] =
     [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
 
-/// The keys of cases that a lookup cannot be named, because its values stand beside them.
+/// Keys of cases, which cannot be names of lookups: the results are next to them.
 const KEYS_OF_CASES: [&str; 5] = ["rule", "name", "on", "lookup", "expect"];
 
-/// The words of the language (its specification's `RESERVED`, and the literals), which are no names
-/// there.
+/// Reserved words of CEL (`RESERVED` in its specification) and its literals.
 const WORDS: &str = "true false null in as break const continue else for function if import let \
                      loop package namespace return var void while";
 
-/// Reads an element of `rules`. Returns its `id`, if it has one, and the rule, if it has no errors.
 pub(crate) fn read(
     node: &Node,
     errors: &mut ErrorCollector<'_>,
@@ -103,8 +101,8 @@ fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOper
     operations
 }
 
-/// The variables of the lookups, also of those that have an error, so that expressions may name
-/// them; the sound lookups; and notes on their expressions.
+/// Returns the variables of all lookups (an expression may name one that has an error), the valid
+/// lookups, and notes on their expressions.
 fn lookups(
     keys: &Keys<'_>,
     errors: &mut ErrorCollector<'_>,
@@ -130,7 +128,6 @@ fn lookups(
     (variables, targets, notes)
 }
 
-/// Returns why a lookup cannot have a name.
 pub(crate) fn misnamed(name: &str) -> Option<String> {
     let is_identifier = name.len() <= LONGEST_NAME
         && name.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! The format of rule files: the tables that the reader and the JSON Schema follow.
+//! Format of rule files: the tables that the reader and the JSON Schema follow.
 
 use domain::{Collection, Severity, WriteOperation};
 use language::effective::EFFECTIVE;
@@ -8,16 +8,13 @@ use language::keys::Form::{
 use language::keys::{Table, Word, key};
 use language::yaml::Advice;
 
-/// Most characters of what people are told: a message, a description, a source.
 const LONGEST_STRING: usize = 2_000;
 
-/// Sentences for the authors of rule files.
 pub(crate) const ADVICE: Advice =
     Advice { of_empty_file: "write the list `rules:`, the list `cases:`, or both", of_line: hint };
 
 const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Form = Form::Word(Word { of: "group", known: Collection::names });
-/// The groups whose items may have members of one's own.
 pub(crate) const OPEN_GROUP: Word = Word {
     of: "group with members of your own:",
     known: || {
@@ -31,7 +28,6 @@ const OPERATION: Form = Form::Word(Word {
 });
 const SEVERITY: Form =
     Form::Word(Word { of: "severity", known: || Severity::ALL.map(Severity::name).to_vec() });
-/// The verdicts that a case may expect.
 pub(crate) const PASS: &str = "pass";
 pub(crate) const FAIL: &str = "fail";
 const VERDICT: Form = Form::Word(Word { of: "verdict", known: || vec![PASS, FAIL] });
@@ -81,7 +77,7 @@ pub(crate) static RULE: Table = Table::closed("a rule").with(&[
     ),
 ]);
 
-/// An element of `cases`. What lookups find may stand in it under their names.
+/// Element of `cases`. Results of lookups are additional keys.
 pub(crate) static CASE: Table = Table::open("a case").with(&[
     key("rule", STRING, "The id of the rule.").required("the_id_of_a_rule"),
     key("name", STRING, "What the case shows.").required("a budget of zero is refused"),
@@ -104,10 +100,9 @@ pub(crate) static CASE: Table = Table::open("a case").with(&[
     key("expect", VERDICT, "The verdict.").required("fail"),
 ]);
 
-/// The table of `lookup` in a case, whose keys are the names of the rule's lookups.
+/// Table of `lookup` in a case; its keys are the names of the rule's lookups.
 pub(crate) static CASE_LOOKUP: Table = Table::open("`lookup`");
 
-/// The likely mistake of the author of a line, with what to write instead.
 fn hint(line: &str) -> &'static str {
     let has_lookup = line
         .split_once("lookup:")
@@ -128,7 +123,6 @@ fn hint(line: &str) -> &'static str {
     }
 }
 
-/// Returns the JSON Schema of a rule file.
 pub fn schema() -> String {
     language::schema("Business rules in files", &FILE)
 }

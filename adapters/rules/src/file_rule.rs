@@ -1,4 +1,4 @@
-//! A rule of a file as the domain asks it.
+//! Rule of a file, behind the interface of the domain.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,14 +24,11 @@ use crate::notes::Notes;
 
 pub(crate) const LONGEST_MESSAGE: usize = 2_000;
 
-/// A rule that was read from a file.
 #[derive(Debug)]
 pub struct FileRule {
-    /// Its file.
     pub file: Arc<str>,
     pub(crate) place: Location,
     pub(crate) id: Box<str>,
-    /// The rule as it is written.
     pub(crate) definition: Box<str>,
     pub(crate) collection: Collection,
     pub(crate) operations: Vec<WriteOperation>,
@@ -43,7 +40,6 @@ pub struct FileRule {
     pub(crate) field: Option<RuleField>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) source: Option<Box<str>>,
-    /// The names of the lookup variables, in the order of the targets.
     pub(crate) variables: Vec<(String, Shape)>,
     pub(crate) targets: Vec<LookupTarget>,
     pub(crate) notes: Notes,
@@ -52,11 +48,8 @@ pub struct FileRule {
 
 #[derive(Debug)]
 pub(crate) struct RuleField {
-    /// As it is written.
     pub written: Box<str>,
-    /// As violations have it.
     pub pointer: Pointer,
-    /// Where it is written.
     pub place: Location,
 }
 
@@ -66,20 +59,16 @@ pub(crate) enum Message {
     Computed { expression: Expression, source: Box<str> },
 }
 
-/// The key of the expression that failed, and its error.
 pub(crate) type Failure = (&'static str, EvaluationError);
 
-/// The outcome of a rule that could be evaluated.
 pub(crate) enum CheckOutcome {
-    /// The guard does not hold.
     Skipped,
     Passed,
-    /// Contains the message, or the error of `message_expression`.
+    /// Message, or the error of `message_expression`.
     Failed(Outcome<String>),
 }
 
 impl FileRule {
-    /// The members of a variable that it reads, each once, in the order of their names.
     pub(crate) fn members_of(&self, variable: Variable) -> Vec<&str> {
         let reads = self.notes.reads.iter().filter(|read| read.of == variable);
         let mut members: Vec<_> = reads.map(|read| &*read.name).collect();
@@ -88,7 +77,6 @@ impl FileRule {
         members
     }
 
-    /// The collection of the items that a variable stands for.
     pub(crate) fn collection_of(&self, variable: Variable) -> Option<Collection> {
         match variable {
             Variable::After | Variable::Before => Some(self.collection),
@@ -97,13 +85,12 @@ impl FileRule {
         }
     }
 
-    /// Returns `true` if the rule judges this operation and is in force on this day.
     pub(crate) fn applies_to(&self, operation: WriteOperation, today: Date) -> bool {
         self.operations.contains(&operation) && self.effective.contains(today)
     }
 
-    /// Returns the operation of a write of which it is known whether there was an item before: the
-    /// most likely one among those that the rule judges.
+    /// Returns the most likely operation among those that the rule judges. `is_change` is true if
+    /// the item existed.
     pub(crate) fn likely_operation(&self, is_change: bool) -> WriteOperation {
         use WriteOperation::{Create, Delete, Patch, Replace};
         let judged = &self.operations;
@@ -140,27 +127,27 @@ impl FileRule {
         self.targets.iter().map(lookup).collect()
     }
 
-    /// Evaluates the guard if `uses_lookups` describes it, and returns `true` otherwise.
+    /// Evaluates the guard in one of two phases: before the lookups and after. Returns `true` in
+    /// the other phase.
     fn holds(&self, uses_lookups: bool, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
         let guard = self.when.as_ref().filter(|when| when.uses_lookups == uses_lookups);
         guard.map_or(Ok(true), |guard| guard.boolean(scope, meter))
     }
 
-    /// Returns whether the guard holds: whether the check is evaluated at all.
     fn guard(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<bool> {
-        // A rule with lookups has traced this guard already, when it evaluated their keys.
+        // A rule with lookups has already traced this guard, during the evaluation of the keys.
         let trace = scope.trace.filter(|_| self.targets.is_empty());
         if !self.holds(false, &Scope { trace, ..*scope }, meter)? {
             return Ok(false);
         }
-        // A list that is not whole decides nothing.
+        // A truncated list decides nothing.
         for (index, (name, _)) in self.variables.iter().enumerate() {
             complete(name, scope.found.get(index))?;
         }
         self.holds(true, scope, meter)
     }
 
-    /// Evaluates the guard, then the check if the guard holds, then the message if the check fails.
+    /// Evaluates the guard, then the check, then the message of a failed check.
     pub(crate) fn judge(&self, scope: &Scope<'_>, meter: &Meter) -> Result<CheckOutcome, Failure> {
         if !self.guard(scope, meter).map_err(|error| ("when", error))? {
             return Ok(CheckOutcome::Skipped);
@@ -171,7 +158,7 @@ impl FileRule {
         Ok(CheckOutcome::Failed(self.own_message(scope, meter)))
     }
 
-    /// Judges a write. With `hides_reason`, the violation does not quote the error of an evaluation.
+    /// Judges a write. With `hides_reason`, the violation omits the error of the evaluation.
     fn check_by(
         &self,
         meter: &Meter,
@@ -189,14 +176,14 @@ impl FileRule {
         })))
     }
 
-    /// Returns whether expressions see items that were looked up: they do when all lookups are whole.
+    /// Returns whether expressions see results of lookups: only if all of them are complete.
     fn knows_others(&self, found: &[Found]) -> bool {
         let is_whole = |found: &Found| matches!(found, Found::Items(_));
         !self.targets.is_empty() && found.len() == self.targets.len() && found.iter().all(is_whole)
     }
 
-    /// The violation of a rule that could not be evaluated. Its reason may quote items that the caller
-    /// may not read.
+    /// Builds the violation of an evaluation that failed. Its reason may quote items that the
+    /// caller must not read.
     fn undecided(&self, error: EvaluationError, hides_reason: bool) -> Violation {
         let (id, reason) = (&self.id, error.into_reason());
         let why = if hides_reason {
@@ -209,14 +196,14 @@ impl FileRule {
         Violation { undecided: Some(reason.into()), ..self.violation(&detail) }
     }
 
-    /// Judges the write of a case, and returns the message of the violation. Does not log, because a
-    /// case may expect an evaluation to fail. Hides no reason, because it quotes only the case itself.
+    /// Judges the write of a case and returns the message of the violation. It logs nothing: a case
+    /// may expect a failed evaluation. It hides no reason: it quotes the case only.
     pub(crate) fn judge_case(
         &self,
         transition: &Transition<'_>,
         found: &[Found],
     ) -> Result<(), String> {
-        // The case supplies the results of lookups, but their keys must still evaluate.
+        // The case supplies the results, but the keys must still evaluate.
         self.look_up(&self.scope(transition), &Meter::of(CostLimit::Lookups))
             .map_err(|error| self.undecided(error, false))
             .and_then(|_| {
@@ -231,7 +218,6 @@ impl FileRule {
         Violation::new(pointer, self.id.to_string(), shortened(message, LONGEST_MESSAGE))
     }
 
-    /// Returns the message that the rule gives, unless it cannot.
     fn own_message(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<String> {
         let message = match &self.message {
             Message::Fixed(message) => return Ok(message.to_string()),
@@ -243,7 +229,7 @@ impl FileRule {
         Ok(message)
     }
 
-    /// The message of a rule that cannot give one.
+    /// Default message, if the rule's own fails.
     pub(crate) fn other_message(&self) -> String {
         format!("the rule `{}` is not met", self.id)
     }
@@ -273,8 +259,7 @@ impl Rule for FileRule {
         self.members_of(Variable::After)
     }
 
-    /// Returns a lookup per target, in their order. If the guard says that the rule does not apply,
-    /// all of them look for nothing.
+    /// Returns one lookup per target, in order. If the guard is false, all of them are empty.
     async fn lookups(&self, transition: &Transition<'_>) -> Result<Vec<Lookup>, Violation> {
         // Even an empty evaluation would use a unit of the task's cooperative budget.
         if self.targets.is_empty() {

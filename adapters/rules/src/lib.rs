@@ -1,8 +1,7 @@
 //! Business rules in files, behind the port [`application::RuleBook`].
 //!
-//! A rule in a file is an [`application::Rule`] about the [`Members`](domain::Members) of any item,
-//! like a rule in Rust, with expressions of the Common Expression Language in place of code.
-//! `docs/rules.md` says how files are written; this says how they are used.
+//! A rule in a file is an [`application::Rule`] about the [`Members`](domain::Members) of any item.
+//! It uses the Common Expression Language instead of code. `docs/rules.md` describes the files.
 //!
 //! ```
 //! use std::path::Path;
@@ -17,16 +16,16 @@
 //! # rules: [{id: sized, group: files, check: has(self.size), message: say how large it is}]
 //! # cases: [{rule: sized, name: no size, self: {}, expect: fail}]
 //! # ")?;
-//! // `rules check`: everything that is wrong, or what there is. The codes of the rules in Rust are taken.
+//! // `rules check`: all errors, or a summary. The codes of the rules in Rust are reserved.
 //! let rules = RuleSet::load(path, &["dates_in_order"])?;
 //! for rule in rules.rules() {
 //!     println!("{}", rule.summary("2026-11-21".parse()?));
 //! }
 //!
-//! // `rules test`: what the rules say of the cases.
+//! // `rules test`: runs the cases.
 //! assert!(rules.run_cases().iter().all(|report| report.passed));
 //!
-//! // The service: the rules of now for each write, read again when the files change.
+//! // The service: the current rules for each write, reloaded on change.
 //! let book = ReloadableRules::open(path, &["dates_in_order"])?;
 //! assert_eq!(book.rules(Collection::known("files")).len(), 1);
 //! if book.files.changed().is_some() {
@@ -38,15 +37,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From file to verdict: [`language`] makes trees of files that know where everything stands →
-//! `definition`, `lookup_target` and `cases` turn them into rules and cases, telling every error to
-//! [`FileErrors`](language::error::FileErrors) → [`RuleSet`] keeps the rules of each collection ready →
-//! [`FileRule`] answers the domain, through [`language::evaluation`]. [`Trials`] answers for rules that
-//! are in no file.
+//! From file to verdict: [`language`] parses files → `definition`, `lookup_target` and `cases` build
+//! rules and cases → [`RuleSet`] keeps the rules of each collection → [`FileRule`] answers the domain,
+//! through [`language::evaluation`]. [`Trials`] runs rules that are in no file.
 //!
-//! Reading and reloading block for as long as files take to read and expressions to compile: call
-//! them aside from a runtime's workers. Asking [`ReloadableRules`] for rules costs a lock that is held
-//! for a read of a pointer, and two counts.
+//! Reading and reloading block: call them outside the workers of a runtime. Access to the rules of
+//! [`ReloadableRules`] takes a lock for the copy of a pointer.
 
 mod cases;
 mod definition;

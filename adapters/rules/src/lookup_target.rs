@@ -1,5 +1,4 @@
-//! The target of a rule's lookup: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or
-//! `COLLECTION[parent = ID]`.
+//! Target of a lookup: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`.
 
 use std::fmt;
 
@@ -12,7 +11,6 @@ use language::yaml::Scalar;
 
 use crate::notes::Notes;
 
-/// Where a rule looks, by what, and for which value.
 #[derive(Debug)]
 pub(crate) struct LookupTarget {
     pub collection: Collection,
@@ -23,9 +21,7 @@ pub(crate) struct LookupTarget {
 #[derive(Debug)]
 pub(crate) enum LookupBy {
     Id,
-    /// All items that belong to one.
     Parent,
-    /// All items with a value of this member.
     Member(Box<str>),
 }
 
@@ -46,8 +42,8 @@ impl fmt::Display for LookupTarget {
     }
 }
 
-/// The member before a `=`, without the quotes it may have, and what follows; all of it when there
-/// is no member.
+/// Splits at `=`: the member, without quotes, and the rest. Without a member, returns the whole
+/// text.
 fn split_member(inside: &str) -> (Option<&str>, &str) {
     let whole = (None, inside);
     let start = inside.trim_start();
@@ -68,7 +64,6 @@ fn split_member(inside: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Why nothing could ever be found so.
 fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
     let group = collection.name();
     let has_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
@@ -88,8 +83,6 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
-    /// Reads a lookup: its shape, as far as it can be told, and its target, if nothing is wrong with
-    /// it.
     pub fn read(
         scalar: &Scalar,
         notes: &mut Notes,
@@ -119,7 +112,7 @@ impl LookupTarget {
             errors.add(scalar.place_of(name.len() + 1), reason);
         }
         let offset = name.len() + 1 + inside.len() - value.len();
-        // Other lookups are no variables there.
+        // Keys of lookups cannot use other lookups.
         let value = Expression::compile(value, KEY, &[])
             .map_err(|error| (scalar.place_of(offset + error.offset), error.reason));
         let target = errors.take(value).zip(collection).map(|(value, collection)| {
@@ -129,7 +122,6 @@ impl LookupTarget {
         (shape, target)
     }
 
-    /// Returns the key to look for in a scope.
     pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<LookupKey> {
         let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
         let of_id =

@@ -1,5 +1,3 @@
-//! The metrics of rules in files.
-
 use std::fmt;
 
 use language::metrics::write_series;
@@ -8,13 +6,12 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::histogram::Histogram;
 
-/// Bounds of the time of an evaluation, in seconds.
+/// Histogram buckets, in seconds.
 const SECONDS: [f64; 8] = [0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.01, 0.1, 1.0];
 
-/// Rules that have series of their own.
+/// Limit on rules with their own series.
 const MOST_RULES: usize = 200;
 
-/// The verdicts of a rule.
 #[derive(Debug)]
 pub struct Verdicts {
     pub passed: Counter,
@@ -36,7 +33,6 @@ impl Verdicts {
     }
 }
 
-/// Writes the series of the rules in force, by their ids.
 pub fn encode(
     rules: &[(&str, &Verdicts)],
     is_empty: bool,

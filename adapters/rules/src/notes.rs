@@ -1,4 +1,4 @@
-//! Notes on the expressions of a rule, taken while their places in the file are known.
+//! Notes on the expressions of a rule, with their positions in the file.
 
 use language::error::Location;
 use language::expression::{DateUse, Expression, MemberRead, Variable, date};
@@ -6,9 +6,7 @@ use language::yaml::Scalar;
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// The members that they read. `id` is none.
     pub reads: Vec<NotedRead>,
-    /// The places where a date is used as no date can be.
     pub dates: Vec<DateMisuse>,
 }
 
@@ -19,17 +17,14 @@ pub(crate) struct NotedRead {
     pub place: Location,
 }
 
-/// A use that makes no sense for a date.
 #[derive(Debug)]
 pub(crate) struct DateMisuse {
-    /// The member that is used; `None` if the value is a date whatever the item.
     pub member: Option<(Variable, Box<str>)>,
     pub place: Location,
     pub reason: String,
 }
 
 impl Notes {
-    /// Takes notes on an expression that begins at a byte of a scalar.
     pub fn add(&mut self, expression: &Expression, scalar: &Scalar, start: usize) {
         let reads = expression.reads().into_iter().filter(|read| read.name != "id");
         self.reads.extend(reads.map(|MemberRead { of, name, offset }| NotedRead {

@@ -1,5 +1,3 @@
-//! The rules in force.
-
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,18 +12,13 @@ use prometheus_client::encoding::DescriptorEncoder;
 use crate::metrics;
 use crate::rule_set::RuleSet;
 
-/// The rules of a path, reloaded when it changes and at SIGHUP. The default has no rules.
+/// Rules of a path, reloaded on change and at SIGHUP. The default is empty.
 #[derive(Debug, Default)]
 pub struct ReloadableRules {
-    /// Their files.
     pub files: Arc<ReloadableFiles<RuleSet>>,
 }
 
 impl ReloadableRules {
-    /// The rules of a file or folder, as [`RuleSet::load`] reads them.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
     pub fn open(path: &Path, reserved: &[&'static str]) -> Result<Self, FileErrors> {
         let reserved = reserved.to_vec();
         let files = ReloadableFiles::open(path, move |files, _| RuleSet::read(files, &reserved))?;

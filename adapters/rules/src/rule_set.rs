@@ -1,4 +1,4 @@
-//! The rules and cases of some files, all sound.
+//! Rules and cases of files without errors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,29 +19,24 @@ use crate::file_rule::FileRule;
 
 const MOST_CASES: usize = 10_000;
 
-/// The rules and cases of some files.
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Arc<FileRule>>,
     /// In the order of [`Collection::all`].
     by_collection: Vec<Rules>,
     cases: Vec<Case>,
-    /// The members that the files declare, beyond those that the domain knows.
+    /// Members that the files declare, in addition to those of the domain.
     pub(crate) declared: Vec<(Collection, Box<str>)>,
 }
 
 impl RuleSet {
-    /// Reads a file, or those files of a folder whose names end in `.yaml`, `.yml` or `.json`, in
-    /// the order of their names. Hidden files and folders within are left out. `reserved` are the
-    /// ids that the service uses itself, such as the codes of the rules in Rust.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them.
+    /// Reads a file, or the files of a folder with the extension `.yaml`, `.yml` or `.json`, sorted
+    /// by name. Skips hidden files and subfolders. `reserved` are ids of the service itself, such
+    /// as the codes of the rules in Rust.
     pub fn load(path: &Path, reserved: &[&str]) -> Result<Self, FileErrors> {
         Self::read(FileSet::read(path, Self::FILES), reserved)
     }
 
-    /// Reads the rules of files, unless there are errors.
     pub(crate) fn read(mut files: FileSet, reserved: &[&str]) -> Result<Self, FileErrors> {
         let (mut rules, mut known, mut declared) = (Vec::new(), ById::default(), Vec::new());
         let read = |node: &Node, errors: &mut ErrorCollector<'_>| {
@@ -72,17 +67,14 @@ impl RuleSet {
         Ok(Self { rules, by_collection, cases, declared })
     }
 
-    /// All rules, in the order of the files and of the rules in them.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &FileRule> {
         self.rules.iter().map(|rule| &**rule)
     }
 
-    /// The rules about the items of a collection, in the same order.
     pub fn rules_of(&self, collection: Collection) -> Rules {
         self.by_collection.get(collection.index()).cloned().unwrap_or_default()
     }
 
-    /// The rule of this id and its cases, as they are written.
     pub fn written(&self, id: &str) -> Option<WrittenRule> {
         let rule = self.rules.iter().find(|rule| &*rule.id == id)?;
         let cases = self.cases.iter().filter(|case| case.rule.id == rule.id);
@@ -96,22 +88,18 @@ impl RuleSet {
         self.cases.iter().any(|case| case.rule.id == rule.id)
     }
 
-    /// The ids of the rules, in the order of the files.
     pub fn ids(&self) -> Vec<String> {
         self.rules.iter().map(|rule| rule.id.to_string()).collect()
     }
 
-    /// An explanation of each as of a day, in the same order.
     pub fn summaries(&self, today: Date) -> Vec<String> {
         self.rules.iter().map(|rule| rule.summary(today)).collect()
     }
 
-    /// The number of cases.
     pub const fn case_count(&self) -> usize {
         self.cases.len()
     }
 
-    /// Runs every case.
     pub fn run_cases(&self) -> Vec<CaseReport> {
         self.cases.iter().map(Case::run).collect()
     }
@@ -134,7 +122,6 @@ impl FileContent for RuleSet {
     }
 }
 
-/// The members that a file declares.
 fn members(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<(Collection, Box<str>)> {
     let mut declared = Vec::new();
     let entries = keys.get("members").and_then(|it| errors.take(keys::entries(it, "`members`")));
@@ -150,7 +137,7 @@ fn members(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<(Collection,
     declared
 }
 
-/// Reads the cases, after all rules, because a case may be in another file than its rule.
+/// Reads the cases after all rules: a case may be in another file than its rule.
 fn cases(
     of_files: &[(&Arc<str>, Keys<'_>)],
     rules: &ById<FileRule>,

@@ -1,5 +1,3 @@
-//! The summary of a rule that `rules check` shows.
-
 use application::Rule;
 use jiff::civil::Date;
 use language::expression::Variable;
@@ -7,8 +5,6 @@ use language::expression::Variable;
 use crate::file_rule::FileRule;
 
 impl FileRule {
-    /// Returns the summary of the rule, a paragraph of several lines, which tells whether it is in
-    /// force on `today`.
     pub fn summary(&self, today: Date) -> String {
         let about = self.about();
         let mut lines = vec![format!("{} ({}:{})", self.id, self.file, self.place.line)];

@@ -1,4 +1,4 @@
-//! Warnings about rules that are sound but do not do what their author meant, as far as can be told.
+//! Heuristic warnings about valid rules that likely miss the author's intent.
 
 use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
@@ -9,7 +9,6 @@ use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
 
 impl RuleSet {
-    /// Returns the likely mistakes in the rules on a day, one line each, by file and position.
     pub fn warnings(&self, today: Date) -> Vec<String> {
         let mut all = Vec::new();
         for rule in self.rules() {
@@ -30,14 +29,12 @@ impl RuleSet {
         all
     }
 
-    /// The names of the members that items of a collection have.
     fn members_of(&self, collection: Collection) -> Vec<&str> {
         let known = collection.known_members().map(|(name, _)| name);
         let declared = self.declared.iter().filter(|(of, _)| *of == collection);
         known.chain(declared.map(|(_, name)| &**name)).collect()
     }
 
-    /// Returns why a member is likely misspelled; `None` if it is known.
     fn unknown(&self, collection: Collection, name: &str) -> Option<String> {
         let known = self.members_of(collection);
         if known.contains(&name) {
@@ -60,7 +57,7 @@ fn unknown_members(rule: &FileRule, rules: &RuleSet) -> Vec<Located> {
     let mut found: Vec<Located> = Vec::new();
     for read in &rule.notes.reads {
         let Some(collection) = rule.collection_of(read.of) else { continue };
-        // What was found has its parent beside its members.
+        // The result of a lookup has `parent` in addition to its members.
         let is_parent = matches!(read.of, Variable::Lookup(_)) && &*read.name == "parent";
         let reason = rules.unknown(collection, &read.name).filter(|_| !is_parent);
         let is_new = |reason: &String| found.iter().all(|(_, known)| known != reason);
@@ -81,7 +78,6 @@ fn unknown_field(rule: &FileRule, rules: &RuleSet) -> Option<Located> {
     Some((field.place, format!("`field` points to no member: {reason}")))
 }
 
-/// The reasons why a rule never has anything to say.
 fn without_effect(rule: &FileRule, today: Date) -> Option<Located> {
     let judges_creates = rule.operations.contains(&WriteOperation::Create);
     let has_old = match (judges_creates, rule.operations.len()) {

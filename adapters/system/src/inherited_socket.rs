@@ -1,4 +1,4 @@
-//! The listening socket that whoever started the process hands over, as systemd's socket units do
+//! Listening socket passed by the parent process, as with systemd socket units
 //! (`sd_listen_fds(3)`).
 
 use std::io;
@@ -8,26 +8,20 @@ use std::os::fd::OwnedFd;
 use listenfd::ListenFd;
 use thiserror::Error;
 
-/// Why a socket that was handed over cannot be used, and how to fix it.
 #[derive(Debug, Error)]
 pub enum InheritedSocketError {
-    /// There is more than one.
     #[error(
         "{0} sockets were handed over (LISTEN_FDS), and one can be served: give the socket unit one ListenStream="
     )]
     Several(usize),
-    /// It is of another kind.
     #[error(
         "the socket that was handed over (LISTEN_FDS) does not listen for TCP: give the socket unit ListenStream=ADDRESS:PORT and Accept=no ({0})"
     )]
     Unsuitable(io::Error),
 }
 
-/// Takes the listening TCP socket that was handed over, or `None` where there is none. To be called
-/// once, and before other work begins: it removes the variables from the environment.
-///
-/// # Errors
-/// There are several sockets, or it is not a TCP socket that listens.
+/// Takes the passed listening TCP socket, if any. Call it once and before other threads start: it
+/// changes the environment.
 pub fn inherited_listener() -> Result<Option<TcpListener>, InheritedSocketError> {
     let mut handed_over = ListenFd::from_env();
     if handed_over.len() > 1 {
@@ -37,7 +31,7 @@ pub fn inherited_listener() -> Result<Option<TcpListener>, InheritedSocketError>
     listener.map(require_listening).transpose().map_err(InheritedSocketError::Unsuitable)
 }
 
-/// Refuses a socket that is a connection already, as a socket unit with `Accept=yes` hands over.
+/// Refuses a connected socket, which a socket unit with `Accept=yes` passes.
 fn require_listening(listener: TcpListener) -> io::Result<TcpListener> {
     let stream = TcpStream::from(OwnedFd::from(listener));
     match stream.peer_addr() {

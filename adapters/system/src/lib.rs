@@ -1,5 +1,5 @@
-//! Parts of the system that the service runs on: identifiers and time, which no other code
-//! takes from there, the service manager, and a socket that was handed over.
+//! Parts of the system: identifiers, time, the service manager and an inherited socket. Other code
+//! MUST NOT take identifiers or time from the system directly.
 
 mod inherited_socket;
 mod service_manager;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 pub use inherited_socket::{InheritedSocketError, inherited_listener};
 pub use service_manager::inform_service_manager;
 
-/// Makes identifiers that sort by time, and by a counter within a millisecond.
+/// Identifiers that sort by time, then by a counter within a millisecond.
 pub struct UuidV7Generator;
 
 impl IdGenerator for UuidV7Generator {
@@ -24,13 +24,11 @@ impl IdGenerator for UuidV7Generator {
     }
 }
 
-/// The system's clock, and the time zone in which days begin.
 pub struct SystemClock {
     time_zone: TimeZone,
 }
 
 impl SystemClock {
-    /// A clock whose days begin at midnight in `time_zone`.
     pub const fn in_zone(time_zone: TimeZone) -> Self {
         Self { time_zone }
     }
@@ -53,7 +51,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Cuts a time to microseconds, as it is stored, so that it is answered alike before that.
+/// Truncates to microseconds, the precision of the stores.
 fn to_the_microsecond(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }

@@ -1,5 +1,5 @@
-//! The service manager that started the process, such as systemd. It is told that the service is
-//! ready, reads its files again, is alive and stops (`sd_notify(3)`). Without one nothing is told.
+//! Notifications to the service manager, such as systemd: ready, reloading, alive, stopping
+//! (`sd_notify(3)`). Without a manager nothing is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// The shortest time between two signs of life, whatever the environment asks for.
+/// Minimum time between watchdog messages, for any value in the environment.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long reading files again may take before the service counts as ready again.
+/// Timeout of a reload. After it the service counts as ready again.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Tells the service manager that the service is ready, and then of its state, for ever.
+/// Reports the state of the service, forever: ready, then each change.
 ///
-/// - When `is_leaving` becomes true the service is stopping.
-/// - At SIGHUP it is reloading, until files of all kinds were read after the last signal. `readings` are
-///   the number of signals, and for each kind the number of those after which they were read.
-/// - While the manager keeps a watchdog, it is alive as long as `store` answers. An error is an
-///   answer too: restarting the service does not bring a lost database back.
+/// - `is_leaving` true: stopping.
+/// - SIGHUP: reloading, until files of all kinds were read after the last signal. `readings` holds
+///   the number of signals and, for each kind, the last signal after which it was read.
+/// - Watchdog: alive while `store` answers. An error is an answer too: a restart does not bring a
+///   lost database back.
 pub async fn inform_service_manager(
     store: Arc<dyn Readiness>,
     is_leaving: watch::Receiver<bool>,
@@ -52,9 +52,9 @@ async fn report_reloads<F: Future<Output = ()>>(
         let is_over = |(asked, done): &(u64, Vec<u64>)| {
             *asked > told || done.iter().all(|done| *done >= told)
         };
-        // Files that hang, as on a lost network file system, do not keep the manager waiting.
+        // Files may hang on a lost network file system. The manager must not wait for them.
         let _ = timeout(RELOAD_TIMEOUT, readings.wait_for(is_over)).await;
-        // With another signal it is reloading anew.
+        // After another signal the service is reloading again.
         if readings.borrow().0 == told {
             tell(NotifyState::Ready).await;
         }
@@ -68,11 +68,11 @@ async fn report_stop(mut is_leaving: watch::Receiver<bool>) {
     }
 }
 
-/// Sends a state to the service manager, on a thread that may wait for it.
+/// Sends a state on a blocking thread.
 async fn tell(state: NotifyState<'static>) {
     let told = tokio::task::spawn_blocking(move || {
         if matches!(state, NotifyState::Reloading) {
-            // systemd wants the time of it, to tell reloads apart.
+            // systemd needs the time to distinguish reloads.
             return sd_notify::notify(&[state, NotifyState::monotonic_usec_now()?]);
         }
         sd_notify::notify(&[state])

@@ -1,7 +1,4 @@
-//! The metrics of the process and of the runtime, and the exporter of traces.
-//!
-//! - [`process`] has the metrics of the process, [`runtime`] those of tokio;
-//! - [`traces`] exports the spans of sampled requests.
+//! Metrics of the process and the runtime, and the exporter of traces.
 
 mod process;
 mod runtime;
@@ -11,14 +8,13 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// Registers the metrics of the process and of its traces, and of the runtime that this is called in.
+/// Registers the metrics of the process, its traces and the current runtime.
 pub fn register(registry: &mut Registry) {
     registry.register_collector(Box::new(process::ThisProcess));
     registry.register_collector(Box::new(runtime::Runtime::current()));
     traces::register(registry);
 }
 
-/// Registers the labels that describe what was built.
 pub fn register_build(registry: &mut Registry, labels: &[(&'static str, String); 4]) {
     let build = Family::<[(&str, String); 4], Gauge>::default();
     build.get_or_create(labels).set(1);

@@ -1,4 +1,5 @@
-//! The metrics of the process, by the names that Prometheus' own clients give them. Only Linux tells them all.
+//! Metrics of the process, with the names of the Prometheus client libraries. Some exist on Linux
+//! only.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +9,6 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// This process.
 #[derive(Debug)]
 pub struct ThisProcess;
 
@@ -52,7 +52,6 @@ impl Collector for ThisProcess {
     }
 }
 
-/// Seconds of a time in clock ticks.
 #[cfg(target_os = "linux")]
 fn seconds(count: u64) -> f64 {
     let ticks = procfs::ticks_per_second();

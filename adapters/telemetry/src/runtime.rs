@@ -1,5 +1,3 @@
-//! The metrics of tokio's runtime.
-
 use std::fmt;
 use std::time::Duration;
 
@@ -9,12 +7,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::runtime::{Handle, RuntimeMetrics};
 
-/// A runtime.
 #[derive(Debug)]
 pub struct Runtime(RuntimeMetrics);
 
 impl Runtime {
-    /// The runtime that this is called in.
     pub fn current() -> Self {
         Self(Handle::current().metrics())
     }

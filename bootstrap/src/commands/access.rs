@@ -1,4 +1,4 @@
-//! `access check`: what policies in files let a caller do.
+//! `access check`: permissions of a caller by policies in files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,6 @@ use crate::commands::error::CommandError;
 use crate::commands::options::AccessCheckOptions;
 use crate::{close, failed, look, open_rules, ports};
 
-/// A caller who wants to do something, and the policies that decide.
 struct AccessQuestion {
     policies: PolicySet,
     caller: Caller,
@@ -24,7 +23,7 @@ struct AccessQuestion {
     today: Date,
 }
 
-/// Prints the decision and the policies that decided. Fails where nothing is permitted.
+/// Prints the decision and the deciding policies. Fails if nothing is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     let question = AccessQuestion {
         policies: load(&options.policies)?,
@@ -48,7 +47,6 @@ pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     if is_permitted { Ok(()) } else { Err(failed("denied")) }
 }
 
-/// Reads policies in files.
 pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
     PolicySet::load(path).map_err(failed)
 }
@@ -76,12 +74,11 @@ impl AccessQuestion {
         }
     }
 
-    /// The collections of the items that are deleted with those of the group, if that is the operation.
+    /// Returns the collections of the items that a deletion cascades to.
     fn deleted_with_it(&self) -> impl Iterator<Item = Collection> {
         self.collection.children().filter(|_| self.operation == Operation::Delete)
     }
 
-    /// The denial of the deletion of all items, because none that belong to them may be deleted.
     fn denied_below(&self) -> Option<String> {
         let denied =
             self.deleted_with_it().find(|child| !self.access(*child).has_some(self.operation))?;
@@ -93,7 +90,6 @@ impl AccessQuestion {
         format!("{decision}, for items of `{}` that are deleted with it", collection.name())
     }
 
-    /// The decisions on all items of the group.
     fn on_all(&self) -> (String, bool) {
         let mut said = String::new();
         self.describe(self.collection, "", &mut said);
@@ -112,7 +108,6 @@ impl AccessQuestion {
         (said, true)
     }
 
-    /// Adds the decisions on the items of a collection.
     fn describe(&self, collection: Collection, which: &str, said: &mut String) {
         let [own, others] = Ownership::ALL.map(|ownership| self.decision(collection, ownership));
         // Writing to a String cannot fail.
@@ -126,7 +121,6 @@ impl AccessQuestion {
         };
     }
 
-    /// The decision on an item, and on those that are deleted with it.
     async fn on_item(&self, ports: &Ports, id: ItemId) -> Result<(String, bool), CommandError> {
         let found = ownership_of(ports, &self.caller, self.collection, id).await?;
         let ownership = found.ok_or_else(|| no_item(self.collection.name(), &id.to_string()))?;

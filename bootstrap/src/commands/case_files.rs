@@ -1,5 +1,4 @@
-//! `check` and `test` of rules and of policies: files read, explained, and tried on the cases beside
-//! them.
+//! `check` and `test` of rules and of policies.
 
 use std::fmt::Write as _;
 
@@ -9,8 +8,6 @@ use crate::commands::error::CommandError;
 use crate::commands::print;
 use crate::failed;
 
-/// Prints the explanations of the definitions of a kind, whose name is in the plural, and warnings of
-/// likely mistakes.
 pub fn check(
     kind: &str,
     summaries: &[String],
@@ -19,7 +16,6 @@ pub fn check(
     is_strict: bool,
 ) -> Result<(), CommandError> {
     let mut out = String::new();
-    // Writing to a String cannot fail.
     for line in summaries.iter().chain(warnings) {
         let _ = writeln!(out, "{line}");
     }
@@ -35,7 +31,6 @@ pub fn check(
     Ok(())
 }
 
-/// Prints the cases that failed, which make the command fail, and the definitions without a case.
 pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> {
     let (passed, wrong): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.passed);
     let mut out = String::new();

@@ -17,10 +17,9 @@ use crate::{close, connect, failed, look};
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
 
-/// The time after which the command looks again whether another worker has ended.
+/// Interval between checks for another worker.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// Removes the bodies that are not to be kept, in one pass.
 pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     let mut meter =
         ProgressMeter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
@@ -51,7 +50,8 @@ pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     ))
 }
 
-/// Opens the store, of which the last change is returned too. A dry run only looks, beside who serves it.
+/// Opens the store, and returns its last change. A dry run is read-only, so the store may be in
+/// service.
 async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence), CommandError> {
     let retention = RetentionSettings::open(&options.retention)?;
     let store = if options.dry_run {
@@ -70,7 +70,6 @@ async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence),
     Ok((compaction, store, last))
 }
 
-/// Goes through the whole log, and returns the sum of the steps.
 async fn pass(
     compaction: &Compaction,
     is_dry_run: bool,

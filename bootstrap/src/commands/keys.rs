@@ -1,4 +1,4 @@
-//! `keys new`: a key for a machine, which is printed once.
+//! `keys new`: a machine key, which is printed once.
 
 use std::io::{self, Write as _};
 
@@ -6,13 +6,13 @@ use crate::commands::error::CommandError;
 use crate::commands::options::NewKeyOptions;
 use crate::commands::print;
 
-/// Prints the key and its line for the identity file, so that a program can take each; what they are
-/// goes to standard error.
+/// Prints the key and its line for the identity file to standard output, and explanations to
+/// standard error.
 pub fn new(options: &NewKeyOptions) -> Result<(), CommandError> {
     let NewKeyOptions { name, roles, expires } = options;
     let made = identity_adapter::new_key(name, roles, *expires);
     let made = made.map_err(|error| CommandError::Usage(error.to_string()))?;
-    // Nobody is left to report a failure to.
+    // A failure to report an error cannot be reported.
     let _ = writeln!(
         io::stderr(),
         "The key, which is shown only now, and the line for `keys:` in the identity file:"

@@ -1,7 +1,6 @@
-//! Legal holds: YAML lists of the ids of items, each with a comment that says why.
+//! Legal holds: YAML lists of item ids, each with a comment on the reason.
 //!
-//! A file that holds nothing is refused: a hold must not be lifted because a file was cut short. The
-//! empty list `[]` lifts all.
+//! An empty file is refused: truncation must not lift holds. The empty list `[]` lifts all.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,16 +18,14 @@ const ADVICE: Advice = Advice {
     of_line: |_| "",
 };
 
-/// The items that files name.
 #[derive(Default)]
 pub struct HeldItems(Arc<HashSet<ItemId>>);
 
-/// The holds of a file or folder, reloaded when it changes and at SIGHUP. The default has no holds.
+/// Holds of a path, reloaded on change and at SIGHUP. The default has no holds.
 #[derive(Default)]
 pub struct HoldFiles(pub Arc<ReloadableFiles<HeldItems>>);
 
 impl HoldFiles {
-    /// The holds of a file, or of the files of a folder.
     pub fn open(path: &Path) -> Result<Self, FileErrors> {
         let files = ReloadableFiles::open(path, |files, _| HeldItems::read(files))?;
         Ok(Self(files.into()))

@@ -1,4 +1,4 @@
-//! `load`: sends a file of items to a running service, and says what became of its rows.
+//! `load`: sends a file of items to a running service and reports the result of each row.
 
 use std::env;
 use std::fs::File;
@@ -20,28 +20,23 @@ use crate::commands::options::{LoadOptions, read_bounded};
 use crate::commands::{print, progress};
 use crate::failed;
 
-/// How often a file is sent again when the connection breaks or the service is busy. It is known by
-/// its key, so that no row is done twice.
+/// Attempts after a broken connection or a busy service. The idempotency key prevents duplicate
+/// rows.
 const ATTEMPTS: u32 = 5;
 
-/// The statuses of a service that is busy, also with an earlier attempt whose connection broke.
+/// 409: an earlier attempt with a broken connection may still run.
 const BUSY: [u16; 2] = [409, 503];
 
-/// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the first of these waits; the others wait longer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Most rows that are reported with their errors.
 const MOST_REPORTED: usize = 50;
 
-/// The variable that holds the token of the caller.
 const TOKEN: &str = "PROPOSAL_SERVICE_TOKEN";
 
 const BAR: &str = "{bar:40} {bytes}/{total_bytes} sent, {eta} left {next}";
 
-/// Loads a file.
 pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
     let mut headers = vec![
         ("content-type", media_type(&options.file)?.to_owned()),
@@ -63,7 +58,7 @@ pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
                 return Err(failed(format!("{} does not answer: {error}", options.url)));
             }
             Err(error) => {
-                // A service that was reached before may be starting again.
+                // A service that was reached before may be restarting.
                 if let Some(reason) = never_reached(&error).filter(|_| attempt == 1) {
                     return Err(failed(format!("{}: {reason}", options.url)));
                 }
@@ -103,7 +98,6 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
     Ok(target)
 }
 
-/// The access token or key that the request is sent with, from a file or from the environment.
 fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
     let (source, text) = match file {
         Some(file) => {
@@ -115,7 +109,6 @@ fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
             (source, text)
         }
         None => match env::var_os(TOKEN).filter(|text| !text.is_empty()) {
-            // A token is ASCII.
             Some(text) => (TOKEN.to_owned(), text.into_string().unwrap_or_default()),
             None => return Ok(None),
         },
@@ -129,7 +122,6 @@ fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
     Ok(Some(token.to_owned()))
 }
 
-/// A client that trusts the certificates of the system.
 fn agent(target: &Url) -> Agent {
     let mut roots = Vec::new();
     if target.scheme() == "https" {
@@ -141,17 +133,16 @@ fn agent(target: &Url) -> Agent {
     agent.timeout_connect(Some(CONNECT_TIMEOUT)).build().into()
 }
 
-/// Why the service was not reached, where another attempt would not reach it either.
+/// Returns the reason if a retry cannot succeed.
 fn never_reached(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
             Some("nothing listens there; start the service, or give its address with --url".into())
         }
-        // The standard library has no kind for it.
         ureq::Error::Io(cause) if cause.to_string().starts_with("failed to lookup address") => {
             Some("there is no host of this name; give the service's address with --url".into())
         }
-        // An error of TLS, such as a certificate that no authority of the system vouches for.
+        // TLS error, such as an untrusted certificate.
         ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::InvalidData => {
             Some(format!("there is no secure connection: {cause}"))
         }
@@ -160,7 +151,6 @@ fn never_reached(error: &ureq::Error) -> Option<String> {
     }
 }
 
-/// Sends the file once; the status and the body of the response.
 fn send(
     agent: &Agent,
     target: &Url,
@@ -183,7 +173,6 @@ fn send(
     Ok(answer)
 }
 
-/// Prints the outcome: how many rows were done, and the errors of the others.
 fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandError> {
     let answer: Value = serde_json::from_str(answer).map_err(|_| {
         failed(format!("the answer, with status {status}, is not that of this service"))
@@ -215,7 +204,6 @@ fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandErro
     )))
 }
 
-/// Prints errors, one a line.
 fn list<'a>(errors: impl Iterator<Item = (Option<u64>, &'a Value)>) -> Result<(), CommandError> {
     let errors: Vec<_> = errors.collect();
     for (row, error) in errors.iter().take(MOST_REPORTED) {

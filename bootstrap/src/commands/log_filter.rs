@@ -2,12 +2,11 @@
 
 use tracing_subscriber::filter::Targets;
 
-/// The libraries' lines say little to an operator unless something is wrong.
+/// Messages of libraries matter to operators only as warnings.
 const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
 
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// Returns the filter in `RUST_LOG`, or the usual one.
 pub fn default() -> String {
     std::env::var("RUST_LOG")
         .ok()
@@ -15,7 +14,8 @@ pub fn default() -> String {
         .unwrap_or_else(|| DEFAULT_LOG_FILTER.to_owned())
 }
 
-/// Refuses what would log nothing by mistake: a name that is no level, or a span, counts as a module's.
+/// Refuses filters that log nothing by mistake: the library takes an unknown level or a span for a
+/// module.
 pub fn parse(text: &str) -> Result<Targets, String> {
     let directives: Vec<_> = text.split(',').map(str::trim).collect();
     let is_valid = directives.iter().all(|directive| {

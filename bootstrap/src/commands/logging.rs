@@ -1,4 +1,4 @@
-//! Logs go to standard error, as text for people or as JSON for machines.
+//! Logs to standard error, as text or JSON.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -22,11 +22,10 @@ use tracing_subscriber::{Layer, Registry, fmt, registry, reload};
 use crate::commands::log_filter;
 use crate::commands::options::{LogFormat, LoggingOptions};
 
-/// The filter in force: the log is the process's own.
 static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
-/// The filter of the log, which can be set. It is asked which lines and spans there are, and no more: `reload` alone would
-/// take a lock, which all threads share, whenever a span is made, entered, left and closed.
+/// Replaceable log filter. It implements only the checks of lines and spans: `reload` alone would
+/// take a shared lock each time a span is created, entered, left or closed.
 struct Levels(reload::Layer<Targets, Registry>);
 
 impl Levels {
@@ -65,14 +64,13 @@ impl Filter<Registry> for Levels {
     }
 }
 
-/// Starts logging. Panics are logged too, so that they have the log's form and the id of their
-/// request.
+/// Starts logging. Panics go to the log, with the id of their request.
 pub fn start(options: &LoggingOptions, traces: Option<TraceLayer>) {
     let filter = Levels::new(&options.filter);
     match traces {
-        // What the filter refuses costs nothing.
+        // A global filter makes rejected lines free.
         None => registry().with(filter).with(lines(options.format)).init(),
-        // It is that of the log alone, and spans of traces are none of the log's.
+        // The filter applies to the log only, not to traces.
         Some(traces) => {
             let is_logged = filter_fn(|about| about.target() != TARGET);
             let lines = lines(options.format).with_filter(filter.and(is_logged));
@@ -96,8 +94,8 @@ where
     }
 }
 
-/// Formats fields as [`DefaultFields`] does, in a tenth of its instructions: each request has a span
-/// with fields, whether a line shows them or not.
+/// Formats fields as [`DefaultFields`] does, in a tenth of its instructions: each request has a
+/// span with fields, even without a log line.
 struct PlainFields;
 
 impl<'writer> FormatFields<'writer> for PlainFields {
@@ -115,11 +113,11 @@ impl<'writer> FormatFields<'writer> for PlainFields {
     }
 }
 
-/// Fields, separated by spaces.
 struct FieldText(String);
 
 impl FieldText {
-    /// Writes the name of a field. Returns `false` for fields that [`DefaultVisitor`] treats specially.
+    /// Writes the name of a field. Returns `false` for fields that [`DefaultVisitor`] treats
+    /// specially.
     fn begins(&mut self, field: &Field) -> bool {
         let name = field.name();
         if name == "message" || name.starts_with("log.") || name.starts_with("r#") {
@@ -160,10 +158,6 @@ impl Visit for FieldText {
     }
 }
 
-/// Sets the filter of the log while the process runs.
-///
-/// # Errors
-/// A filter that would log nothing by mistake, with how to fix it.
 pub fn set_filter(filter: &str) -> Result<(), String> {
     let filter = log_filter::parse(filter)?;
     let set = FILTER.get().map_or(Ok(()), |handle| handle.reload(filter));

@@ -1,4 +1,4 @@
-//! `migrate`, `history renew` and `callers erase`: changes to a store as a whole.
+//! `migrate`, `history renew` and `callers erase`: changes to a whole store.
 
 use application::Clock as _;
 use storage_adapter::MigrationStep;
@@ -8,7 +8,6 @@ use crate::commands::options::{DatabaseOptions, MigrateOptions, MigratePhase};
 use crate::commands::{CommandError, print};
 use crate::store_options;
 
-/// Changes the schema, or says what would be changed.
 pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
     let store = store_options(&options.database);
     if options.plan {
@@ -33,7 +32,7 @@ pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Entity tags and cursors of the original store do not match in the copy afterwards.
+/// Renews the history of a copy: entity tags and cursors of the original become invalid.
 pub fn renew_history(database: &DatabaseOptions) -> Result<(), CommandError> {
     store_options(database).renew_history()?;
     print(
@@ -41,7 +40,6 @@ pub fn renew_history(database: &DatabaseOptions) -> Result<(), CommandError> {
     )
 }
 
-/// Erases the name of a caller.
 pub async fn erase_caller(id: &str, database: &DatabaseOptions) -> Result<(), CommandError> {
     let now = SystemClock::default().now();
     let was_known = store_options(database).erase_caller(id, now).await?;

@@ -1,14 +1,4 @@
-//! The command line: what an operator can run, and the messages that are printed.
-//!
-//! - [`options`] defines the command line, [`quantities`] parses sizes and times, [`usage`] and
-//!   [`error`] have the messages of commands that fail;
-//! - [`maintenance`] changes a store as a whole, [`seed`] fills it with made-up data, [`transfer`] backs
-//!   up, exports and imports it, [`compact`] removes the bodies of old versions;
-//! - [`load`] sends a file of items to a running service;
-//! - [`case_files`] checks and tests rules and policies in files, [`rules`] audits stored items by
-//!   rules, [`access`] explains the decision of policies on a caller, [`keys`] makes keys for machines;
-//! - [`shell`] prints completions and manual pages;
-//! - [`log_filter`], [`logging`], [`signals`] and [`progress`] serve all commands.
+//! Command line: one module per command or group of commands, and their shared parts.
 
 mod access;
 mod case_files;
@@ -52,12 +42,11 @@ pub use options::{
 pub use signals::Signals;
 use telemetry_adapter::traces::TraceLayer;
 
-/// Runs the command that the process was started with. Prints an error as one line.
 pub fn run() -> ExitCode {
     match options::parse(&VERSION).and_then(|(command, log)| execute(command, &log)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nobody is left to report a failure to.
+            // A failure to report an error cannot be reported.
             let _ = writeln!(io::stderr(), "proposal-service: {error}");
             error.exit_code()
         }
@@ -71,7 +60,7 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
     }
     match command {
         Command::Serve(options) => {
-            // It changes the environment, so it is called while there is one thread.
+            // Changes the environment, so it must run before other threads start.
             let listener = system_adapter::inherited_listener().map_err(failed)?;
             within_runtime(async { serve::serve(*options, listener, Signals::listen()?).await })
         }
@@ -118,7 +107,6 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
     }
 }
 
-/// Traces are made where requests are served, if there is anywhere to send them.
 fn trace_layer(command: &Command) -> Result<Option<TraceLayer>, CommandError> {
     let Command::Serve(options) = command else { return Ok(None) };
     let Some(url) = options.monitoring.traces_url()? else { return Ok(None) };
@@ -128,7 +116,7 @@ fn trace_layer(command: &Command) -> Result<Option<TraceLayer>, CommandError> {
 
 fn print(output: &str) -> Result<(), CommandError> {
     match write!(io::stdout(), "{output}") {
-        // The reader has seen enough.
+        // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
@@ -140,12 +128,11 @@ fn within_runtime(
     let runtime =
         Runtime::new().map_err(|error| failed(format!("cannot start the runtime: {error}")))?;
     let outcome = runtime.block_on(work);
-    // What still runs was given its time to finish.
+    // Remaining tasks had their time to finish.
     runtime.shutdown_background();
     outcome
 }
 
-/// Waits for a task or a thread. If it panicked, so does this one.
 async fn joined<T>(work: JoinHandle<T>) -> T {
     work.await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))
 }

@@ -1,4 +1,4 @@
-//! The commands, their options, and the environment variables that can replace these.
+//! Commands, options, and the environment variables for them.
 
 mod access;
 mod database;
@@ -140,7 +140,7 @@ pub struct ServeOptions {
     pub database: DatabaseOptions,
     /// A standby that follows the database: items are read there, too; given several times, each of
     /// them. Give all instances the same
-    // Values from the environment are not shown: they hold a password.
+    // Help must not show values from the environment: they contain a password.
     #[arg(
         long = "replica-url",
         env = "PROPOSAL_SERVICE_REPLICA_URL",
@@ -407,12 +407,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// The definition of the command line of a version.
 pub fn definition(version: &'static str) -> clap::Command {
     CommandLine::command().version(version)
 }
 
-/// Reads the command line. Prints help and the version by itself, and ends the process then.
 pub fn parse(version: &'static str) -> Result<(Command, LoggingOptions), CommandError> {
     let found = definition(version).try_get_matches();
     let said = found.and_then(|matches| CommandLine::from_arg_matches(&matches));
@@ -429,8 +427,8 @@ fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     )
 }
 
-/// Below 1 KiB the fields of a proposal do not fit; above 256 KiB the largest would be no request's
-/// body.
+/// Parses the median size. Below 1 KiB the fields of a proposal do not fit. Above 256 KiB the
+/// largest proposal exceeds the limit of a request body.
 fn median_size(text: &str) -> Result<usize, &'static str> {
     let size = byte_size(text)?;
     let is_allowed = (1 << 10..=256 << 10).contains(&size);

@@ -1,5 +1,4 @@
-//! The progress of something that takes long: a bar on a terminal, a line of the log now and then
-//! elsewhere; and the signals that end it.
+//! Progress of long work: a bar on a terminal, otherwise periodic log lines. Signals end the work.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,10 +9,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval_at};
 use crate::commands::error::CommandError;
 use crate::commands::signals::Signals;
 
-/// The time between two lines of the log.
 const LINES: Duration = Duration::from_secs(10);
 
-/// Watches work of any length.
 pub struct ProgressMeter {
     pub bar: ProgressBar,
     lines: Interval,
@@ -22,8 +19,8 @@ pub struct ProgressMeter {
 }
 
 impl ProgressMeter {
-    /// Starts the clock, and takes the signals over. The template is that of [`bar`];
-    /// `what` is done is said by the log.
+    /// Starts the clock and handles signals. `template` is that of [`bar`], and `what` names the
+    /// work in the log.
     pub fn start(
         total: Option<u64>,
         template: &str,
@@ -36,7 +33,6 @@ impl ProgressMeter {
         Ok(Self { bar: bar.with_finish(ProgressFinish::Abandon), lines, what, signals })
     }
 
-    /// Waits for work, which a signal ends.
     pub async fn watch<T, E: Into<CommandError>>(
         &mut self,
         work: impl Future<Output = Result<T, E>>,
@@ -47,14 +43,13 @@ impl ProgressMeter {
         }
     }
 
-    /// Waits for the next signal and logs the progress meanwhile; returns its name.
     pub async fn signal(&mut self) -> &'static str {
         loop {
             tokio::select! {
                 signal = self.signals.next() => return signal,
                 _ = self.lines.tick() => {}
             }
-            // On a terminal there is the bar.
+            // A terminal shows the bar instead.
             if self.bar.is_hidden() {
                 let (done, of) = (self.bar.position(), self.bar.length());
                 tracing::info!(done, of, seconds_left = self.bar.eta().as_secs(), "{}", self.what);
@@ -62,30 +57,26 @@ impl ProgressMeter {
         }
     }
 
-    /// Leaves the terminal to others, with the bar as it is.
     pub fn end(&self) {
         self.bar.abandon();
     }
 
-    /// The seconds it has taken.
     pub fn seconds(&self) -> f64 {
         self.bar.elapsed().as_secs_f64()
     }
 }
 
-/// A bar on standard error. The template is one of indicatif's, with `rate` for a whole number a
-/// second, and `next` for the next step of an upload.
+/// Makes a bar on standard error. The template may use `rate` (a whole number per second) and
+/// `next` (next step of an upload).
 pub fn bar(total: Option<u64>, template: &str) -> ProgressBar {
-    // The template is a constant; were it wrong, the usual bar would do.
+    // The template is a constant. The default bar replaces an invalid one.
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let style = style.with_key("rate", write_rate).with_key("next", write_next);
     ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr()).with_style(style)
 }
 
-/// The bar's own word for it has four decimals.
 fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
-    // The bar is for the eye: nobody needs to know if this fails.
     let _ = write!(out, "{:.0}", state.per_sec());
 }
 

@@ -1,4 +1,4 @@
-//! Quantities as people write them: `8MiB`, `30s`.
+//! Quantities with units: `8MiB`, `30s`.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,20 +9,17 @@ use jiff::SignedDuration;
 
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_hours(24);
 
-/// Reads an amount of memory, in bytes.
 pub fn byte_size(text: &str) -> Result<usize, &'static str> {
     let size = text.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
     size.filter(|bytes| (1..usize::MAX).contains(bytes))
         .ok_or("give a positive number of bytes, such as 500000, 64KiB or 8MiB")
 }
 
-/// Reads a time to wait at most.
 pub fn timeout(text: &str) -> Result<Duration, &'static str> {
     period(text, LONGEST_WAIT)
         .ok_or("give a time above zero and up to a day, such as 500ms, 30s or 2m")
 }
 
-/// Reads a time to wait before something is done, which may be none.
 pub fn delay(text: &str) -> Result<Duration, &'static str> {
     let none = text.parse::<SignedDuration>().ok().filter(SignedDuration::is_zero);
     none.map(|_| Duration::ZERO)
@@ -30,16 +27,15 @@ pub fn delay(text: &str) -> Result<Duration, &'static str> {
         .ok_or("give a time of up to a day, such as 0s, 15s or 2m")
 }
 
-/// Reads how long something is kept.
 pub fn lifetime(text: &str) -> Result<Duration, &'static str> {
     period(text, SignedDuration::from_hours(366 * 24))
         .ok_or("give a time of at most 8784h, such as 24h or 30m")
 }
 
-/// A rate of requests: the time between two that come evenly, and how many may come at once.
+/// Rate limit: the time between evenly spaced requests, and the burst.
 pub type RequestRate = (Duration, u32);
 
-/// Reads a rate of requests. Without `burst`, as many may come at once as in the time that it names.
+/// Parses a rate. The default of `burst` is the number of requests in the named period.
 pub fn request_rate(text: &str) -> Result<RequestRate, &'static str> {
     read_rate(text).ok_or("give a rate such as 100/s, 6000/m or 100/s,burst=400")
 }
@@ -62,13 +58,12 @@ fn read_rate(text: &str) -> Option<RequestRate> {
     (burst > 0 && !interval.is_zero()).then_some((interval, burst))
 }
 
-/// Reads an address, or a network in CIDR notation (RFC 4632).
+/// Parses an address, or a network in CIDR notation (RFC 4632).
 pub fn network(text: &str) -> Result<IpNet, &'static str> {
     let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     network.ok_or("give an address or a network, such as 10.0.0.1, 10.0.0.0/8 or fd00::/8")
 }
 
-/// Reads a time above zero and up to `most`.
 fn period(text: &str, most: SignedDuration) -> Option<Duration> {
     let time: SignedDuration = text.parse().ok()?;
     Duration::try_from(time).ok().filter(|_| SignedDuration::ZERO < time && time <= most)

@@ -1,4 +1,4 @@
-//! Completions for shells, and manual pages, made from the definition of the command line.
+//! Shell completions and manual pages, generated from the command line.
 
 use std::fs;
 use std::path::Path;
@@ -10,20 +10,14 @@ use crate::commands::error::CommandError;
 use crate::commands::{options, print};
 use crate::failed;
 
-/// A script that completes commands and options in a shell.
 pub fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
-    // The script is the same for every version.
     let mut definition = options::definition("");
     let name = definition.get_name().to_owned();
     clap_complete::generate(shell, &mut definition, name, &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Prints the manual page, or writes those of all commands to a folder.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn manual(version: &'static str, folder: Option<&Path>) -> Result<(), CommandError> {
     let definition = options::definition(version);
     let Some(folder) = folder else {

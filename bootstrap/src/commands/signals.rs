@@ -1,4 +1,4 @@
-//! The signals that ask the process to stop.
+//! Signals that stop the process.
 
 use std::time::Duration;
 
@@ -9,18 +9,13 @@ use tokio::time::sleep;
 use crate::commands::error::CommandError;
 use crate::failed;
 
-/// SIGTERM and SIGINT, from the moment [`Signals::listen`] was called: until then they end the
-/// process.
+/// SIGTERM and SIGINT. They end the process until [`Signals::listen`] is called.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    /// Takes the signals over.
-    ///
-    /// # Errors
-    /// Where the system refuses.
     pub fn listen() -> Result<Self, CommandError> {
         let refused = |error| failed(format!("cannot wait for signals: {error}"));
         let listen = |kind| signal(kind).map_err(refused);
@@ -30,7 +25,6 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal; its name.
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -38,8 +32,8 @@ impl Signals {
         }
     }
 
-    /// Waits for the first signal, tells `leaving` of it, and waits for `delay`, while everything is
-    /// still served. A second signal ends the process at once, then and later.
+    /// Waits for the first signal, sets `leaving` and continues to serve for `delay`. A second
+    /// signal ends the process immediately, at any time.
     pub async fn stop(mut self, delay: Duration, leaving: watch::Sender<bool>) {
         let signal = self.next().await;
         tracing::info!(

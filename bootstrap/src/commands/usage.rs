@@ -2,13 +2,11 @@
 
 use clap::error::{ContextKind, ContextValue};
 
-/// Describes an error of the command line, or of an environment variable, which is named.
 pub fn message(error: &clap::Error) -> String {
     let source = variable_of(error).map(|name| format!("{name}: ")).unwrap_or_default();
     source + &one_line(&error.render().to_string())
 }
 
-/// The environment variable that an option's invalid value came from.
 fn variable_of(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -22,7 +20,6 @@ fn variable_of(error: &clap::Error) -> Option<String> {
     names.into_iter().find(|name| std::env::var_os(name).is_some())
 }
 
-/// clap's message without its layout and its reminder of the usage.
 fn one_line(message: &str) -> String {
     let lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<_> = lines
@@ -33,7 +30,7 @@ fn one_line(message: &str) -> String {
     format!("{}; see --help", without_credentials(said))
 }
 
-/// A URL given in the wrong place is repeated in the message, but not its user and password.
+/// Removes user and password from a URL in the wrong place.
 fn without_credentials(text: &str) -> String {
     let mut parts = text.split("://");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,29 +1,23 @@
-//! The claims of a token (RFC 7519 section 4.1, RFC 9068 section 2.2): their types, the times, and for
-//! whom they are.
+//! Claims of a token (RFC 7519 section 4.1, RFC 9068 section 2.2): types, times and audience.
 
 use domain::{Members, Value, json};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Reason;
 
-/// Most characters of a `sub`.
 pub(crate) const LONGEST_SUBJECT: usize = 255;
 
-/// The form of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ClaimForm {
     String,
-    /// A number of seconds since 1970.
     Time,
-    /// A string, or a list of strings.
     Strings,
     Object,
-    /// A list of anything.
     List,
 }
 
-/// The claims whose types are known, and those that must be there. A claim of a wrong type is not as
-/// good as none: another reader may take it for something.
+/// Known claims with their types, and true if required. A claim of a wrong type is an error:
+/// another reader might interpret it.
 const CLAIMS: &[(&str, ClaimForm, bool)] = &[
     ("iss", ClaimForm::String, true),
     ("exp", ClaimForm::Time, true),
@@ -42,19 +36,15 @@ const CLAIMS: &[(&str, ClaimForm, bool)] = &[
     ("amr", ClaimForm::List, false),
 ];
 
-/// The claims of a token that anything depends on, all of their types.
 pub(crate) struct Claims<'a> {
     members: &'a Members,
     pub issued: Timestamp,
     expires: Timestamp,
     not_before: Option<Timestamp>,
-    /// The program that the token was given to.
     pub client: Option<String>,
-    /// The subject of `act`.
     pub acting: Option<String>,
 }
 
-/// Conditions that an issuer's tokens have to fulfil.
 #[derive(Debug)]
 pub(crate) struct TokenConditions {
     pub audiences: Box<[Box<str>]>,
@@ -89,14 +79,13 @@ impl ClaimForm {
 }
 
 impl<'a> Claims<'a> {
-    /// Returns the issuer that a token says it is of, whatever its other claims are.
+    /// Returns the claimed issuer, before any other check.
     pub fn issuer(members: &Members) -> Result<String, Reason> {
         let issuer = members.get("iss").ok_or("the token has no `iss`")?;
         let issuer = issuer.as_string().ok_or("the token's `iss` is not a string")?;
         Ok(issuer.into_owned())
     }
 
-    /// Checks the types of the claims, and those that no token may lack or have.
     pub fn read(members: &'a Members) -> Result<Self, Reason> {
         for (name, form, is_required) in CLAIMS {
             match members.get(name) {
@@ -127,7 +116,6 @@ impl<'a> Claims<'a> {
         Ok(Self { members, issued, expires, not_before: at("nbf"), client, acting })
     }
 
-    /// Checks the times, for whom it is, and through which client; returns when it ends.
     pub fn check(&self, conditions: &TokenConditions, now: Timestamp) -> Result<Timestamp, Reason> {
         let leeway = conditions.leeway;
         let ends = self.expires.checked_add(leeway).unwrap_or(Timestamp::MAX);
@@ -162,12 +150,12 @@ impl<'a> Claims<'a> {
         Ok(ends)
     }
 
-    /// Returns `true` if a refusal may be another one soon, as time goes by.
+    /// Returns `true` if the token is not valid yet, so a refusal is temporary.
     pub fn begins_later(&self, now: Timestamp) -> bool {
         self.issued > now || self.not_before.is_some_and(|from| from > now)
     }
 
-    /// Returns the scopes of the token: `scope` (RFC 8693), or the `scp` of some issuers.
+    /// Returns the scopes: `scope` (RFC 8693), or `scp` of some issuers.
     pub fn scopes(&self) -> Vec<String> {
         let separated = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         ["scope", "scp"]
@@ -184,7 +172,6 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Checks the subject, or another name that is logged and stored: neither takes any string.
 pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     if subject.is_empty() {
         Err("the token's subject is empty".into())
@@ -197,7 +184,7 @@ pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     }
 }
 
-/// The client by either name. Where both are there, they say the same.
+/// Returns the client of `client_id` or `azp`. If both are present, they must match.
 fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, Reason> {
     match (id, party) {
         (Some(id), Some(party)) if id != party => {
@@ -213,8 +200,8 @@ fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, R
     }
 }
 
-/// The subject of `act` (RFC 8693 section 4.1), who must be of the same issuer: the name of another
-/// would be taken for one of its own.
+/// Returns the subject of `act` (RFC 8693 section 4.1). It must be of the same issuer: a foreign
+/// name would look like one of this issuer.
 fn acting(members: &Members) -> Result<Option<String>, Reason> {
     let Some(act) = members.get("act") else { return Ok(None) };
     let subject = act.member("sub").and_then(Value::as_string);
@@ -228,15 +215,12 @@ fn acting(members: &Members) -> Result<Option<String>, Reason> {
     }
 }
 
-/// A number of seconds since 1970, which may be a decimal; `None` is no time.
 fn time(value: Value<'_>) -> Option<Timestamp> {
     let seconds: f64 = value.as_number()?.parse().ok()?;
-    // Times before 1970 are no times of tokens.
     let duration = (seconds >= 0.0).then(|| SignedDuration::try_from_secs_f64(seconds).ok())??;
     Timestamp::from_duration(duration).ok()
 }
 
-/// A duration for people.
 fn rounded(duration: SignedDuration) -> String {
     let seconds = duration.as_secs();
     let (count, unit) = match seconds {

@@ -1,19 +1,19 @@
-//! The header of a token (RFC 7515 section 4).
+//! Header of a token (RFC 7515 section 4).
 
 use domain::Value;
 
 use super::{Algorithm, MOST_HEADER_BYTES, Reason, decode, members};
 
-/// The members of a header that anything depends on. Keys that a header names or has in it
-/// (`jku`, `jwk`, `x5u`, `x5c`) are never looked at.
+/// Relevant members of a header. Keys in the header (`jku`, `jwk`, `x5u`, `x5c`) are always
+/// ignored.
 pub(crate) struct TokenHeader {
     pub algorithm: Algorithm,
-    /// The type, in lower case and without `application/`.
+    /// Type in lower case, without `application/`.
     pub token_type: Option<String>,
     pub key_id: Option<String>,
 }
 
-/// Members that would change how a token is read.
+/// Members that would change the interpretation of a token.
 const REFUSED: [(&str, &str); 4] = [
     ("crit", "the token's header has `crit`, of which no extension is understood"),
     ("b64", "the token's header has `b64`, which is not understood"),

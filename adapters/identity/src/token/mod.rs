@@ -1,4 +1,4 @@
-//! Access tokens (RFC 9068): JSON Web Tokens that are read strictly before anything is verified.
+//! Access tokens (RFC 9068): strictly parsed before verification.
 
 mod claims;
 mod header;
@@ -14,16 +14,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{JsonErrorKind, Members};
 
-/// A reason for the client why a token is refused. It never has any part of the token in it.
+/// Reason for the client. It MUST NOT contain any part of the token.
 pub(crate) type Reason = Cow<'static, str>;
 
-/// Most bytes of a token.
 pub(crate) const MOST_BYTES: usize = 8 << 10;
-/// Most bytes of a header.
 const MOST_HEADER_BYTES: usize = 1 << 10;
 
-/// The algorithms of signatures that can be verified. Those with a shared secret are none of them,
-/// and neither is `none`.
+/// Supported signature algorithms. Algorithms with a shared secret and `none` are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     Rs256,
@@ -33,7 +30,6 @@ pub(crate) enum Algorithm {
     EdDsa,
 }
 
-/// The keys that a signature is verified with, by their type and curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyType {
     Rsa,
@@ -56,38 +52,31 @@ impl Algorithm {
         }
     }
 
-    /// Returns its name, as the header of a token has it.
     pub const fn name(self) -> &'static str {
         self.described().0
     }
 
-    /// Returns the type of its keys.
     pub const fn key_type(self) -> KeyType {
         self.described().1
     }
 
-    /// Returns what the library calls it.
     const fn of_library(self) -> jsonwebtoken::Algorithm {
         self.described().2
     }
 
-    /// Returns the algorithm of this name, in the very letters.
+    /// Returns the algorithm of this name; case matters.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 }
 
-/// A token whose header and payload were read, and nothing more.
 pub(crate) struct Token<'a> {
-    /// All of it.
     pub text: &'a str,
     pub header: TokenHeader,
-    /// The payload.
     pub claims: Members,
 }
 
 impl<'a> Token<'a> {
-    /// Reads the parts of a token.
     pub fn read(text: &'a str) -> Result<Self, Reason> {
         let (header, payload) = parts(text)?;
         let header = TokenHeader::read(header)?;
@@ -96,8 +85,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The header and the payload of a token as they are encoded. The signature is known to be
-/// base64url as well.
+/// Returns the encoded header and payload. Checks that the signature is base64url.
 fn parts(text: &str) -> Result<(&str, &str), Reason> {
     if text.len() > MOST_BYTES {
         return Err(format!("a token has at most {MOST_BYTES} bytes").into());
@@ -117,13 +105,12 @@ fn parts(text: &str) -> Result<(&str, &str), Reason> {
     }
 }
 
-/// The bytes of base64url without padding. Letters of which not all bits matter have one form: a
-/// token is a key of a cache.
+/// Decodes base64url without padding. Rejects unused bits: one token must have one form, because it
+/// is a cache key.
 fn decode(encoded: &str, most: usize) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(encoded).ok().filter(|bytes| bytes.len() <= most)
 }
 
-/// Reads a part of a token.
 fn members(part: &str, json: &[u8]) -> Result<Members, Reason> {
     let reason = match Members::read(json).map_err(|error| error.kind) {
         Ok(Some(members)) => return Ok(members),

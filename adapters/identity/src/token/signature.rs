@@ -1,8 +1,8 @@
-//! The verification of signatures: `jsonwebtoken` with the cryptography of ring.
+//! Verification of signatures: `jsonwebtoken` with the cryptography of ring.
 //!
-//! The library takes its cryptography from a provider. Its own are `aws-lc-rs`, which takes minutes to
-//! build and would be a second library of cryptography beside the one that TLS has, and crates with
-//! a known weakness (RUSTSEC-2023-0071). `docs/adr/0093-verification-of-access-tokens.md` says more.
+//! The default provider `aws-lc-rs` takes minutes to build and would add a second cryptography
+//! library. The other one uses crates with a known weakness (RUSTSEC-2023-0071). See
+//! `docs/adr/0093-verification-of-access-tokens.md`.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, Result as LibraryResult};
@@ -17,24 +17,21 @@ use serde::de::IgnoredAny;
 
 use super::Algorithm;
 
-/// A token is not what it was signed as, or was signed with another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidSignature {
-    /// The signature is wrong.
     Signature,
-    /// The signature is right, and the library refuses what was signed.
     Content,
 }
 
-/// Verifies a token by the library, which reads it anew: the algorithm, the signature, and that
-/// `iss` and `aud` are there and accepted. Times are compared elsewhere, by the port of the clock.
+/// Verifies the algorithm, the signature, `iss` and `aud`. The library parses the token again.
+/// Times are checked elsewhere, by the port of the clock.
 pub(crate) fn verify(
     token: &str,
     key: &DecodingKey,
     algorithm: Algorithm,
     (issuer, audiences): (&str, &[Box<str>]),
 ) -> Result<(), InvalidSignature> {
-    // Another provider cannot have been there before: the library is used here only.
+    // Only this function installs a provider.
     let _ = PROVIDER.install_default();
     let mut validation = Validation::new(algorithm.of_library());
     validation.validate_exp = false;
@@ -72,7 +69,6 @@ fn unsupported() -> Error {
     ErrorKind::UnsupportedAlgorithm.into()
 }
 
-/// The part of ring that verifies the signatures of an algorithm.
 #[derive(Clone, Copy)]
 enum Primitive {
     Rsa(&'static RsaParameters),

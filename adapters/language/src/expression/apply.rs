@@ -1,5 +1,3 @@
-//! Applying an operator to two values.
-
 use std::cmp::Ordering;
 
 use super::meter::{Meter, NODE};
@@ -43,7 +41,6 @@ impl Operator {
         Ok(Val::Boolean(wanted(ordering)))
     }
 
-    /// Adds and subtracts values other than numbers.
     fn combine<'a>(self, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
         let result = match (self, left, right) {
             (Self::Add, Val::String(left), Val::String(right)) => {
@@ -82,7 +79,6 @@ impl Operator {
     }
 }
 
-/// The number or duration with its sign turned.
 pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
     if let Val::Duration(duration) = value {
         let negated = duration.checked_neg().and_then(dates::in_span).map(Val::Duration);

@@ -1,5 +1,3 @@
-//! Conversions from one kind of value to another, as `int(x)` and its like make them.
-
 use rust_decimal::Decimal;
 
 use super::dates;
@@ -10,7 +8,6 @@ use super::{EvaluationError, Outcome, shorten};
 
 const NUMBER_OR_STRING: &str = "a number or a string that is one";
 
-/// A decimal from a number, or from a string that is one.
 pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
     if let Some(number) = value.as_number() {
         return number.decimal(meter);
@@ -21,8 +18,6 @@ pub(super) fn decimal(value: &Val<'_>, meter: &Meter) -> Outcome<Decimal> {
         .ok_or_else(|| is_not(text.as_str(), "not a decimal number such as 12.10"))
 }
 
-/// An integer from a number, towards zero, from a string that is one, or from a timestamp its seconds
-/// since 1970.
 pub(super) fn integer<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     meter.charge(CONVERSION)?;
     let integer = match value {
@@ -80,7 +75,6 @@ pub(super) fn boolean<'a>(value: &Val<'a>, _: &Meter) -> Outcome<Val<'a>> {
     }
 }
 
-/// A time from its text, or from the seconds since 1970.
 pub(super) fn timestamp<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     const WANTED: &str = "not a time such as 2026-02-01T00:00:00Z, of the years 1 to 9999";
     meter.charge(2 * CONVERSION)?;

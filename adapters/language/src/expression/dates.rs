@@ -7,9 +7,8 @@ use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{Outcome, shorten};
 
-/// The day of a string, which has exactly the form `YYYY-MM-DD`.
 pub fn date(text: &str) -> Option<Date> {
-    // The library also reads other forms of ISO 8601, and times.
+    // The library also accepts other forms of ISO 8601, and times.
     let has_form = matches!(text.as_bytes(), [b'0'..=b'9', .., b'-', _, _, b'-', _, _])
         && text.len() == "YYYY-MM-DD".len();
     if has_form { text.parse().ok() } else { None }
@@ -21,13 +20,13 @@ pub(super) fn day(text: &str) -> Outcome<Date> {
     })
 }
 
-/// The days from the one to the other; negative when the other is earlier.
+/// Returns the days from `from` to `to`, negative if `to` is earlier.
 pub(super) fn days_between(from: Date, to: Date) -> i64 {
     to.duration_since(from).as_hours() / 24
 }
 
-/// The complete months from the one to the other; negative when the other is earlier. A month is
-/// complete on the same day of a later month, or on its last day when it has no such day.
+/// Returns the complete months from `from` to `to`, negative if `to` is earlier. A month is
+/// complete on the same day of a later month, or on its last day if that day does not exist.
 pub(super) fn months_between(from: Date, to: Date) -> i64 {
     if to < from {
         return -months_between(to, from);
@@ -42,7 +41,6 @@ pub(super) fn add_days(date: Date, days: i64) -> Outcome<Date> {
     add(date, Span::new().try_days(days))
 }
 
-/// The same day so many months later, or the last day of that month when it has no such day.
 pub(super) fn add_months(date: Date, months: i64) -> Outcome<Date> {
     add(date, Span::new().try_months(months))
 }
@@ -53,19 +51,18 @@ fn add(date: Date, span: Result<Span, jiff::Error>) -> Outcome<Date> {
     sum.ok_or_else(|| failed!("the date lies beyond the years 0000 to 9999"))
 }
 
-/// A time in UTC, of the years 1 to 9999. The library's own timestamps end a day earlier.
+/// Time in UTC, years 1 to 9999. `jiff::Timestamp` ends a day earlier.
 pub(super) type Time = DateTime;
 
 const EPOCH: Time = jiff::civil::datetime(1970, 1, 1, 0, 0, 0, 0);
-/// Most bytes of the text of a time, a duration or a zone.
+/// Limit on the text of a time, a duration or a zone.
 const MOST_TEXT: usize = 64;
 
-/// The time, when it is of those years.
 pub(super) fn in_range(time: Result<Time, jiff::Error>) -> Option<Time> {
     time.ok().filter(|time| time.year() >= 1)
 }
 
-/// The duration, when its nanoseconds are a 64-bit integer, as CEL has it: up to 292 years.
+/// Returns the duration if its nanoseconds fit in 64 bits, as in CEL: up to 292 years.
 pub(super) fn in_span(duration: SignedDuration) -> Option<SignedDuration> {
     i64::try_from(duration.as_nanos()).is_ok().then_some(duration)
 }
@@ -74,17 +71,14 @@ pub(super) fn of_timestamp(timestamp: Timestamp) -> Time {
     Offset::UTC.to_datetime(timestamp)
 }
 
-/// The time that is so many seconds after the start of 1970.
 pub(super) fn at_second(seconds: i64) -> Option<Time> {
     in_range(EPOCH.checked_add(SignedDuration::from_secs(seconds)))
 }
 
-/// The seconds of a time since the start of 1970.
 pub(super) fn seconds(time: Time) -> i64 {
     time.duration_since(EPOCH).as_secs()
 }
 
-/// A time as RFC 3339 writes it: `2026-02-01T00:00:00Z`.
 pub(super) fn timestamp(text: &str) -> Option<Time> {
     if text.len() > MOST_TEXT {
         return None;
@@ -94,12 +88,10 @@ pub(super) fn timestamp(text: &str) -> Option<Time> {
     in_range(pieces.date().to_datetime(pieces.time()?).checked_sub(offset))
 }
 
-/// A duration such as `24h` or `1h30m`.
 pub(super) fn duration(text: &str) -> Option<SignedDuration> {
     if text.len() <= MOST_TEXT { text.parse().ok().and_then(in_span) } else { None }
 }
 
-/// The time that clocks show in a zone: `Asia/Manila`, or a difference from UTC such as `+08:00`.
 pub(super) fn in_zone(time: Time, zone: &str) -> Outcome<Time> {
     let plus = if zone.starts_with(|first: char| first.is_ascii_digit()) { "+" } else { "" };
     let parser = DateTimeParser::new();

@@ -1,5 +1,4 @@
-//! The evaluation of an expression. Every node and every byte that it reads or makes is charged
-//! before the work is done.
+//! Evaluator. It charges each node and byte before the work is done.
 
 use domain::Value;
 
@@ -10,13 +9,12 @@ use super::term::{Call, Loop, Macro, MemberAccess, Term, Variable};
 use super::value::{ELEMENT, List, Map, Val};
 use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shorten};
 
-/// The `caller` of a write by nobody in particular.
+/// `caller` of an anonymous write.
 const ANONYMOUS: &str = r#"{"id":null,"roles":[]}"#;
 
 pub(super) struct Evaluation<'a> {
     scope: &'a Scope<'a>,
     meter: &'a Meter,
-    /// The variables of the loops it is in.
     locals: Vec<Val<'a>>,
 }
 
@@ -72,7 +70,6 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The value of what is to be a boolean.
     pub(super) fn boolean(&mut self, node: &'a Term) -> Outcome<bool> {
         match self.value(node)? {
             Val::Boolean(boolean) => Ok(boolean),
@@ -117,7 +114,6 @@ impl<'a> Evaluation<'a> {
         self.holder(member)?.has(&member.name, &member.encoded, self.meter)
     }
 
-    /// The map that has the member.
     fn holder(&mut self, member: &'a MemberAccess) -> Outcome<Map<'a>> {
         let holder = match self.value(&member.of)? {
             Val::Map(map) => return Ok(map),
@@ -155,8 +151,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// `&&` (decided by false) and `||` (decided by true): when a side decides, an error of the
-    /// other does not matter.
+    /// Evaluates `&&` (decided by false) and `||` (decided by true). A decisive side hides an error
+    /// of the other side.
     fn decide(&mut self, sides: &'a [Term; 2], decisive: bool) -> Outcome<bool> {
         let left = self.boolean(&sides[0]);
         if left == Ok(decisive) {
@@ -171,7 +167,7 @@ impl<'a> Evaluation<'a> {
         left.and(right)
     }
 
-    /// Charges an error, which may not matter; an exhausted budget does always.
+    /// Charges an error that may be hidden. An exhausted budget is never hidden.
     fn absorb<T>(&self, outcome: &Outcome<T>) -> Outcome<()> {
         match outcome {
             Ok(_) => Ok(()),
@@ -247,7 +243,6 @@ impl<'a> Evaluation<'a> {
         of: &'a Loop,
         elements: impl Iterator<Item = Outcome<Val<'a>>>,
     ) -> Outcome<Val<'a>> {
-        // The first error does not matter when another element decides.
         let (mut error, mut matches, mut made) = (None, 0, Vec::new());
         for element in elements {
             self.locals[of.local.place] = element?;
@@ -288,7 +283,6 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The result of the lookup at an index: an item or null, or a list, as its shape says.
 fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
     let Some((name, shape)) = scope.lookups.get(index) else { return Ok(Val::Null) };
     let items = complete(name, scope.found.get(index))?;
@@ -298,7 +292,6 @@ fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
     })
 }
 
-/// The source of a node that is a chain of names.
 pub(super) fn described(node: &Term) -> Option<&str> {
     use Variable::{After, Before, Caller, Claims, Parent};
     match node {

@@ -1,4 +1,4 @@
-//! The functions of expressions: CEL's, and what rules need beside them.
+//! Functions of expressions: those of CEL, and additions for rules.
 
 use std::cmp::Ordering;
 
@@ -20,11 +20,8 @@ use Style::{Both, Global, Method};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// `size(x)`
     Global,
-    /// `x.contains(y)`
     Method,
-    /// Either way.
     Both,
 }
 
@@ -32,9 +29,7 @@ pub(super) enum Style {
 pub(super) struct Function {
     pub name: &'static str,
     pub style: Style,
-    /// Its arguments; the first of a method is the value that it is called on.
     pub parameters: &'static [Kinds],
-    /// The last argument may be left out, and is null then.
     pub is_last_optional: bool,
     pub result: Kinds,
     run: Run,
@@ -42,27 +37,20 @@ pub(super) struct Function {
 
 pub(super) const MOST_PARAMETERS: usize = 2;
 
-/// How a result is made of the arguments.
 #[derive(Clone, Copy, Debug)]
 enum Run {
     One(for<'a> fn(&Val<'a>, &Meter) -> Outcome<Val<'a>>),
     Two(for<'a> fn(&Val<'a>, &Val<'a>, &Meter) -> Outcome<Val<'a>>),
-    /// A test of the second string being such a part of the first.
     PartOf(fn(&str, &str) -> bool),
-    /// A number of days or months between two dates.
     Between(fn(Date, Date) -> i64),
-    /// A date that lies so many days or months after another.
     Later(fn(Date, i64) -> Outcome<Date>),
-    /// A part of a time, and all such parts of a duration.
     Selector(fn(Time) -> i64, Option<fn(&SignedDuration) -> i64>),
-    /// The element that compares so with all others.
     Extreme(fn(Ordering) -> bool),
 }
 
 const SIZED: Kinds = STRING.or(LIST).or(MAP);
 const NUMERIC: Kinds = NUMBER.or(STRING);
 const PRINTABLE: Kinds = NUMERIC.or(BOOLEAN).or(TIMESTAMP).or(DURATION);
-/// A timestamp, and the values that can become one.
 const TEMPORAL: Kinds = STRING.or(INTEGER).or(TIMESTAMP);
 const DATED: &[Kinds] = &[TIMESTAMP, STRING];
 const TIMED: &[Kinds] = &[TIMESTAMP.or(DURATION), STRING];
@@ -78,8 +66,6 @@ const fn function(
     Function { name, style, parameters, is_last_optional: false, result, run }
 }
 
-/// A method that gives a part of a time, in the time zone that may be named, and perhaps all such
-/// parts of a duration.
 const fn selector(
     name: &'static str,
     of_time: fn(Time) -> i64,
@@ -90,8 +76,8 @@ const fn selector(
     Function { is_last_optional: true, ..function(name, Method, parameters, INTEGER, run) }
 }
 
-/// All functions. `matches`, `has` and the macros on lists are read by the compiler, since they do
-/// not take values alone.
+/// All functions. The compiler handles `matches`, `has` and the macros on lists: their arguments
+/// are not plain values.
 pub(super) const FUNCTIONS: &[Function] = &[
     // CEL's own.
     function("size", Both, &[SIZED], INTEGER, One(size)),
@@ -142,7 +128,6 @@ pub(super) fn named(name: &str) -> Option<&'static Function> {
 }
 
 impl Function {
-    /// Calls it with arguments of the kinds of its parameters; those left out are null.
     pub(super) fn call<'a>(
         &self,
         [first, second]: &[Val<'a>; MOST_PARAMETERS],
@@ -177,7 +162,6 @@ impl Function {
     }
 }
 
-/// The characters of a string, the elements of a list, the keys of a map.
 fn size<'a>(value: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     Ok(count(match value {
         Val::List(list) => list.len(meter)?,
@@ -194,15 +178,13 @@ fn count<'a>(count: usize) -> Val<'a> {
     Val::Integer(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// The number of words, which are separated by white space.
 fn words<'a>(text: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let text = text.as_string()?;
     meter.charge(2 * text.len())?;
     Ok(count(count_words(text)))
 }
 
-/// Counts words many bytes at a time: rules that limit words are the most expensive of the usual
-/// ones.
+/// Counts words in chunks of bytes: word limits are the most expensive common rules.
 fn count_words(text: &str) -> usize {
     let bytes = text.as_bytes();
     if has_space_beyond_ascii(bytes) {
@@ -210,7 +192,7 @@ fn count_words(text: &str) -> usize {
     }
     let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
     let first = bytes.first().is_some_and(|byte| !is_space(*byte));
-    // As many as a byte can count, which are counted in one register.
+    // Chunks of 255 bytes: one-byte counters, in one register, cannot overflow.
     let (before, at) = (bytes.chunks(255), bytes.get(1..).unwrap_or_default().chunks(255));
     let begun = |(before, at): (&[u8], &[u8])| {
         let begins =
@@ -220,8 +202,7 @@ fn count_words(text: &str) -> usize {
     usize::from(first) + before.zip(at).map(begun).sum::<usize>()
 }
 
-/// Looks for white space of more than one byte. Most strings have not even a byte with which such
-/// white space begins.
+/// Searches for multi-byte white space. Most strings lack even its first bytes.
 fn has_space_beyond_ascii(text: &[u8]) -> bool {
     let may_begin_one = |byte: &u8| matches!(byte, 0xC2 | 0xE1..=0xE3);
     if !text.iter().fold(false, |found, byte| found | may_begin_one(byte)) {
@@ -230,7 +211,7 @@ fn has_space_beyond_ascii(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(at) = rest.iter().position(may_begin_one) {
         rest = &rest[at..];
-        // Those of Unicode's property White_Space, in UTF-8.
+        // The Unicode property White_Space, in UTF-8.
         match rest {
             [0xC2, 0x85 | 0xA0, ..]
             | [0xE1, 0x9A, 0x80, ..]
@@ -262,7 +243,6 @@ fn milliseconds(duration: &SignedDuration) -> i64 {
     duration.subsec_millis().into()
 }
 
-/// The part of a time, as clocks show it in UTC or in the zone that is given.
 fn part<'a>(
     time: &Val<'a>,
     zone: &Val<'a>,
@@ -298,7 +278,6 @@ fn round<'a>(value: &Val<'a>, digits: &Val<'a>, meter: &Meter) -> Outcome<Val<'a
     numbers::round(conversions::decimal(value, meter)?, digits.as_integer()?).map(Val::Decimal)
 }
 
-/// The exact sum of numbers, and of strings that are numbers, as amounts of money often are.
 fn sum<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut sum = Decimal::ZERO;
     for element in list.as_list()?.iter(meter) {
@@ -336,7 +315,6 @@ fn extreme<'a>(
     best.ok_or_else(|| failed!("{name}() of an empty list is nothing; test size() before"))
 }
 
-/// The elements without those that equal an earlier one.
 fn unique<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
     let mut kept: Vec<Val<'a>> = Vec::new();
     'elements: for element in list.as_list()?.iter(meter) {

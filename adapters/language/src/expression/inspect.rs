@@ -1,5 +1,5 @@
-//! Facts about an expression that are known before it is evaluated: the members it reads, the
-//! constants it compares dates with, and whether its result is always the same.
+//! Static facts about an expression: the members it reads, the constants it compares with dates,
+//! and a constant result.
 
 use std::slice::from_ref;
 
@@ -9,31 +9,23 @@ use super::operator::Operator;
 use super::term::{Macro, MemberAccess, Term, Variable};
 use super::value::{List, Val};
 
-/// A member that an expression reads.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberRead<'a> {
-    /// The variable whose member it is; of the elements of a lookup the lookup.
     pub of: Variable,
-    /// Its name.
     pub name: &'a str,
-    /// Bytes into the source.
     pub offset: usize,
 }
 
-/// A use of a date, or of a member, which may be one.
 #[derive(Clone, Copy, Debug)]
 pub struct DateUse<'a> {
-    /// The member; `None` for what is a date whatever the item: `today`, or the result of a function.
     pub member: Option<MemberRead<'a>>,
-    /// The string that it is compared with; `None` where a number is added to it or subtracted.
+    /// String that the date is compared with; `None` if a number is added or subtracted.
     pub compared: Option<&'a str>,
 }
 
-/// The variable that each loop around goes through the items of.
 type Ranges = Vec<Option<Variable>>;
 
 impl Expression {
-    /// The members that are read, in the order of the source.
     pub fn reads(&self) -> Vec<MemberRead<'_>> {
         let mut reads = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -45,7 +37,6 @@ impl Expression {
         reads
     }
 
-    /// The dates that are compared with a constant, or to which one is added.
     pub fn date_uses(&self) -> Vec<DateUse<'_>> {
         let mut uses = Vec::new();
         self.root.visit(&mut Vec::new(), &mut |node, ranges| {
@@ -76,7 +67,6 @@ impl Expression {
         uses
     }
 
-    /// Returns `true` if it names a variable.
     pub fn uses(&self, variable: Variable) -> bool {
         let mut is_used = false;
         self.root.visit(&mut Vec::new(), &mut |node, _| {
@@ -85,8 +75,8 @@ impl Expression {
         is_used
     }
 
-    /// The result of a condition, if it is always the same. `has_old` says whether `old` is an item;
-    /// without it, it may be one or null.
+    /// Returns the result of a condition if it is constant. `has_old` says if `old` is an item;
+    /// `None` allows both.
     pub fn constant_result(&self, has_old: Option<bool>) -> Option<bool> {
         self.root.constant_result(has_old)
     }
@@ -146,7 +136,6 @@ impl Term {
         }
     }
 
-    /// The lookup whose items a list holds.
     fn items(&self) -> Option<Variable> {
         match self {
             Self::Variable(variable @ Variable::Lookup(_)) => Some(*variable),
@@ -161,7 +150,6 @@ impl Term {
             Self::Constant(Val::Boolean(boolean)) => Some(*boolean),
             Self::Not(of) => result(of).map(|result| !result),
             Self::And(sides) | Self::Or(sides) => {
-                // What decides whatever the other side is.
                 let decides = matches!(self, Self::Or(_));
                 match [result(&sides[0]), result(&sides[1])] {
                     [Some(left), Some(right)] if left == right => Some(left),

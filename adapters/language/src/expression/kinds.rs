@@ -1,4 +1,4 @@
-//! The kinds of values, and sets of them: what is known of a value before the evaluation.
+//! Kinds of values, and sets of them: static types.
 
 use std::fmt;
 
@@ -17,7 +17,6 @@ pub(super) enum ValueKind {
     Type,
 }
 
-/// Every kind, as messages name it, and as CEL names its type.
 const KINDS: [(ValueKind, &str, &str); 11] = [
     (ValueKind::Null, "null", "null_type"),
     (ValueKind::Boolean, "a boolean", "bool"),
@@ -37,7 +36,7 @@ impl ValueKind {
         KINDS[self as usize].1
     }
 
-    /// CEL's name for the type, which is also a value: `type(self.title) == string`.
+    /// Returns CEL's name of the type, which is also a value: `type(self.title) == string`.
     pub(super) const fn type_name(self) -> &'static str {
         KINDS[self as usize].2
     }
@@ -51,30 +50,23 @@ impl ValueKind {
     }
 }
 
-/// A set of kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u16);
 
 pub(super) const NONE: Kinds = Kinds(0);
-/// All kinds.
 pub const ANY: Kinds = Kinds(u16::MAX);
-/// The kind of null.
 pub const NULL: Kinds = Kinds::of(ValueKind::Null);
-/// The kind of a condition.
 pub const BOOLEAN: Kinds = Kinds::of(ValueKind::Boolean);
 pub(super) const INTEGER: Kinds = Kinds::of(ValueKind::Integer);
 pub(super) const DOUBLE: Kinds = Kinds::of(ValueKind::Double);
 pub(super) const DECIMAL: Kinds = Kinds::of(ValueKind::Decimal);
-/// The kind of a text.
 pub const STRING: Kinds = Kinds::of(ValueKind::String);
-/// The kind of a list.
 pub const LIST: Kinds = Kinds::of(ValueKind::List);
 pub(super) const MAP: Kinds = Kinds::of(ValueKind::Map);
 pub(super) const TIMESTAMP: Kinds = Kinds::of(ValueKind::Timestamp);
 pub(super) const DURATION: Kinds = Kinds::of(ValueKind::Duration);
 pub(super) const TYPE: Kinds = Kinds::of(ValueKind::Type);
 pub(super) const NUMBER: Kinds = INTEGER.or(DOUBLE).or(DECIMAL);
-/// The kinds of JSON values.
 pub(super) const JSON: Kinds = NULL.or(BOOLEAN).or(NUMBER).or(STRING).or(LIST).or(MAP);
 
 impl Kinds {
@@ -82,7 +74,6 @@ impl Kinds {
         Self(1 << kind as u16)
     }
 
-    /// The kinds of either set.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -103,8 +94,8 @@ impl Kinds {
         KINDS.iter().map(|(kind, ..)| *kind).filter(move |kind| self.has(*kind))
     }
 
-    /// Returns whether a value of the one may equal a value of the other. Numbers of all kinds compare
-    /// with each other.
+    /// Returns whether values of two sets may be equal. Numbers of all kinds compare with each
+    /// other.
     pub(super) const fn may_equal(self, other: Self) -> bool {
         let are_numbers = !self.and(NUMBER).is_none() && !other.and(NUMBER).is_none();
         are_numbers || !self.and(other).is_none()

@@ -1,23 +1,19 @@
-//! The cost of an evaluation, and its limit.
+//! Cost of an evaluation, and its limit.
 
 use std::cell::Cell;
 
 use super::{EvaluationError, Outcome};
 
-/// Most bytes that the evaluations for one answer of a rule may make, counted as if none were freed
-/// before its end.
+/// Limit on memory for one answer of a rule. Freed memory still counts.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// The limit of the evaluations for one answer of a rule together. A unit of work is about a
-/// nanosecond: a node costs [`NODE`], a byte that is read or written about one. Asking a rule what
-/// to look up, and then for its verdict, takes at most the work of both.
+/// Limit on the evaluations for one answer of a rule together. A unit of work is about a
+/// nanosecond: a node costs [`NODE`], a byte read or written costs about one. The lookups and the
+/// verdict of a rule have separate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostLimit {
-    /// For a thread that others wait for.
     AtOnce,
-    /// For finding out what to look up.
     Lookups,
-    /// For the verdict and its message.
     Verdict,
 }
 
@@ -31,20 +27,19 @@ impl CostLimit {
     }
 }
 
-/// The work of evaluating one node of an expression, without what it reads.
+/// Cost of one node, without the data it reads.
 pub(super) const NODE: usize = 16;
-/// The work of taking an element of a list or a key of a map, or of passing over it, without its
-/// bytes.
+/// Cost of a visited or skipped element of a list or key of a map, without its bytes.
 pub(super) const STEP: usize = 32;
-/// The work of writing an error's message, which `&&`, `||`, `all` and `exists` may then do without.
+/// Cost of an error message, which `&&`, `||`, `all` and `exists` may discard.
 pub(super) const ERROR: usize = 400;
-/// The work of reading a number or a date from a string, or of computing with a decimal.
+/// Cost of parsing a number or a date, or of decimal arithmetic.
 pub(super) const CONVERSION: usize = 100;
-/// The work of finding a time zone by its name.
+/// Cost of a time zone lookup.
 pub(super) const ZONE: usize = 1_000;
 
-/// Counts the work and the memory of evaluations. There is no clock in it: a verdict does not
-/// depend on how busy the machine is.
+/// Counter of the work and the memory of evaluations. It uses no clock: a verdict must not depend
+/// on the load of the machine.
 #[derive(Debug)]
 pub struct Meter {
     work: Cell<u64>,
@@ -53,7 +48,6 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter that has used nothing of its limit.
     pub const fn of(limit: CostLimit) -> Self {
         Self {
             work: Cell::new(limit.work()),
@@ -66,23 +60,21 @@ impl Meter {
         self.is_exhausted.get()
     }
 
-    /// Returns the units of work that were used of `limit`, which the meter was made with.
     pub(crate) fn work_done(&self, limit: CostLimit) -> u64 {
         limit.work() - self.work.get()
     }
 
-    /// Notes work that is about to be done.
     pub(super) fn charge(&self, units: usize) -> Outcome<()> {
         self.take(&self.work, units)
     }
 
-    /// Notes bytes that are about to be made, and the work of it.
+    /// Charges bytes before they are allocated, with the work to write them.
     pub(crate) fn hold(&self, bytes: usize) -> Outcome<()> {
         self.take(&self.bytes, bytes)?;
         self.take(&self.work, bytes)
     }
 
-    /// Notes a search through a string, which goes many bytes at a step.
+    /// Charges a search through a string, which reads many bytes per step.
     pub(super) fn scan(&self, bytes: usize) -> Outcome<()> {
         self.take(&self.work, bytes / 4)
     }

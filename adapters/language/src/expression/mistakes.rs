@@ -1,6 +1,5 @@
-//! Mistakes of people who know another language, with what is written here instead.
+//! Mistakes of users of other languages, with their CEL replacement.
 
-/// Operators and words of other languages that make a source unreadable.
 const FOREIGN: &[(&str, &str)] = &[
     ("=", "two values are compared with `==`, not with `=`"),
     ("<>", "`<>` is written `!=`"),
@@ -15,7 +14,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("if", "`if` is written with `? :`, as in self.budget > 0 ? 'some' : 'none'"),
 ];
 
-/// Functions of other languages.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("len", "its name is size()"),
     ("length", "its name is size()"),
@@ -24,8 +22,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("today", "`today` is a variable; write it without parentheses"),
 ];
 
-/// The first operator or word of another language in a source that cannot be read, with its offset
-/// and what to write instead.
 pub(super) fn in_source(source: &str) -> Option<(usize, &'static str)> {
     let mut at = 0;
     while let Some(first) = source[at..].chars().next() {
@@ -46,7 +42,6 @@ pub(super) fn in_source(source: &str) -> Option<(usize, &'static str)> {
     None
 }
 
-/// Returns the replacement for a call of an unknown function.
 pub(super) fn in_call(function: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(foreign, _)| *foreign == function).map(|(_, instead)| *instead)
 }
@@ -59,7 +54,6 @@ fn is_sign(character: char) -> bool {
     "=<>!~&|".contains(character)
 }
 
-/// The bytes of the string at the beginning, with its quotes.
 fn string_length(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (index, character) in text.char_indices().skip(1) {

@@ -8,7 +8,7 @@ use super::meter::{CONVERSION, Meter};
 use super::operator::Operator;
 use super::{Outcome, shorten};
 
-/// Most digits of which a double keeps every one.
+/// Digits that a double always preserves.
 const DIGITS_OF_A_DOUBLE: usize = 15;
 
 const TOO_LARGE: &str = "the result is too large for a decimal, which has 28 digits";
@@ -20,8 +20,8 @@ pub(super) enum Number {
     Decimal(Decimal),
 }
 
-/// The value of a JSON number: an integer when it is written as one, a double when that keeps its
-/// digits, else a decimal.
+/// Returns an integer if the source has that form, a double if it keeps all digits, otherwise a
+/// decimal.
 pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
     meter.charge(digits.len())?;
     if let Ok(integer) = digits.parse() {
@@ -44,7 +44,6 @@ pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
     })
 }
 
-/// A number with an exponent, when a decimal keeps its digits.
 fn scientific(digits: &str) -> Option<Decimal> {
     let (mantissa, exponent) = digits.split_once(['e', 'E'])?;
     Decimal::from_str_exact(mantissa).ok()?;
@@ -52,7 +51,6 @@ fn scientific(digits: &str) -> Option<Decimal> {
     Decimal::from_scientific(digits).ok()
 }
 
-/// A decimal from a string as people write it: `-12.10`.
 pub(super) fn decimal_of_text(text: &str) -> Option<Decimal> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (integer, fraction) = unsigned.split_once('.').unwrap_or((unsigned, "0"));
@@ -66,20 +64,18 @@ pub(super) fn decimal_of_text(text: &str) -> Option<Decimal> {
 }
 
 impl Number {
-    /// The decimal of a number. A double gives the decimal that is written like it: 0.1 is one
-    /// tenth.
+    /// Converts to a decimal. A double becomes its shortest text: 0.1 is one tenth.
     pub(super) fn to_decimal(self) -> Option<Decimal> {
         match self {
             Self::Decimal(decimal) => Some(decimal),
             Self::Integer(integer) => Some(Decimal::from(integer)),
             Self::Double(double) if !double.is_finite() || double.abs() >= 1e28 => None,
-            // The shortest digits that tell this double from its neighbours, without an exponent;
-            // below 1e-28 there is nothing left of it.
+            // The shortest digits that identify this double, without an exponent. Below 1e-28 they
+            // become 0.
             Self::Double(double) => Decimal::from_str_exact(&double.to_string()).ok(),
         }
     }
 
-    /// [`Self::to_decimal`], which must be there.
     pub(super) fn decimal(self, meter: &Meter) -> Outcome<Decimal> {
         meter.charge(CONVERSION)?;
         self.to_decimal().ok_or_else(|| {
@@ -87,7 +83,6 @@ impl Number {
         })
     }
 
-    /// The integer of a number, without its fraction.
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
     pub(super) fn truncated(self) -> Option<i64> {
         const END: f64 = 9_223_372_036_854_775_808.0;
@@ -98,7 +93,6 @@ impl Number {
         }
     }
 
-    /// The integer that a number is.
     pub(super) fn whole(self) -> Option<i64> {
         let has_fraction = matches!(self, Self::Double(double) if double.fract() != 0.0)
             || matches!(self, Self::Decimal(decimal) if !decimal.fract().is_zero());
@@ -110,13 +104,12 @@ impl Number {
         match self {
             Self::Integer(integer) => integer as f64,
             Self::Double(double) => double,
-            // Through its digits, since the conversion of the library is not exact.
             Self::Decimal(decimal) => decimal.to_string().parse().unwrap_or(f64::NAN),
         }
     }
 }
 
-/// Compares two numbers; `None` if one is NaN. Beside a double, an integer counts as one.
+/// Compares two numbers; `None` if one is NaN. An integer next to a double counts as a double.
 pub(super) fn compare(left: Number, right: Number, meter: &Meter) -> Outcome<Option<Ordering>> {
     Ok(match (left, right) {
         (Number::Integer(left), Number::Integer(right)) => Some(left.cmp(&right)),
@@ -131,8 +124,8 @@ pub(super) fn compare(left: Number, right: Number, meter: &Meter) -> Outcome<Opt
     })
 }
 
-/// Computes with two numbers. One that is a decimal makes the result one; else one that is a double
-/// does.
+/// Computes with two numbers. The result is a decimal if an operand is one, otherwise a double if
+/// an operand is one.
 pub(super) fn compute(
     operator: Operator,
     left: Number,
@@ -180,7 +173,8 @@ fn doubles(operator: Operator, left: f64, right: f64) -> Outcome<f64> {
     }
 }
 
-/// Sums and differences are exact or fail; products and quotients are rounded to 28 digits.
+/// Computes with decimals. Sums and differences are exact or fail. Products and quotients are
+/// rounded to 28 digits.
 pub(super) fn decimals(
     operator: Operator,
     left: Decimal,
@@ -199,7 +193,7 @@ pub(super) fn decimals(
         _ => return Err(failed!("`%` takes integers only")),
     };
     let is_sum = matches!(operator, Operator::Add | Operator::Subtract);
-    // A sum that does not fit loses digits from its end, which shows in its scale.
+    // A sum that does not fit loses its last digits, which reduces its scale.
     let is_exact =
         |sum: &Decimal| sum.scale() >= left.normalize().scale().max(right.normalize().scale());
     result.filter(|result| !is_sum || is_exact(result)).ok_or_else(|| failed!("{TOO_LARGE}"))
@@ -216,8 +210,8 @@ pub(super) fn negate(number: Number) -> Outcome<Number> {
     }
 }
 
-/// Rounds half away from zero: 2.5 to 3, -2.5 to -3. The result shows that many digits, as far as
-/// they fit.
+/// Rounds half away from zero: 2.5 to 3, -2.5 to -3. The result shows `digits` decimals if they
+/// fit.
 pub(super) fn round(value: Decimal, digits: i64) -> Outcome<Decimal> {
     match u32::try_from(digits) {
         Ok(digits @ 0..=28) => {

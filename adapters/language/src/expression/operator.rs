@@ -1,10 +1,7 @@
-//! The operators of two values, and the kinds they take and give.
-
 use super::EvaluationError;
 use super::kinds::{Kinds, NONE, ValueKind};
 
-/// An operator of two values. What takes conditions (`&&`, `||`, `?:`) is none of them, since it
-/// does not look at both sides always.
+/// Binary operator. `&&`, `||` and `?:` are not included: they do not always evaluate both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Add,
@@ -20,7 +17,6 @@ pub(super) enum Operator {
     GreaterOrEqual,
 }
 
-/// Every operator, and its sign.
 const SIGNS: [(Operator, &str); 11] = [
     (Operator::Add, "+"),
     (Operator::Subtract, "-"),
@@ -40,13 +36,11 @@ impl Operator {
         SIGNS[self as usize].1
     }
 
-    /// The operator of the parser's name for it: `_+_`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let sign = name.strip_prefix('_')?.strip_suffix('_')?;
         SIGNS.iter().find(|(_, known)| *known == sign).map(|(operator, _)| *operator)
     }
 
-    /// The kind of its result for values of two kinds; `None` when it takes no such values.
     pub(super) fn result(self, left: ValueKind, right: ValueKind) -> Option<ValueKind> {
         use ValueKind::{Boolean, Decimal, Double, Duration, Integer, List, String, Timestamp};
         let are_numbers = left.is_number() && right.is_number();
@@ -75,7 +69,6 @@ impl Operator {
         }
     }
 
-    /// The kinds of its results for values of these kinds; none when it can take no such values.
     pub(super) fn results(self, left: Kinds, right: Kinds) -> Kinds {
         let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
         pairs

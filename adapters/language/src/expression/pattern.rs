@@ -1,5 +1,4 @@
-//! Regular expressions, as tables: a match takes one step for each byte of the text, whatever the
-//! expression.
+//! Regular expressions as tables (DFA): each match takes one step per byte of the text.
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::util::syntax;
@@ -8,14 +7,11 @@ use regex_automata::{Input, MatchKind, nfa::thompson};
 use super::Outcome;
 use super::meter::Meter;
 
-/// Most bytes of a table.
 const MOST_TABLE: usize = 1 << 20;
-/// Most bytes used for making one.
 const MOST_WORKSPACE: usize = 2 << 20;
-/// Most bytes of what a table is made from: large repetitions stop here, before a table is begun.
+/// Limit on the NFA: stops large repetitions before a table is built.
 const MOST_AUTOMATON: usize = 256 << 10;
 
-/// A regular expression that was read.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub source: Box<str>,
@@ -23,7 +19,6 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads an expression of the syntax of the crate `regex`.
     pub(super) fn new(source: &str) -> Result<Self, String> {
         let limits = dense::Config::new()
             .dfa_size_limit(Some(MOST_TABLE))
@@ -44,12 +39,10 @@ impl Pattern {
             .map_err(|error| reason(source, &error))
     }
 
-    /// The bytes of its table.
     pub(super) fn size(&self) -> usize {
         self.automaton.memory_usage()
     }
 
-    /// Returns whether it matches some part of the string.
     pub(super) fn is_in(&self, text: &str, meter: &Meter) -> Outcome<bool> {
         meter.charge(text.len())?;
         let found = self.automaton.try_search_fwd(&Input::new(text).earliest(true));
@@ -71,7 +64,7 @@ fn reason(source: &str, error: &dense::BuildError) -> String {
     if error.is_size_limit_exceeded() {
         return "the regular expression is too large; use smaller repetitions, or (?-u:\\w) and (?-u:\\d) for ASCII only".to_owned();
     }
-    // The table of a word's border would have to look at whole characters.
+    // Word boundaries in a table would need whole characters.
     if source.contains("\\b") || source.contains("\\B") {
         return "a word boundary is found for ASCII only: write (?-u:\\b) instead of \\b"
             .to_owned();

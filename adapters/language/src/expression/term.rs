@@ -1,4 +1,4 @@
-//! An expression as it is evaluated.
+//! Compiled form of an expression.
 
 use super::Shape;
 use super::functions::Function;
@@ -10,21 +10,17 @@ use super::value::Val;
 pub(super) enum Term {
     Constant(Val<'static>),
     Variable(Variable),
-    /// The variable of an enclosing `all`, `map` and so on.
     Local(Local),
     Member(Box<MemberAccess>),
-    /// `has(self.title)`
     Has(Box<MemberAccess>),
-    /// The element of a list or the value of a map.
     Index(Box<[Term; 2]>),
     Not(Box<Term>),
     Negate(Box<Term>),
     And(Box<[Term; 2]>),
     Or(Box<[Term; 2]>),
-    /// `condition ? then : otherwise`
     Choice(Box<[Term; 3]>),
     Binary(Operator, Box<[Term; 2]>),
-    /// `x in y`, where `y` is a list, or a map whose keys are searched.
+    /// `x in y`: `y` is a list, or a map whose keys are searched.
     In(Box<[Term; 2]>),
     List(Box<[Term]>),
     Map(Box<[[Term; 2]]>),
@@ -33,29 +29,20 @@ pub(super) enum Term {
     Loop(Box<Loop>),
 }
 
-/// A variable that an expression may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// `self`
     After,
-    /// `old`
     Before,
-    /// `caller`
     Caller,
-    /// `now`
     Now,
-    /// `today`
     Today,
-    /// `parent`
     Parent,
     /// `claims`: the payload of a token.
     Claims,
-    /// The result of the lookup at this index.
     Lookup(usize),
 }
 
 impl Variable {
-    /// Its name in the source. `lookups` are the names of the lookup variables.
     pub(super) fn name(self, lookups: &[(String, Shape)]) -> &str {
         match self {
             Self::After => "self",
@@ -72,7 +59,6 @@ impl Variable {
 
 #[derive(Debug)]
 pub(super) struct Local {
-    /// Its place among the variables of the loops around.
     pub place: usize,
     pub name: Box<str>,
 }
@@ -81,7 +67,6 @@ pub(super) struct Local {
 pub(super) struct Call {
     pub function: &'static Function,
     pub arguments: Box<[Term]>,
-    /// It is written as `x.f()`.
     pub is_method: bool,
 }
 
@@ -89,22 +74,17 @@ pub(super) struct Call {
 pub(super) struct MemberAccess {
     pub of: Term,
     pub name: Box<str>,
-    /// The name as it stands in JSON, without quotes.
+    /// Name in JSON encoding, without quotes.
     pub encoded: Box<str>,
-    /// Its source, when it is a chain of names: `self.lead.name`.
     pub path: Option<Box<str>>,
-    /// Where it begins: bytes into the source.
     pub offset: usize,
 }
 
-/// A macro on the elements of a list or the keys of a map.
 #[derive(Debug)]
 pub(super) struct Loop {
     pub macro_: Macro,
     pub range: Term,
-    /// Its variable.
     pub local: Local,
-    /// The condition on elements, when `map` has three arguments.
     pub filter: Option<Term>,
     pub body: Term,
 }
@@ -118,7 +98,6 @@ pub(super) enum Macro {
     Filter,
 }
 
-/// Every macro, and its name.
 pub(super) const MACROS: [(Macro, &str); 5] = [
     (Macro::All, "all"),
     (Macro::Exists, "exists"),

@@ -1,8 +1,7 @@
-//! The values that an expression computes with.
+//! Values of expressions.
 //!
-//! A value of an item stays a view of its JSON and is read when it is used, so that a large item
-//! costs a rule only what the rule looks at. A value that an expression makes is counted
-//! ([`Meter::hold`]).
+//! A value of an item stays a view of its JSON until it is used, so a rule pays only for the parts
+//! it reads. New values are counted ([`Meter::hold`]).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -32,14 +31,12 @@ pub(super) enum Val<'a> {
     Type(ValueKind),
 }
 
-/// A string of an item or of the expression, or one that was made.
 #[derive(Clone, Debug)]
 pub(super) enum StringVal<'a> {
     Borrowed(&'a str),
     Made(Arc<str>),
 }
 
-/// A list of an item, of what a lookup found, or one that was made.
 #[derive(Clone, Debug)]
 pub(super) enum List<'a> {
     Json(Value<'a>),
@@ -47,18 +44,15 @@ pub(super) enum List<'a> {
     Made(Arc<[Val<'a>]>),
 }
 
-/// An object of an item, a whole item, or a map that was made.
 #[derive(Clone, Debug)]
 pub(super) enum Map<'a> {
     Json(Value<'a>),
-    /// The item that is written, or its state before.
     Written(ItemId, &'a Members),
-    /// An item that a lookup found.
     Found(&'a Item),
     Made(Arc<[(Val<'a>, Val<'a>)]>),
 }
 
-/// The bytes to count for an element of a list: lists grow by doubling.
+/// Charge per element of a list, since lists grow by doubling.
 pub(super) const ELEMENT: usize = 2 * size_of::<Val<'static>>();
 
 impl<'a> Val<'a> {
@@ -78,7 +72,6 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The same without a share in its string.
     pub(super) fn borrowed(&'a self) -> Self {
         match self {
             Self::String(string) => Self::String(StringVal::Borrowed(string.as_str())),
@@ -91,12 +84,10 @@ impl<'a> Val<'a> {
         Ok(Self::String(StringVal::Made(text.into())))
     }
 
-    /// A list that is made. Its elements were counted when they were pushed.
     pub(super) fn made_list(elements: Vec<Self>) -> Self {
         Self::List(List::Made(elements.into()))
     }
 
-    /// The value of a JSON value; objects and arrays are not read yet.
     pub(super) fn of_json(meter: &Meter, value: Value<'a>) -> Outcome<Self> {
         Ok(match value.kind() {
             json::Kind::Null => Self::Null,
@@ -139,7 +130,7 @@ impl<'a> Val<'a> {
         failed!("{wanted} is needed here, not {}", self.kind().with_article())
     }
 
-    /// CEL's equality: numbers by their value, values of different kinds are not equal.
+    /// Implements CEL's equality: numbers compare by value, and different kinds are not equal.
     pub(super) fn equals(&self, other: &Self, meter: &Meter) -> Outcome<bool> {
         meter.charge(NODE)?;
         match (self, other) {
@@ -151,7 +142,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// The order of two values; nothing when they have none. The caller charges for the node.
+    /// Compares two values; `None` if they have no order. The caller charges the node.
     pub(super) fn compare(&self, other: &Self, meter: &Meter) -> Outcome<Option<Ordering>> {
         Ok(match (self, other) {
             (Self::String(left), Self::String(right)) => {
@@ -181,20 +172,18 @@ impl From<Number> for Val<'_> {
 }
 
 impl<'a> StringVal<'a> {
-    /// The string of a JSON string with its quotes.
     fn of_json(meter: &Meter, encoded: &'a str) -> Outcome<Self> {
         meter.scan(encoded.len())?;
         let inner = &encoded[1..encoded.len() - 1];
         if !inner.contains('\\') {
             return Ok(Self::Borrowed(inner));
         }
-        // Once as a string, once as the shared one; and each escape is undone by itself.
+        // Once for the string and once for the shared copy. Each escape is decoded separately.
         meter.hold(2 * encoded.len())?;
         meter.charge(NODE * inner.bytes().filter(|byte| *byte == b'\\').count())?;
         Ok(Self::Made(Value::from_encoded(encoded).as_string().unwrap_or_default().into()))
     }
 
-    /// The string of a member's name, in canonical escaping without quotes.
     fn of_name(meter: &Meter, name: &'a str) -> Outcome<Self> {
         meter.scan(name.len())?;
         if !name.contains('\\') {
@@ -225,7 +214,6 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The elements one after the other, each charged when it is taken.
     pub(super) fn iter<'m>(
         &self,
         meter: &'m Meter,
@@ -247,7 +235,6 @@ impl<'a> List<'a> {
         })
     }
 
-    /// The element at a place, from 0.
     pub(super) fn get(&self, at: i64, meter: &Meter) -> Outcome<Option<Val<'a>>> {
         let Ok(at) = usize::try_from(at) else { return Ok(None) };
         match self {
@@ -290,15 +277,14 @@ impl<'a> List<'a> {
     }
 }
 
-/// Compares two JSON values byte by byte, which is fast. Values that differ so may still be equal.
+/// Compares JSON byte by byte, a fast path. Different texts may still be equal values.
 fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> {
     meter.scan(left.encoded().len().min(right.encoded().len()))?;
     Ok(left == right)
 }
 
 impl<'a> Map<'a> {
-    /// The ids that an item has beside its members, by their names; they hide members of the same
-    /// name.
+    /// Returns the ids of an item. They hide members of the same name.
     fn ids(&self) -> impl Iterator<Item = (&'static str, Option<ItemId>)> + use<> {
         let (id, parent) = match self {
             Self::Written(id, _) => (Some(*id), None),
@@ -318,7 +304,6 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The JSON value of the member of this name, in canonical escaping without quotes.
     fn json_member(&self, encoded_name: &str, meter: &Meter) -> Outcome<Option<Value<'a>>> {
         if let Self::Written(_, members) = self {
             meter.charge(2 * members.len())?;
@@ -333,8 +318,6 @@ impl<'a> Map<'a> {
         Ok(None)
     }
 
-    /// Returns whether there is a member of this name, which is given plain and in canonical
-    /// escaping.
     pub(super) fn has(&self, name: &str, encoded_name: &str, meter: &Meter) -> Outcome<bool> {
         if let Self::Made(_) = self {
             return Ok(self.get(name, encoded_name, meter)?.is_some());
@@ -342,7 +325,6 @@ impl<'a> Map<'a> {
         Ok(self.ids().any(|(id, _)| id == name) || self.json_member(encoded_name, meter)?.is_some())
     }
 
-    /// The value of the member of this name, which is given plain and in canonical escaping.
     pub(super) fn get(
         &self,
         name: &str,
@@ -364,7 +346,6 @@ impl<'a> Map<'a> {
         self.json_member(encoded_name, meter)?.map(|value| Val::of_json(meter, value)).transpose()
     }
 
-    /// The value of a key that is no string, or is known only now.
     pub(super) fn get_key(&self, key: &Val<'a>, meter: &Meter) -> Outcome<Option<Val<'a>>> {
         if let Self::Made(entries) = self {
             for (candidate, value) in &**entries {
@@ -387,7 +368,6 @@ impl<'a> Map<'a> {
         self.keys(meter).try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
-    /// The keys in order, each charged when it is taken.
     pub(super) fn keys<'m>(
         &self,
         meter: &'m Meter,

@@ -1,7 +1,7 @@
-//! YAML 1.2 as a tree that knows where everything stands, and keeps scalars as they are written.
+//! YAML 1.2 as a tree with positions. Scalars keep their source form.
 //!
-//! The parser gives events; the tree is made here rather than by a deserializer, which would stop
-//! at the first error of a rule and make numbers of digits.
+//! The tree is built from parser events. A deserializer would stop at the first error and convert
+//! numbers from their digits.
 
 mod node;
 mod scalar;

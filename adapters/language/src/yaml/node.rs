@@ -1,5 +1,3 @@
-//! A value of a YAML document and its location.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,54 +6,38 @@ use domain::json::push_string;
 use super::{Scalar, ScalarKind};
 use crate::error::{Located, Location};
 
-/// A value. Aliases share the value they stand for.
 #[derive(Debug)]
 pub struct Node {
-    /// Where it begins.
     pub place: Location,
-    /// The value itself.
     pub content: Content,
-    /// How many levels of lists and mappings it has.
     pub(super) depth: usize,
-    /// The bytes that it takes up in the file.
     pub(super) range: Range<usize>,
     pub(super) file: Arc<str>,
 }
 
-/// The content of a value.
 #[derive(Debug)]
 pub enum Content {
-    /// A string, number, boolean or null.
     Scalar(Scalar),
-    /// A list.
     List(Vec<Arc<Node>>),
-    /// The keys are different strings, in the order written.
     Mapping(Vec<MappingEntry>),
 }
 
-/// A key of a mapping and its value.
 #[derive(Debug)]
 pub struct MappingEntry {
-    /// The key.
     pub key: String,
-    /// Where the key begins.
     pub place: Location,
-    /// Its value.
     pub value: Arc<Node>,
 }
 
 impl Node {
-    /// The scalar that it is, if it is one.
     pub const fn scalar(&self) -> Option<&Scalar> {
         if let Content::Scalar(scalar) = &self.content { Some(scalar) } else { None }
     }
 
-    /// Returns `true` if it is null.
     pub fn is_null(&self) -> bool {
         self.scalar().is_some_and(Scalar::is_null)
     }
 
-    /// Returns the value as it is written, with its comments, moved to the left margin.
     pub fn written(&self) -> String {
         let indentation = self.place.column.saturating_sub(1) as usize;
         let lines =
@@ -67,7 +49,6 @@ impl Node {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the name of the value's type for use in a message, with its article.
     pub fn with_article(&self) -> &'static str {
         match &self.content {
             Content::Scalar(scalar) => scalar.kind().with_article(),
@@ -76,17 +57,13 @@ impl Node {
         }
     }
 
-    /// Returns the entry of a key, if it is a mapping that has it.
     pub fn entry(&self, key: &str) -> Option<&MappingEntry> {
         let Content::Mapping(entries) = &self.content else { return None };
         entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the value as compact JSON, every digit of a number kept.
-    ///
-    /// # Errors
-    /// The part that JSON cannot express, or that exceeds `most_bytes`, with the reason `too_large`:
-    /// aliases let a short text stand for a long one.
+    /// Returns compact JSON with all digits of numbers. Fails for values that JSON cannot express,
+    /// and with the reason `too_large` above `most_bytes`: aliases let a short text expand.
     pub fn json(&self, most_bytes: usize, too_large: &str) -> Result<String, Located> {
         let mut out = String::new();
         self.push_json((most_bytes, too_large), &mut out)?;

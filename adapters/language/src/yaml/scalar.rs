@@ -1,5 +1,4 @@
-//! A scalar as it is written, and what it stands for in the core schema of YAML 1.2 (section
-//! 10.3.2).
+//! Scalar in its source form, and its value in the core schema of YAML 1.2 (section 10.3.2).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,27 +7,21 @@ use granit_parser::ScalarStyle;
 
 use crate::error::Location;
 
-/// A scalar.
 #[derive(Debug)]
 pub struct Scalar {
-    /// Its characters, without quotes, indentation and the like.
     pub text: String,
     pub(super) style: ScalarStyle,
-    /// Where it begins.
     pub place: Location,
-    /// The bytes that it takes up in the file, with its quotes.
     pub(super) range: Range<usize>,
     pub(super) file: Arc<str>,
 }
 
-/// The type that a scalar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
     Null,
     Boolean,
-    /// A number that is written as JSON writes it.
     Number,
-    /// A number that JSON would write otherwise or not at all: `0x1F`, `007`, `.inf`.
+    /// Number that JSON writes differently or not at all: `0x1F`, `007`, `.inf`.
     OddNumber,
     String,
 }
@@ -45,7 +38,6 @@ impl ScalarKind {
 }
 
 impl Scalar {
-    /// Returns `true` if it stands for null.
     pub fn is_null(&self) -> bool {
         self.kind() == ScalarKind::Null
     }
@@ -57,10 +49,10 @@ impl Scalar {
         }
     }
 
-    /// Returns where in the file the byte of the text stands.
+    /// Returns the position in the file of a byte of the text.
     ///
-    /// Whatever the style, a string and its source differ in white space, quotes and escapes only.
-    /// So the byte's character is the one that has as many before it that are no white space.
+    /// A string and its source differ only in white space, quotes and escapes. So both positions
+    /// have the same number of preceding characters other than white space.
     pub fn place_of(&self, offset: usize) -> Location {
         let before = self.text.char_indices().take_while(|(index, _)| *index < offset);
         let mut before = before.filter(|(_, character)| !character.is_whitespace()).count();
@@ -78,11 +70,11 @@ impl Scalar {
                 end = at;
             }
         }
-        // Past the last character: what is missing there.
+        // Past the last character: the position of missing text.
         self.place.after(&raw[..end])
     }
 
-    /// Returns how many bytes the first character takes in the source, and whether it is more than
+    /// Returns the length in bytes of the first character in the source, and true unless it is
     /// white space.
     fn first_character(&self, source: &str) -> (usize, bool) {
         let mut characters = source.chars();

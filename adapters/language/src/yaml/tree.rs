@@ -1,5 +1,3 @@
-//! From a file's text to its tree.
-
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,23 +8,18 @@ use granit_parser::{Event, Parser, Span, StrInput, options};
 use super::{Content, MappingEntry, Node, Scalar};
 use crate::error::{ErrorCollector, Located, Location};
 
-/// Most values of all files together: what bounds the memory of trees, which are many times the
-/// size of their texts.
+/// Limit on values of all files together. It bounds the memory of trees, which are much larger than
+/// their texts.
 pub const MOST_VALUES: usize = 300_000;
 
-/// Sentences for the author of a file, who may have made a mistake that is likely in files of its
-/// kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice {
-    /// The content of a file that has none yet: "write the list `rules:`".
     pub of_empty_file: &'static str,
-    /// Returns how to fix a line that is not YAML, with a semicolon before it; empty if that is not
-    /// known.
     pub of_line: fn(&str) -> &'static str,
 }
 
-/// Reads the one document of a file, taking its values off `values_left`. `None` when it holds
-/// nothing, or has an error that nothing can be read after.
+/// Parses the only document of a file and subtracts its values from `values_left`. `None` for an
+/// empty document or a fatal error.
 pub fn parse(
     text: &str,
     advice: &Advice,
@@ -59,8 +52,8 @@ struct Builder<'t, 'b, 'e> {
     events: Parser<'t, StrInput<'t>>,
     advice: &'b Advice,
     anchors: HashMap<usize, Arc<Node>>,
-    /// Where what was read last ends. The parser tells the end of a block only where the next one
-    /// begins, with an empty span.
+    /// End of the last value. The parser reports the end of a block only at the start of the next
+    /// one, with an empty span.
     end: usize,
     values_left: &'b mut usize,
     errors: &'b mut ErrorCollector<'e>,
@@ -99,7 +92,6 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(root)
     }
 
-    /// Reads the value that begins with an event.
     fn node(&mut self, event: Event<'t>, span: &Span) -> Result<Arc<Node>, Located> {
         let place = place(span);
         if let Some(tag) = event.tag() {
@@ -134,7 +126,7 @@ impl<'t> Builder<'t, '_, '_> {
             Content::List(of) => 1 + of.iter().map(|element| element.depth).max().unwrap_or(0),
             Content::Mapping(of) => 1 + of.iter().map(|entry| entry.value.depth).max().unwrap_or(0),
         };
-        // Aliases can nest deeper than any text.
+        // Aliases can nest deeper than the text.
         if depth > MAX_DEPTH {
             let reason = format!("lists and mappings are nested more than {MAX_DEPTH} deep");
             return Err((place, reason));
@@ -147,8 +139,8 @@ impl<'t> Builder<'t, '_, '_> {
         Ok(node)
     }
 
-    /// The bytes of a value that has been read, with a comment that follows it in its line. The parser
-    /// counts the line ends and the indentation behind a block of text as its own.
+    /// Returns the bytes of a value, with a comment on its last line. The parser includes line ends
+    /// and indentation after a block, which are removed here.
     fn range(&self, span: &Span) -> Range<usize> {
         let start = span.byte_range().map_or(self.end, |range| range.start);
         let end = self.file[..self.end].trim_end().len().max(start);
@@ -176,7 +168,7 @@ impl<'t> Builder<'t, '_, '_> {
             let Some(Scalar { text: key, .. }) = name.scalar() else {
                 return Err((place, "a key is a string, not a list or a mapping".to_owned()));
             };
-            // An absent value ends where its colon does.
+            // An absent value ends at its colon.
             let rest = &self.file[self.end..];
             if let Some(behind) = rest.trim_start_matches(' ').strip_prefix(':') {
                 self.end = self.file.len() - behind.len();

@@ -1,4 +1,4 @@
-//! From `matrix:` to the cases that are its cells.
+//! Converts `matrix:` to one case per cell.
 
 use application::Caller;
 use jiff::civil::Date;
@@ -11,11 +11,9 @@ use super::{Case, CaseReader};
 use crate::file_format::{ITEM, LATER_OF_CASE, MATRIX, NAMED};
 use crate::reading::{keys_of, operations};
 
-/// The names of a matrix and what they stand for; `None` where it has an error.
 type ByName<'a, T> = Vec<(&'a str, Option<T>)>;
 
 impl CaseReader {
-    /// Reads the matrix of a file, if it has one.
     pub fn matrix(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         let Some(node) = keys.get("matrix") else { return };
         let Some(keys) = Keys::of(node, &MATRIX, Some(&[]), errors) else { return };
@@ -48,7 +46,6 @@ impl CaseReader {
     }
 }
 
-/// A row of a matrix.
 struct Cells<'a> {
     today: Date,
     caller_name: &'a str,
@@ -91,8 +88,8 @@ impl Cells<'_> {
     }
 }
 
-/// Reads the mapping of a key; `None` without it. A value that cannot be read keeps its name, so that
-/// the table may name it.
+/// Reads the mapping of a key; `None` without it. An invalid value keeps its name, so that the
+/// table may refer to it.
 fn by_name<'a, T>(
     keys: &Keys<'a>,
     key: &str,

@@ -1,4 +1,4 @@
-//! Cases: requests that are written down with the decision that is expected.
+//! Cases: requests with the expected decision.
 
 mod matrix;
 mod read;
@@ -18,8 +18,7 @@ use crate::summary::listed;
 pub(crate) use read::CaseReader;
 pub(crate) use sample::caller;
 
-/// A caller and an item, and what the caller is expected to be permitted: an element of `cases`, or a
-/// cell of a matrix.
+/// Caller, item and expected permissions: an element of `cases`, or a cell of a matrix.
 #[derive(Debug)]
 pub(crate) struct Case {
     file: Arc<str>,
@@ -29,15 +28,14 @@ pub(crate) struct Case {
     pub(crate) collection: Collection,
     pub(crate) ownership: Ownership,
     pub(crate) today: Date,
-    /// The operation of a case; `None` in a cell, which is about all of them.
+    /// `None` in a cell, which covers all operations.
     operation: Option<Operation>,
-    /// The operations that are expected to be permitted.
     expected: Operations,
 }
 
 impl Case {
-    /// Compares the decision on the request with the expected one. `decides_on` returns the ids of the
-    /// policies that decide on an operation.
+    /// Compares the decision with the expected one. `decides_on` returns the ids of the deciding
+    /// policies.
     pub fn run(
         &self,
         access: Access,
@@ -72,7 +70,6 @@ impl Case {
         CaseReport { decided_by: deciding(asked), passed, line }
     }
 
-    /// Describes permitted operations in the words of the file.
     fn described(&self, permitted: Operations) -> String {
         if self.operation.is_some() {
             return if permitted.is_empty() { DENY } else { ALLOW }.to_owned();

@@ -1,5 +1,3 @@
-//! From an element of `cases:` to a case.
-
 use application::Caller;
 use domain::{Operation, Operations};
 use jiff::civil::{Date, date};
@@ -12,14 +10,12 @@ use super::sample::{self, SampleItem};
 use crate::file_format::{ALLOW, CASE, LATER_OF_CASE};
 use crate::reading::keys_of;
 
-/// Most cases, and cells of matrices, of all files.
+/// Limit for the cases and matrix cells of all files together.
 const MOST_CASES: usize = 10_000;
-/// Most bytes of the callers of all cases together: aliases let a short file stand for long ones.
+/// Limit for the callers of all cases together: aliases let a short file expand.
 const MOST_BYTES: usize = 16 << 20;
-/// The day of a case that names none.
 const SOME_DAY: Date = date(2026, 1, 1);
 
-/// Reads the cases of all files, within limits of all together.
 #[derive(Debug, Default)]
 pub(crate) struct CaseReader {
     pub cases: Vec<Case>,
@@ -27,7 +23,7 @@ pub(crate) struct CaseReader {
 }
 
 impl CaseReader {
-    /// Returns `true` if so many cases more can be read; adds an error at a node otherwise.
+    /// Returns `true` if the cases fit within the limit; adds an error otherwise.
     pub(super) fn has_space_for(
         &self,
         count: usize,
@@ -64,7 +60,6 @@ impl CaseReader {
         keys.date("today").unwrap_or(SOME_DAY)
     }
 
-    /// Reads the cases of a file.
     pub fn cases(&mut self, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         for node in keys.elements("cases") {
             if !self.has_space_for(1, node, errors) {

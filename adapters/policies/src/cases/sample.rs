@@ -1,4 +1,4 @@
-//! Callers and items that are written in files.
+//! Sample callers and items in files.
 
 use application::{Caller, Ownership};
 use domain::Collection;
@@ -8,14 +8,13 @@ use language::yaml::{Content, Node};
 
 use crate::file_format::{ANONYMOUS, META};
 
-/// Reads a caller: the word `anonymous`, or null, for nobody; an identifier; or a mapping with one.
 pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Caller> {
     if node.scalar().is_some_and(|scalar| scalar.text == ANONYMOUS) {
         return Some(None.into());
     }
     let principal = language::caller::read(node, errors)?;
     if principal.is_none() && matches!(node.content, Content::Mapping(_)) {
-        // Somebody with roles and without an identifier would be nobody, who has no roles.
+        // A caller without an identifier is anonymous and has no roles.
         let reason = format!(
             "a caller needs an `id`, such as `id: 'agency:1'`; write `{ANONYMOUS}` for nobody"
         );
@@ -25,7 +24,6 @@ pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Cal
     Some(principal.into())
 }
 
-/// An item of a case or of a matrix.
 #[derive(Clone, Debug)]
 pub(super) struct SampleItem {
     pub collection: Collection,
@@ -33,7 +31,6 @@ pub(super) struct SampleItem {
 }
 
 impl SampleItem {
-    /// Reads the keys `group` and `meta` of a mapping.
     pub fn read(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Self> {
         let meta = match keys.get("meta") {
             Some(meta) => Some(Keys::of(meta, &META, Some(&[]), errors)?),
@@ -47,8 +44,8 @@ impl SampleItem {
         Some(Self { collection: Collection::named(keys.string("group")?)?, created_by })
     }
 
-    /// The relation of a caller to the item. Where nobody knows who created it, it is nobody's own:
-    /// an anonymous caller has no identifier that could be equal to none.
+    /// Returns the caller's relation to the item. An item of unknown origin has no owner: an
+    /// anonymous caller has no id to compare.
     pub fn ownership_of(&self, caller: &Caller) -> Ownership {
         match (caller.id(), self.created_by.as_deref()) {
             (Some(caller), Some(creator)) if caller == creator => Ownership::Own,

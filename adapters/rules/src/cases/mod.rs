@@ -1,4 +1,4 @@
-//! Cases: writes that are written down with the verdict a rule is to give.
+//! Cases: writes with the expected verdict of a rule.
 
 mod read;
 
@@ -14,13 +14,11 @@ use crate::file_rule::FileRule;
 
 pub(crate) use read::{MOST_BYTES, read};
 
-/// A write, and what its rule is to say.
 #[derive(Debug)]
 pub(crate) struct Case {
     file: Arc<str>,
     place: Location,
     pub rule: Arc<FileRule>,
-    /// The case as people read it.
     pub written: WrittenCase,
     context: WriteContext,
     before: Option<Members>,
@@ -29,8 +27,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Judges it as the service would judge the write, with what is written in place of what would
-    /// be looked up.
+    /// Judges the write as the service does. The results of lookups come from the case.
     pub fn run(&self) -> CaseReport {
         let judged = self.judge();
         let verdict = if judged.is_ok() { PASS } else { FAIL };

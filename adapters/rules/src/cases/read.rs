@@ -1,4 +1,4 @@
-//! From an element of `cases:` to a case.
+//! Converts an element of `cases:` to a case.
 
 use std::sync::Arc;
 
@@ -19,13 +19,12 @@ use crate::file_rule::FileRule;
 use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::sample_items::{SampleItem, made_up_id, own_members};
 
-/// The day of a case that names none, of a rule that is in force on any.
+/// Default day, if the rule is in force on every day.
 const SOME_DAY: Date = date(2026, 1, 1);
 
-/// Most bytes of the items of all cases together: aliases let a short file stand for long ones.
+/// Limit for the items of all cases together: aliases let a short file expand.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 
-/// Reads a case of one of the rules, taking the bytes of its items off `bytes_left`.
 pub(crate) fn read(
     node: &Node,
     rules: &ById<FileRule>,
@@ -34,7 +33,7 @@ pub(crate) fn read(
 ) -> Option<Case> {
     let errors_before = errors.count();
     let rule = named_rule(node, rules, errors);
-    // A lookup's value stands under its name, in the case or under `lookup`.
+    // The result of a lookup is under its name, in the case or under `lookup`.
     let variables: Option<Vec<_>> =
         rule.as_ref().map(|rule| rule.variables.iter().map(|(name, _)| name.as_str()).collect());
     let keys = Keys::of(node, &CASE, variables.as_deref(), errors)?;
@@ -50,7 +49,7 @@ pub(crate) fn read(
     let (context, after, found) = (context?, after?, found?);
     let before = match before {
         Some(before) => Some(before?.members),
-        // What is removed is at once what was there.
+        // A deleted item is also the state before.
         None => (context.operation == WriteOperation::Delete).then(|| after.members.clone()),
     };
     let case = Case {
@@ -66,7 +65,6 @@ pub(crate) fn read(
     (errors.count() == errors_before).then_some(case)
 }
 
-/// The rule that a case is about, if it is there and sound.
 fn named_rule(
     node: &Node,
     rules: &ById<FileRule>,
@@ -105,8 +103,8 @@ impl CaseReader<'_, '_, '_> {
         Some(WriteContext { operation, id, parent, caller, now, today })
     }
 
-    /// Returns the operation of the case. If `on` is not written, it is the most likely one among
-    /// the operations that the rule judges.
+    /// Returns the operation. The default is the most likely operation among those that the rule
+    /// judges.
     fn operation(&mut self, is_change: bool) -> Option<WriteOperation> {
         let Some(scalar) = self.keys.scalar("on") else {
             return Some(self.rule.likely_operation(is_change));
@@ -123,7 +121,8 @@ impl CaseReader<'_, '_, '_> {
         Some(operation)
     }
 
-    /// `now` and `today`: each that is not written follows from the other, or from the rule.
+    /// Returns `now` and `today`. The default of each is the other, or a time in the period of the
+    /// rule.
     fn time(&self) -> (Timestamp, Date) {
         let now = self.keys.string("now").and_then(|now| now.parse::<Timestamp>().ok());
         let Effective { from, until } = self.rule.effective;
@@ -136,7 +135,6 @@ impl CaseReader<'_, '_, '_> {
         (now.unwrap_or_else(midnight), today)
     }
 
-    /// Returns the results of the rule's lookups, in the order of the lookups.
     fn found(&mut self) -> Option<Vec<Found>> {
         let rule = self.rule;
         let names: Vec<_> = rule.variables.iter().map(|(name, _)| name.as_str()).collect();
@@ -145,7 +143,7 @@ impl CaseReader<'_, '_, '_> {
             .get("lookup")
             .and_then(|node| Keys::of(node, &CASE_LOOKUP, Some(&names), self.errors));
         let mut found = Vec::new();
-        // Each is read, so that all errors are told.
+        // Reads all of them, to report all errors.
         for (index, name) in names.iter().enumerate() {
             let value = under.as_ref().and_then(|keys| keys.get(name));
             let value = value.or_else(|| self.keys.get(name));
@@ -196,12 +194,10 @@ impl CaseReader<'_, '_, '_> {
         Some(self.item(node, collection, true)?.found_by(lookup, index))
     }
 
-    /// An item as it is or was written.
     fn written(&mut self, node: &Node) -> Option<SampleItem> {
         self.item(node, self.rule.collection, false)
     }
 
-    /// An item, which is written as a mapping of its members.
     fn item(
         &mut self,
         node: &Node,

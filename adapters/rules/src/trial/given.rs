@@ -1,4 +1,4 @@
-//! The things a rule is tried on: an item, as it was and as it would be, and results of lookups.
+//! Input of a trial: an item before and after the write, and results of lookups.
 
 use application::{RuleTrial, TrialLookup};
 use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations};
@@ -8,25 +8,19 @@ use language::keys::did_you_mean;
 use super::subject::CompiledSubject;
 use crate::sample_items::{SampleItem, made_up_id, own_members};
 
-/// Members of a representation that are not the item's, so that what was fetched can be sent.
+/// Ignored members of a representation, so that a fetched item can be sent back.
 const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 
-/// The item and the results of lookups.
 pub(super) struct Given {
     pub id: ItemId,
     pub after: Members,
     pub before: Option<Members>,
-    /// The names and shapes of the lookups.
     pub variables: Vec<(String, Shape)>,
-    /// Their results, of those that are given.
+    /// `None` for a lookup without a given result.
     found: Vec<Option<Found>>,
 }
 
 impl Given {
-    /// Reads what a trial gives to what it tries.
-    ///
-    /// # Errors
-    /// All that does not fit.
     pub fn of(trial: &RuleTrial, subject: &CompiledSubject) -> Result<Self, Violations> {
         let mut violations = Violations::default();
         let own =
@@ -52,10 +46,6 @@ impl Given {
         })
     }
 
-    /// The results of all lookups.
-    ///
-    /// # Errors
-    /// The names of those that are missing.
     pub fn found(&self) -> Result<Vec<Found>, Vec<&str>> {
         let named = || self.variables.iter().zip(&self.found);
         let missing: Vec<_> = named()
@@ -70,7 +60,6 @@ impl Given {
     }
 }
 
-/// The item of a trial that needs none.
 fn nothing() -> Members {
     Members::from_iter([("", ""); 0])
 }
@@ -145,7 +134,6 @@ fn item(
     }
 }
 
-/// The id in a member, which may be absent.
 fn id(
     members: &Members,
     name: &str,

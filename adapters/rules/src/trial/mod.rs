@@ -1,4 +1,4 @@
-//! Trials: what a rule that is in no file would say of an item.
+//! Trials: verdicts of rules that are in no file.
 
 mod given;
 mod place;
@@ -14,7 +14,6 @@ use given::Given;
 use language::evaluation;
 use subject::CompiledSubject;
 
-/// Tries rules as files have them, and expressions alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trials;
 
@@ -46,7 +45,6 @@ impl RuleTrials for Trials {
     }
 }
 
-/// The report on what cannot be evaluated.
 fn undecided(errors: Vec<TrialError>) -> TrialReport {
     TrialReport { errors, ..TrialReport::default() }
 }

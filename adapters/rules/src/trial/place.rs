@@ -1,17 +1,17 @@
-//! Places in what was sent.
+//! Positions in the request.
 
 use domain::json::Kind;
 use domain::{Pointer, Value};
 use language::error::Location;
 
-/// Line and column of what follows a text, both from 1. Columns count characters.
+/// Returns line and column after a text, both from 1. Columns count characters.
 pub(super) fn in_text(before: &str) -> (u32, u32) {
     let Location { line, column } = Location::START.after(before);
     (line, column)
 }
 
-/// The value at a place of compact JSON text, which is one line, and the line and column within it
-/// where it is a string.
+/// Returns the value at a position of compact JSON (one line). For a string, adds the line and
+/// column within it.
 pub(super) fn in_json(json: Value<'_>, place: Location) -> (Pointer, Option<(u32, u32)>) {
     let column = usize::try_from(place.column).unwrap_or(1);
     let text = json.encoded();
@@ -19,7 +19,7 @@ pub(super) fn in_json(json: Value<'_>, place: Location) -> (Pointer, Option<(u32
     at_byte(json, byte)
 }
 
-/// Goes down from value to value; `at` counts from the start of the one it has come to.
+/// Descends to the value at a byte. `at` is relative to the current value.
 fn at_byte(json: Value<'_>, mut at: usize) -> (Pointer, Option<(u32, u32)>) {
     let (mut pointer, mut value) = (Pointer::root(), json);
     while let Some((step, inner, start)) = part_at(value, at) {
@@ -27,7 +27,7 @@ fn at_byte(json: Value<'_>, mut at: usize) -> (Pointer, Option<(u32, u32)>) {
             Step::Member(name) => pointer.member(&name),
             Step::Element(index) => pointer.index(index),
         };
-        // At the name of a member, the member is meant.
+        // The name of a member counts as its value.
         let Some(rest) = at.checked_sub(start) else { return (pointer, None) };
         (value, at) = (inner, rest);
     }
@@ -44,9 +44,8 @@ enum Step {
     Element(usize),
 }
 
-/// The part of an object or array that a byte belongs to, with the byte at which its value starts.
 fn part_at(value: Value<'_>, at: usize) -> Option<(Step, Value<'_>, usize)> {
-    // The bracket before, and a comma after each part.
+    // The opening bracket, and a comma after each part.
     let mut start = 1;
     if at == 0 {
         return None;

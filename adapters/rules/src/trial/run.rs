@@ -1,4 +1,4 @@
-//! The evaluation of what is tried, within the limits of an evaluation for a write.
+//! Evaluation of trials, within the cost limits of a write.
 
 use application::{TracedExpression, TrialError, TrialReport, TrialValue, TrialVerdict};
 use domain::json::shortened;
@@ -12,19 +12,15 @@ use super::given::Given;
 use super::undecided;
 use crate::file_rule::{CheckOutcome, Failure, FileRule, LONGEST_MESSAGE};
 
-/// Most bytes of the value of an expression.
 const MOST_BYTES: usize = 64 << 10;
-/// Most entries of the trace of a trial.
 const MOST_ENTRIES: usize = 200;
 
-/// Tries an expression.
 pub(super) async fn expression(
     expression: &Expression,
     given: &Given,
     context: &WriteContext,
 ) -> TrialReport {
     let context = WriteContext { id: given.id, ..context.clone() };
-    // All lookups are given: they are those that the expression was read with.
     let found = given.found().unwrap_or_default();
     let (outcome, traced) = traced(CostLimit::Verdict, |trace, meter| {
         let scope = Scope {
@@ -49,7 +45,6 @@ pub(super) async fn expression(
     with_trace(report, [traced])
 }
 
-/// Tries a rule.
 pub(super) async fn rule(
     rule: &FileRule,
     is_json: bool,
@@ -67,13 +62,13 @@ pub(super) async fn rule(
         return skipped(reason);
     }
     let is_delete = operation == WriteOperation::Delete;
-    // What is removed is at once what was there.
+    // A deleted item is also the state before.
     let before = given.before.as_ref().or(is_delete.then_some(&given.after));
     let transition = Transition { before, after: &given.after, context: &context, found: &[] };
     let pointer = |key: &str| if is_json { Pointer::to_member(key) } else { Pointer::root() };
     let failed =
         |(key, error): Failure| undecided(vec![error_at(pointer(key), error.into_reason())]);
-    // The trial supplies the results of lookups, but their keys must still evaluate.
+    // The trial supplies the results, but the keys must still evaluate.
     let (keys, of_lookups) = traced(CostLimit::Lookups, |trace, meter| {
         rule.look_up(&Scope { trace: Some(trace), ..rule.scope(&transition) }, meter)
     })
@@ -104,10 +99,8 @@ pub(super) async fn rule(
     with_trace(report, [of_lookups, traced])
 }
 
-/// The parts that were evaluated, and true if there were more.
 type Traced = (Vec<TracedPart>, bool);
 
-/// Runs an evaluation with a trace.
 async fn traced<T>(limit: CostLimit, evaluate: impl Fn(&Trace, &Meter) -> T) -> (T, Traced) {
     evaluation::run(limit, |meter| {
         let trace = Trace::default();
@@ -117,7 +110,6 @@ async fn traced<T>(limit: CostLimit, evaluate: impl Fn(&Trace, &Meter) -> T) -> 
     .await
 }
 
-/// The report on a check that is false.
 fn not_met(rule: &FileRule, message: Outcome<String>, of_message: Pointer) -> TrialReport {
     let (message, errors) = match message {
         Ok(message) => (message, Vec::new()),
@@ -151,7 +143,6 @@ const fn error_at(pointer: Pointer, message: String) -> TrialError {
     TrialError { message, pointer, place: None }
 }
 
-/// The report with what was evaluated one after the other.
 fn with_trace(report: TrialReport, traced: impl IntoIterator<Item = Traced>) -> TrialReport {
     let (mut trace, mut is_trace_cut) = (Vec::new(), false);
     for (parts, is_cut) in traced {

@@ -1,4 +1,4 @@
-//! From what is sent to a rule or an expression that can be evaluated.
+//! Compiles the subject of a trial: a rule or an expression.
 
 use std::sync::Arc;
 
@@ -13,26 +13,23 @@ use crate::definition;
 use crate::file_format::ADVICE;
 use crate::file_rule::{FileRule, Message};
 
-/// Most bytes of a rule: as many as its expressions may have, and more than any has.
+/// Limit above that of any expression.
 const MOST_BYTES: usize = 128 << 10;
 
-/// The thing that is tried, read and checked.
 pub(super) enum CompiledSubject {
     Rule {
         rule: Box<FileRule>,
-        /// It was sent as JSON, so that errors point to its members.
+        /// JSON input: errors point to its members.
         is_json: bool,
     },
     Expression {
         expression: Expression,
-        /// The names and shapes of the lookups that were given.
         variables: Vec<(String, Shape)>,
     },
 }
 
 impl CompiledSubject {
-    /// Reads what is tried. The outer error is that of the thing itself; the inner one that of the
-    /// lookups beside it.
+    /// Reads the subject. The outer error is about the subject, the inner one about the lookups.
     pub fn read(trial: &RuleTrial) -> Result<Result<Self, Violations>, Vec<TrialError>> {
         let (source, is_json) = match &trial.subject {
             TrialSubject::Expression(source) => return expression(source, trial),
@@ -44,7 +41,6 @@ impl CompiledSubject {
         Ok(Ok(Self::Rule { rule: Box::new(rule), is_json }))
     }
 
-    /// The names and shapes of its lookups.
     pub fn variables(&self) -> &[(String, Shape)] {
         match self {
             Self::Rule { rule, .. } => &rule.variables,
@@ -52,7 +48,6 @@ impl CompiledSubject {
         }
     }
 
-    /// Returns `true` if any of its expressions reads a variable.
     pub fn uses(&self, variable: Variable) -> bool {
         match self {
             Self::Expression { expression, .. } => expression.uses(variable),
@@ -70,7 +65,7 @@ impl CompiledSubject {
     }
 }
 
-/// An expression alone has the lookups as variables that are given.
+/// A lone expression sees exactly the given lookups.
 fn expression(
     source: &str,
     trial: &RuleTrial,
@@ -101,7 +96,6 @@ fn expression(
     }
 }
 
-/// Reads the one rule of a text, which is to be about the items of a collection.
 fn rule(source: &str, collection: Collection) -> Result<FileRule, FileErrors> {
     let file: Arc<str> = "rule".into();
     let mut all = FileErrors::default();
@@ -143,7 +137,7 @@ fn of_tree(
     Some(rule)
 }
 
-/// The rule that is written alone, as the one element of a list, or as the one rule of a file.
+/// Finds the rule: alone, as the only element of a list, or as the only rule of a file.
 fn only_rule(tree: &Node) -> Result<&Node, Located> {
     let list = tree.entry("rules").map_or(tree, |rules| &*rules.value);
     match &list.content {
@@ -160,7 +154,6 @@ fn place_of_group(node: &Node) -> Location {
     node.entry("group").map_or(node.place, |entry| entry.value.place)
 }
 
-/// The errors of a rule. Of one that was sent as JSON, they point to its members.
 fn of_file(errors: &FileErrors, json: Option<&str>) -> Vec<TrialError> {
     let error = |error: &FileError| {
         let (pointer, place) = match (error.place, json) {

@@ -1,4 +1,4 @@
-//! The client of the collector.
+//! Client of the collector.
 
 use std::error::Error;
 use std::iter::successors;
@@ -10,10 +10,11 @@ use opentelemetry_http::hyper::HyperClient;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 
-/// How long the collector may take to answer. Spans that come meanwhile wait in the queue.
+/// Timeout of the collector's answer. New spans wait in the queue meanwhile.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes what sends spans to a URL; headers for it and compression are those of OpenTelemetry's environment variables.
+/// Builds the exporter for a URL. Environment variables of OpenTelemetry set headers and
+/// compression.
 pub fn exporter(url: &str) -> Result<SpanExporter, String> {
     let builder = SpanExporter::builder().with_http();
     let builder = builder.with_endpoint(url).with_protocol(Protocol::HttpBinary);
@@ -34,7 +35,7 @@ pub fn exporter(url: &str) -> Result<SpanExporter, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// A client that tells the log why it has no answer, for those who look for it: the exporter keeps that for itself.
+/// Client that logs the reason of a failure, which the exporter discards.
 #[derive(Debug)]
 struct LoggingClient<C>(C);
 

@@ -1,8 +1,8 @@
 //! Traces: spans of sampled requests, sent to an OpenTelemetry collector by OTLP over HTTP.
 //!
-//! [`queue`] keeps finished spans and sends them; what there is no room for is dropped and counted. The layer makes them
-//! of the spans of `tracing` that have the target [`TARGET`], and of no others. As the subscriber of `tracing` is the
-//! process's own, so are the traces: [`open`] is called once, before it is set.
+//! [`queue`] buffers and sends finished spans. It drops and counts those that do not fit. The layer
+//! exports only spans of the target [`TARGET`]. The subscriber is global, and so are the traces:
+//! call [`open`] once, before the subscriber is set.
 
 mod client;
 mod queue;
@@ -26,54 +26,47 @@ use tracing_subscriber::filter::filter_fn;
 
 use queue::Queue;
 
-/// A layer that makes traces of spans, for the subscriber of `tracing`.
 pub type TraceLayer = Box<dyn Layer<tracing_subscriber::Registry> + Send + Sync>;
 
-/// How long spans that wait may take to be sent when the service stops.
+/// Maximum time to flush spans at shutdown.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Most spans that one is linked to: as many writes as are done together.
+/// Maximum links of a span: the largest group commit.
 const MOST_LINKS: u32 = 256;
 
-/// The service's name, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` gives another.
+/// Default, which `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` replaces.
 const SERVICE_NAME: &str = "proposal-service";
 
-/// The traces of the process, if there is an endpoint for them.
 static TRACES: OnceLock<Traces> = OnceLock::new();
 
-/// The traces of a process.
 struct Traces {
     tracer: Arc<HeadTracer>,
     queue: Queue,
     _provider: SdkTracerProvider,
 }
 
-/// Opens the traces of the process: a share of the requests, from 0 to 1, which are sent to a URL. Nothing is sent before
-/// [`tracer`] is called.
-///
-/// # Errors
-/// The reason why nothing can be sent there, which does not repeat the URL.
+/// Opens the traces of the process. `share` is the sampled fraction, from 0 to 1. Sending starts
+/// with [`tracer`]. The error does not repeat the URL.
 pub fn open(url: &str, share: f64) -> Result<TraceLayer, String> {
     let (traces, layer) = Traces::new(client::exporter(url)?, share);
     TRACES.set(traces).map_err(|_| "traces were opened before".to_owned())?;
     Ok(layer)
 }
 
-/// Begins to send spans, if traces were opened. MUST be called within the runtime that sends them.
+/// Starts the sender, if traces are open. MUST be called within the runtime that sends.
 pub fn tracer() -> Option<Arc<dyn Tracer>> {
     let traces = TRACES.get()?;
     traces.queue.start();
     Some(Arc::<HeadTracer>::clone(&traces.tracer))
 }
 
-/// Sends what waits, and nothing after it.
 pub async fn close() {
     if let Some(traces) = TRACES.get() {
         traces.queue.close(FLUSH_TIMEOUT).await;
     }
 }
 
-/// Registers the metrics of the process's traces; they are 0 where there are none.
+/// Registers the metrics of the traces, which are 0 without an endpoint.
 pub fn register(registry: &mut Registry) {
     let counts = TRACES.get().map(|traces| Arc::clone(traces.queue.counts()));
     counts.unwrap_or_default().register(registry);
@@ -86,7 +79,7 @@ impl Traces {
         let (queue, processor) = Queue::new(exporter);
         let provider = SdkTracerProvider::builder()
             .with_span_processor(processor)
-            // Requests are sampled before they have a span.
+            // The head sampler has already decided.
             .with_sampler(Sampler::AlwaysOn)
             .with_max_links_per_span(MOST_LINKS)
             .with_resource(resource)
@@ -103,10 +96,9 @@ impl Traces {
     }
 }
 
-/// The description of this process that all its spans share.
 fn resource() -> Resource {
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
-    // What the environment says of the service comes after what is known of it here.
+    // The environment overrides the built-in attributes.
     let given = Resource::builder().build();
     let name = given
         .get(&"service.name".into())
@@ -115,7 +107,6 @@ fn resource() -> Resource {
     Resource::builder().with_attribute(version).with_service_name(name).build()
 }
 
-/// Samples at the head of requests.
 #[derive(Debug)]
 struct HeadTracer {
     share: f64,
@@ -131,7 +122,7 @@ impl Tracer for HeadTracer {
             let state = state.parse().unwrap_or(TraceState::NONE);
             let (trace, id) = ((*trace).into(), SpanId::from(*id));
             let caller = SpanContext::new(trace, id, TraceFlags::SAMPLED, true, state);
-            // It was not started, and it is of a target that is traced.
+            // Cannot fail: the span is not started and has a traced target.
             let _ = span.set_parent(Context::new().with_remote_span_context(caller));
         }
         let context = span.context();

@@ -1,4 +1,5 @@
-//! The queue of finished spans. Whoever finishes one never waits: where there is no room, it is dropped and counted.
+//! Queue of finished spans. The producer never waits: spans that do not fit are dropped and
+//! counted.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -15,20 +16,16 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Reasons why spans are lost.
 const QUEUE_FULL: &str = "queue_full";
 const EXPORT_FAILED: &str = "export_failed";
 
-/// Spans that may wait to be sent.
 const QUEUE: usize = 2048;
 
-/// Spans that are sent together.
 const BATCH: usize = 512;
 
-/// How long a span waits for others that are sent with it.
+/// Maximum delay of a span for batching.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// The fate of spans.
 #[derive(Debug, Default)]
 pub struct Counts {
     exported: Counter,
@@ -54,7 +51,6 @@ impl Counts {
     }
 }
 
-/// The end of the queue that finished spans come in by.
 #[derive(Debug)]
 pub struct Finished {
     spans: mpsc::Sender<SpanData>,
@@ -79,7 +75,6 @@ impl SpanProcessor for Finished {
     }
 }
 
-/// The queue, and what sends.
 pub struct Queue {
     counts: Arc<Counts>,
     closing: Arc<Notify>,
@@ -112,7 +107,6 @@ impl Queue {
         &self.counts
     }
 
-    /// Begins to send, on this runtime.
     pub fn start(&self) {
         let mut sending = self.sending.lock();
         *sending = match std::mem::replace(&mut *sending, Sending::NoMore) {
@@ -121,7 +115,6 @@ impl Queue {
         };
     }
 
-    /// Sends what waits, as far as there is time for it, and takes no more.
     pub async fn close(&self, time: Duration) {
         let sending = {
             let mut sending = self.sending.lock();
@@ -136,7 +129,6 @@ impl Queue {
     }
 }
 
-/// Sends spans, some at a time.
 struct Sender {
     spans: mpsc::Receiver<SpanData>,
     exporter: SpanExporter,
@@ -166,7 +158,8 @@ impl Sender {
         }
     }
 
-    /// Waits for a span, and then a while for others; for none when the queue is closed.
+    /// Waits for a span, then collects more for a while. Returns immediately when the queue is
+    /// closed.
     async fn collect(&mut self, batch: &mut Vec<SpanData>) {
         self.spans.recv_many(batch, BATCH).await;
         let others = async {

@@ -1,4 +1,4 @@
-//! Options about who may do what: of `serve`, and of the commands about keys and policies.
+//! Options of access control: for `serve`, and for commands on keys and policies.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -47,12 +47,8 @@ pub struct AccessOptions {
 }
 
 impl ServeOptions {
-    /// Refuses to serve others than this machine while nobody is asked who they are, unless the
-    /// operator wants just that. `address` is where it listens, which a socket that was handed over
-    /// decides, and `--listen` otherwise.
-    ///
-    /// # Errors
-    /// `Usage`.
+    /// Refuses to serve other machines without authentication, unless the operator insists.
+    /// `address` is that of the inherited socket, otherwise `--listen`.
     pub fn require_safe(&self, address: SocketAddr) -> Result<(), CommandError> {
         let AccessOptions { identity, policies, allow_anonymous, .. } = &self.access;
         if identity.is_some() || policies.is_some() {
@@ -69,7 +65,6 @@ impl ServeOptions {
     }
 }
 
-/// Reads the level of a group.
 fn audit_level(text: &str) -> Result<(Collection, AuditLevel), String> {
     let (group, level) = text.split_once('=').unwrap_or((text, ""));
     let levels = AuditLevel::ALL.map(AuditLevel::name).join(", ");
@@ -85,8 +80,7 @@ fn audit_level(text: &str) -> Result<(Collection, AuditLevel), String> {
     Ok((collection, level))
 }
 
-/// Returns whether a base URL is one that other machines do not reach. One that cannot be read is
-/// reported where it is used.
+/// Returns whether a base URL is local. An invalid URL is reported at its use.
 fn leads_to_this_machine(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else { return true };
     match url.host() {

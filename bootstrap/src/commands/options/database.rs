@@ -1,4 +1,4 @@
-//! Options about where the items are, which most commands take.
+//! Options of the store, which most commands share.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,19 +9,16 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-/// A file that is longer holds no URL.
 const LONGEST_FILE: u64 = 64 * 1024;
 
-/// The name of the credential that holds the URL, in the folder that systemd names in
-/// `CREDENTIALS_DIRECTORY` (systemd.exec(5), `LoadCredential=`).
+/// Name of the systemd credential with the URL, in `CREDENTIALS_DIRECTORY` (systemd.exec(5),
+/// `LoadCredential=`).
 const CREDENTIAL: &str = "database-url";
 
-/// Where the items are.
 #[derive(Debug)]
 pub struct DatabaseOptions {
-    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or several of the latter.
     pub database_url: Vec<String>,
-    /// Most connections to PostgreSQL, or readers of an SQLite file.
+    /// Limit on connections to PostgreSQL, or on readers of an SQLite file.
     pub database_connections: u32,
 }
 
@@ -32,7 +29,7 @@ pub struct DatabaseOptions {
 struct DatabaseArguments {
     /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
     /// the server of PostgreSQL that takes writes is used
-    // Values from the environment are not shown: they hold a password.
+    // Help must not show values from the environment: they contain a password.
     #[arg(
         long,
         env = "PROPOSAL_SERVICE_DATABASE_URL",
@@ -78,8 +75,7 @@ impl FromArgMatches for DatabaseOptions {
     }
 }
 
-/// The URLs in a file, where one is named, or in the credential, where there is one and no URL was
-/// given.
+/// Reads the URLs from the named file, or from the credential if no URL is given.
 fn urls(
     url: Option<ValueSource>,
     written: &DatabaseArguments,
@@ -100,7 +96,6 @@ fn urls(
     }
 }
 
-/// Reads URLs, separated by spaces or lines.
 fn read(file: &Path) -> Result<Vec<String>, String> {
     let text = read_bounded(file).map_err(|error| {
         format!(
@@ -118,7 +113,6 @@ fn read(file: &Path) -> Result<Vec<String>, String> {
     Ok(urls)
 }
 
-/// Reads a file of at most 64 KiB, such as a secret.
 pub fn read_bounded(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let length = File::open(file)?.take(LONGEST_FILE + 1).read_to_string(&mut text)?;

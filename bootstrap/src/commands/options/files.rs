@@ -18,12 +18,10 @@ pub struct TimeZoneOptions {
 }
 
 impl TimeZoneOptions {
-    /// A clock of the zone.
     pub fn clock(&self) -> SystemClock {
         SystemClock::in_zone(self.zone.clone())
     }
 
-    /// The day that it is in the zone.
     pub fn today(&self) -> Date {
         let clock = self.clock();
         clock.day_of(clock.now())

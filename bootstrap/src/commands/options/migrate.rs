@@ -1,5 +1,3 @@
-//! Options of `migrate`.
-
 use clap::{Args, ValueEnum};
 
 use super::DatabaseOptions;

@@ -1,4 +1,4 @@
-//! Options about what monitoring sees of a service.
+//! Options of monitoring.
 
 use std::net::SocketAddr;
 
@@ -27,7 +27,7 @@ pub struct MonitoringOptions {
 }
 
 impl MonitoringOptions {
-    /// Returns the URL to which traces are sent, if they are. An empty variable is as good as none, as OpenTelemetry has it.
+    /// Returns the URL for traces. An empty variable counts as unset, as in OpenTelemetry.
     pub fn traces_url(&self) -> Result<Option<String>, CommandError> {
         let endpoint = self.otlp_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
         let url = endpoint.map(|endpoint| traces_url(endpoint).ok_or_else(|| otlp_error(HOW)));
@@ -38,7 +38,7 @@ impl MonitoringOptions {
 const HOW: &str = "give the http or https URL of a collector without a user, a query and a fragment, such as http://127.0.0.1:4318; \
                    what it wants to be told belongs into OTEL_EXPORTER_OTLP_HEADERS";
 
-/// Returns an error of the endpoint. It does not repeat the URL, which may hold secrets.
+/// The error omits the URL, which may contain secrets.
 pub fn otlp_error(reason: &str) -> CommandError {
     CommandError::Usage(format!("--otlp-endpoint (or OTEL_EXPORTER_OTLP_ENDPOINT): {reason}"))
 }

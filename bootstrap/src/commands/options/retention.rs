@@ -1,4 +1,4 @@
-//! Options about how long the bodies of old versions are kept: of `serve` and of `compact`.
+//! Options of retention, for `serve` and `compact`.
 
 use std::path::PathBuf;
 
@@ -25,10 +25,7 @@ pub struct RetentionOptions {
 }
 
 impl RetentionOptions {
-    /// The policy that the options say; `None` when everything is kept.
-    ///
-    /// # Errors
-    /// `Usage` when they contradict each other.
+    /// Returns the policy; `None` keeps everything. Fails if options contradict each other.
     pub fn policy(&self) -> Result<Option<RetentionPolicy>, CommandError> {
         if self.history_keep.is_none() && self.history_thin.is_none() {
             return Ok(None);

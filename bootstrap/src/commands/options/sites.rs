@@ -1,8 +1,8 @@
-//! The names of web sites: origins and hosts.
+//! Web origins and host names.
 
 use url::{Host, Url};
 
-/// Reads a web origin (RFC 6454) as browsers send it, or `*`.
+/// Parses a web origin (RFC 6454) in the form of browsers, or `*`.
 pub fn origin(text: &str) -> Result<String, &'static str> {
     let is_origin = Url::parse(text).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
@@ -12,7 +12,7 @@ pub fn origin(text: &str) -> Result<String, &'static str> {
     )
 }
 
-/// Reads the name of a host as browsers send it, without the final dot of an absolute name.
+/// Parses a host name in the form of browsers. Drops the final dot of an absolute name.
 pub fn host_name(text: &str) -> Result<String, &'static str> {
     let name = Host::parse(text).ok().map(|host| host.to_string());
     name.filter(|name| !name.contains('*')).map(|name| name.trim_end_matches('.').to_owned()).ok_or(

@@ -1,5 +1,4 @@
-//! `proposal-service rules audit`: what rules would say of what is stored, before they are put in
-//! force.
+//! `rules audit`: applies rules to stored items, before the rules are in force.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +21,8 @@ use crate::{close, look, open_rules, ports};
 const BAR: &str =
     "{bar:32} {percent:>3} %  item {human_pos} of {human_len}, {rate} a second, {eta} left";
 
-/// The columns of an entry about an item that a rule would refuse or warn of.
 const ITEM: &[&str] =
     &["group", "id", "rule", "severity", "operation", "pointer", "message", "items"];
-/// The columns of an entry about a rule.
 const RULE: &[&str] = &[
     "rule",
     "group",
@@ -38,8 +35,6 @@ const RULE: &[&str] = &[
     "undecided",
 ];
 
-/// Looks at every item that the rules in a file are about, and says to how many each rule applies,
-/// and which it would refuse or warn of.
 pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let rules = open_rules(Some(&options.file))?;
     let mut meter = ProgressMeter::start(None, BAR, "looking at items")?;
@@ -60,29 +55,23 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The results so far.
 struct AuditRun {
     caller: Caller,
-    /// The number of items in the collections.
     total: u64,
     is_summary: bool,
-    /// The collections that there are rules about.
     groups: Vec<(Collection, ResourceService)>,
     counts: BTreeMap<String, RuleTally>,
     entries: Entries,
 }
 
-/// A rule, and the number of items that it would refuse or warn of.
 struct RuleTally {
     rule: PublishedRule,
-    /// The audited operation: an item may break a rule about creates and be sound.
+    /// Audited operation: a valid item may break a rule about creates.
     operation: WriteOperation,
     examined: u64,
     applied: u64,
     remarked: u64,
-    /// Those of the remarked that it could not be evaluated for.
     undecided: u64,
-    /// The first of these, and why.
     first_undecided: Option<(ItemId, Box<str>)>,
 }
 
@@ -94,7 +83,6 @@ impl RuleTally {
         Self { rule, operation, examined, applied, remarked, undecided, first_undecided }
     }
 
-    /// The audited operation, where that is not a replacement.
     fn looked_at_as(&self) -> String {
         match self.operation {
             WriteOperation::Replace => String::new(),
@@ -111,18 +99,17 @@ impl AuditRun {
         let counts: BTreeMap<_, _> =
             rules.map(|rule| (rule.id.clone(), RuleTally::of(rule))).collect();
         let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
-        // Nothing is written, so nothing is limited.
+        // Nothing is written, so limits do not apply.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
         let (mut groups, mut total) = (Vec::new(), 0);
         for collection in Collection::all().filter(has_rule) {
             let use_cases = ResourceService::new(collection, ports, limits);
-            // There are as many pages of one item as items.
+            // With pages of one item, the number of pages is that of items.
             let one = PageRequest::plain(1, 1);
             let listing = use_cases.list(&caller, None, &one).await?;
             total += listing.page_count.unwrap_or_default();
             groups.push((collection, use_cases));
         }
-        // A summary is one table alone.
         let format = if options.summary { AuditFormat::Plain } else { options.output };
         let entries = Entries::new(format, ITEM)?;
         Ok(Self { caller, total, is_summary: options.summary, groups, counts, entries })
@@ -184,8 +171,8 @@ impl AuditRun {
         Ok(())
     }
 
-    /// Writes one entry for all items that a rule could not be evaluated for: a mistake in a rule may
-    /// concern every item.
+    /// Writes one entry for all undecided items of a rule: a mistake in a rule may affect every
+    /// item.
     fn tell_undecided(&mut self) -> Result<(), CommandError> {
         for (code, count) in self.counts.iter().filter(|_| !self.is_summary) {
             let Some((id, reason)) = &count.first_undecided else { continue };
@@ -206,7 +193,6 @@ impl AuditRun {
         Ok(())
     }
 
-    /// Writes an entry for each rule.
     fn summarize(&self, format: AuditFormat, meter: &ProgressMeter) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {

@@ -1,4 +1,4 @@
-//! The entries of an audit as text, JSON or CSV, each written as it is found.
+//! Entries of an audit as text, JSON or CSV, written as they are found.
 
 use std::io::{self, BufWriter, Stdout, Write};
 
@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::commands::error::CommandError;
 use crate::commands::options::AuditFormat;
 
-/// A table that is written to standard output row by row.
 pub struct Entries {
     columns: &'static [&'static str],
     writer: EntryWriter,
@@ -15,13 +14,11 @@ pub struct Entries {
 
 enum EntryWriter {
     Plain(BufWriter<Stdout>),
-    /// With the number of entries so far.
     Json(BufWriter<Stdout>, usize),
     Csv(Box<csv::Writer<Stdout>>),
 }
 
 impl Entries {
-    /// Begins the table.
     pub fn new(
         format: AuditFormat,
         columns: &'static [&'static str],
@@ -39,7 +36,6 @@ impl Entries {
         Ok(Self { columns, writer })
     }
 
-    /// Writes an entry: its line as text, or the array of its values in the order of the columns.
     pub fn write(&mut self, text: &str, values: &Value) -> Result<(), CommandError> {
         let values = values.as_array().into_iter().flatten();
         match &mut self.writer {
@@ -62,7 +58,6 @@ impl Entries {
         Ok(())
     }
 
-    /// Ends the table.
     pub fn end(&mut self) -> Result<(), CommandError> {
         let ended = match &mut self.writer {
             EntryWriter::Plain(out) => out.flush(),

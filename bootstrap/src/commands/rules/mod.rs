@@ -1,4 +1,4 @@
-//! Business rules in files, tried before they are put in force.
+//! Business rules in files, tried before they are in force.
 
 mod audit;
 mod entries;
@@ -11,7 +11,6 @@ use crate::commands::error::CommandError;
 use crate::{failed, reserved_rule_ids};
 pub use audit::audit;
 
-/// Reads rules in files.
 pub fn load(path: &Path) -> Result<RuleSet, CommandError> {
     RuleSet::load(path, &reserved_rule_ids()).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! Makes items: each follows from its number and the seed alone, in whatever order they are made.
+//! Generator of items. Each depends only on its number and the seed, not on the order.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,27 +9,24 @@ use jiff::ToSpan as _;
 use jiff::civil::date;
 use serde_json::{Value, json};
 
-/// The average number of proposals a researcher leads.
 const PROPOSALS_OF_A_RESEARCHER: u64 = 20;
 
-/// The standard deviation of the logarithm of the size. The 95th percentile lies 1.645 of it above
-/// the median: 4 times as high.
+/// Standard deviation of the logarithm of the size. The 95th percentile is 1.645 of it above the
+/// median: 4 times as large.
 const SPREAD: f64 = 0.8427;
 
-/// No client could have sent more than a request body may have by default.
+/// Default limit of a request body.
 const LARGEST: f64 = 8.0 * 1024.0 * 1024.0;
 
-/// The bytes of a proposal beside its long strings.
 const REST: usize = 800;
 
-/// A long string is left out if it would be shorter than this.
 const SHORTEST: usize = 50;
 
-/// The average bytes of half a sentence: a string may exceed its length by so many.
+/// Average excess of a string over its length, in bytes.
 const HALF_A_SENTENCE: usize = 45;
 
-/// The words, sentences and items of the list, by kind. A kind in angle brackets is a slot; a section
-/// is the name of a long string with its share of a proposal.
+/// Words, sentences and items of the list, by kind. Angle brackets mark a slot. A section is the
+/// name of a long string with its share of a proposal.
 static WORDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let mut words = HashMap::<_, Vec<_>>::new();
     for (kind, list) in include_str!("words.txt").lines().filter_map(|line| line.split_once(": ")) {
@@ -38,31 +35,24 @@ static WORDS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
     words
 });
 
-/// The parameters of a set of items.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Selects one of all possible sets.
     pub seed: u64,
-    /// The number of proposals.
     pub proposals: u64,
-    /// Half of the proposals are smaller, in bytes.
     pub median_size: usize,
 }
 
 impl Recipe {
-    /// Returns the members of a programme.
     pub fn program(&self, number: u64) -> Value {
         self.study(u64::MAX, number).item("program")
     }
 
-    /// Returns the members of a library item: a reference as CSL-JSON, or the line item of a budget.
     pub fn library_item(&self, proposal: u64, number: u64) -> Value {
         let mut study = self.study(proposal, number + 1);
         let kind = if study.happens(40) { "reference" } else { "line_item" };
         study.item(kind)
     }
 
-    /// Returns the members of a proposal, which may name one of the programmes.
     pub fn proposal(&self, number: u64, programs: &[ItemId]) -> Value {
         let mut study = self.study(number, 0);
         let (size, year) = (self.size(&mut study.random), study.year);
@@ -72,7 +62,7 @@ impl Recipe {
         let (proposal_type, research_type) = study.word("type").split_once('/').unwrap_or_default();
         let program = study.random.choice(programs).map(ItemId::to_string);
         let objectives = [(); 3].map(|()| study.sentence("objective"));
-        // Some forms have a line for each specific objective, others one box for all.
+        // Some forms have a line per objective, others one box for all.
         let objectives =
             if study.happens(50) { json!(objectives) } else { json!(objectives.join("\n")) };
         let members = [
@@ -81,7 +71,7 @@ impl Recipe {
             ("proposal_type", 100, json!(proposal_type)),
             ("research_type", 92, json!(research_type)),
             ("program_id", if program.is_some() { 60 } else { 0 }, json!(program)),
-            // The seed keeps sets apart that are loaded into one store.
+            // The seed separates sets in one store.
             ("project_id", 100, json!(format!("PRJ-{year}-{}-{:07}", self.seed, number + 1))),
             ("project_title", 100, json!(study.title)),
             ("general_objective", 100, json!(study.sentence("objective"))),
@@ -107,7 +97,6 @@ impl Recipe {
         members.into_iter().collect()
     }
 
-    /// Begins an item, which is the same for the same numbers.
     fn study(&self, proposal: u64, item: u64) -> Study {
         let seeded = Rng::with_seed(self.seed);
         let mut random = [proposal, item]
@@ -123,7 +112,7 @@ impl Recipe {
         study
     }
 
-    /// A size from the log-normal distribution with the median (Box and Muller's transform).
+    /// Draws from a log-normal distribution (Box-Muller transform).
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -138,7 +127,6 @@ impl Recipe {
     }
 }
 
-/// The subject of an item, to which its prose keeps, and its random numbers.
 #[derive(Default)]
 struct Study {
     random: Rng,
@@ -160,12 +148,10 @@ impl Study {
         words[self.random.usize(..words.len())]
     }
 
-    /// Returns an item of which the list has the JSON.
     fn item(&mut self, kind: &str) -> Value {
         serde_json::from_str(&self.sentence(kind)).unwrap_or_default()
     }
 
-    /// Paragraphs of about `length` bytes, of one sentence at least.
     fn paragraphs(&mut self, length: usize) -> String {
         let mut out = String::with_capacity(length + 4 * HALF_A_SENTENCE);
         for count in 1.. {
@@ -178,7 +164,7 @@ impl Study {
         out
     }
 
-    /// Returns a sentence with its slots filled, which are every second piece of it.
+    /// Returns a sentence. Every second piece of its template is a slot.
     fn sentence(&mut self, kind: &str) -> String {
         let mut out = String::with_capacity(160);
         for (index, piece) in self.word(kind).split(['<', '>']).enumerate() {

@@ -1,7 +1,7 @@
-//! Fills a store with made-up data, to try the service under load.
+//! `seed`: fills a store with made-up data for load tests.
 //!
-//! Every item goes through the use cases, so it is validated, logged and counted like a client's.
-//! Items are made while others are being written: memory does not grow with their number.
+//! Items go through the use cases, so they are validated and logged like a client's. They are made
+//! while others are written, so memory does not grow with their number.
 
 mod items;
 
@@ -26,15 +26,12 @@ use crate::commands::progress::ProgressMeter;
 use crate::{close, connect, open_rules, ports};
 use items::Recipe;
 
-/// Writes in flight: enough to share the store's transactions, and few enough that none has to wait
-/// for long.
+/// Concurrent writes: enough for group commit, few enough for short waits.
 const IN_FLIGHT: usize = 64;
 
-/// The average number of proposals of a programme, and the most programmes.
 const PROPOSALS_OF_A_PROGRAM: u64 = 50;
 const MOST_PROGRAMS: u64 = 1_000;
 
-/// The collections of the items. Below, a kind of item is a place in this list.
 const COLLECTIONS: [&str; 3] = ["proposedprograms", "proposals", "lib"];
 const PROGRAM: usize = 0;
 const PROPOSAL: usize = 1;
@@ -43,7 +40,6 @@ const LIBRARY_ITEM: usize = 2;
 const BAR: &str =
     "{bar:32} {percent:>3} %  {human_pos} of {human_len} items, {rate} a second, {eta} left";
 
-/// Adds made-up data to the store.
 pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
@@ -54,11 +50,11 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
         store.migrate().await.map_err(CommandError::from).map(|()| store)
     };
     let store = meter.watch(open).await?;
-    // Made-up items are judged by the rules written in Rust alone.
+    // Only the rules written in Rust apply.
     let ports = ports(&store, open_rules(None)?, Arc::new(SystemClock::default()));
     tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
     let recipe = Recipe { seed, proposals, median_size };
-    // Limits are for patches and for requests that are sent again; there are none of either.
+    // The limits concern patches and repeated requests, which do not occur here.
     let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
     let use_cases =
         COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
@@ -68,7 +64,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     loop {
         tokio::select! {
             () = &mut work => break,
-            // A second signal does not wait for what is in flight.
+            // A second signal does not wait for writes in flight.
             signal = meter.signal() => if load.halt(format!("stopped by {signal};")) {
                 break;
             },
@@ -93,20 +89,17 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     }
 }
 
-/// A load under way.
 struct Load {
     recipe: Recipe,
     use_cases: [ResourceService; COLLECTIONS.len()],
-    /// The number of items of each kind that were stored.
     stored: [AtomicU64; COLLECTIONS.len()],
     bar: ProgressBar,
-    /// The first reason to end before everything is stored.
     halted: OnceLock<String>,
 }
 
 impl Load {
-    /// Stores the programmes, then the proposals, each of which may name a programme, and after
-    /// each proposal its library.
+    /// Stores programmes first, since proposals may refer to them, and each proposal before its
+    /// library.
     async fn store_all(self: &Arc<Self>, programs: u64, library: u64) {
         let programs: Vec<_> = self
             .numbers(0..programs)
@@ -136,12 +129,10 @@ impl Load {
             .await;
     }
 
-    /// Counts until the load is halted.
     fn numbers(&self, numbers: Range<u64>) -> impl Stream<Item = u64> {
         stream::iter(numbers.take_while(|_| self.halted.get().is_none()))
     }
 
-    /// Makes an item and stores it in a task of its own; `None` if that failed.
     fn store(
         self: &Arc<Self>,
         kind: usize,
@@ -168,7 +159,6 @@ impl Load {
         joined(task)
     }
 
-    /// Lets nothing begin any more; returns whether the load had been halted before.
     fn halt(&self, cause: String) -> bool {
         self.halted.set(cause).is_err()
     }

@@ -1,4 +1,4 @@
-//! `proposal-service backup`: a copy of the `SQLite` file, also while it is served.
+//! `backup`: a copy of the `SQLite` file, also while it is in service.
 
 use tokio::task::spawn_blocking;
 
@@ -11,7 +11,6 @@ use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
-/// Backs up the file that the options name.
 pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
     let mut meter = ProgressMeter::start(None, BAR, "copying the database file, in bytes")?;
     let file = NewFile::create(&options.file)?;

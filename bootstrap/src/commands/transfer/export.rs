@@ -1,4 +1,4 @@
-//! `proposal-service export`: everything that was ever stored, as lines of JSON.
+//! `export`: the whole history, as lines of JSON.
 
 use std::io::{self, BufWriter, Write};
 
@@ -17,10 +17,8 @@ use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {eta} left";
 
-/// Bytes that are written at a time.
 const BUFFER: usize = 1 << 16;
 
-/// Writes the store that the options name to where they say.
 pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
     let mut meter = ProgressMeter::start(None, BAR, "exporting, by the numbers of the changes")?;
@@ -46,7 +44,6 @@ pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     crate::commands::print(&format!("exported {changes} changes in {:.1} s\n", meter.seconds()))
 }
 
-/// Writes header, changes and trailer; returns the number of changes.
 fn write_all(
     mut log: LogReader,
     out: impl Write,

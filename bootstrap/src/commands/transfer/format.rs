@@ -1,5 +1,5 @@
-//! The form of an export, as `docs/backup.md` describes it: a header, a line for each change, a
-//! trailer. Here its lines are written and read; the order of changes is not checked here.
+//! Format of an export (`docs/backup.md`): a header, a line for each change, a trailer. The order
+//! of changes is checked elsewhere.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,19 +12,17 @@ use jiff::fmt::temporal::DateTimePrinter;
 use sha2::{Digest as _, Sha256};
 use storage_adapter::ChangeRecord;
 
-/// The name of the format, in the header of every export.
 const FORMAT: &str = "proposal-service-changes";
 
-/// It counts up when a reader of this one could misunderstand what is written.
+/// Increment it if older readers could misread the format.
 const FORMAT_VERSION: &str = "3";
 
-/// The versions of the format that are read. Earlier ones lack some of the members [`ADDED`].
+/// Readable versions. Earlier ones lack members of [`ADDED`].
 const READ_VERSIONS: [&str; 3] = ["1", "2", FORMAT_VERSION];
 
-/// Always with microseconds, as everywhere in the interface.
+/// Microseconds, as in the whole interface.
 const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
-/// The members of a change's line, in the order in which they are written.
 const FIELDS: [&str; 14] = [
     "sequence",
     "group",
@@ -42,44 +40,36 @@ const FIELDS: [&str; 14] = [
     "removed_at",
 ];
 
-/// The members that the second version of the format added, and the third; null where they are
-/// missing.
+/// Members that versions 2 and 3 added; null if missing.
 const ADDED: [&str; 4] = ["acting", "client", "request_id", "removed_at"];
 
-/// The members of the trailer.
 const TRAILER: [&str; 2] = ["changes", "sha256"];
 
-/// Bytes of a line beside the members of its item, with a long name of a caller.
+/// Bytes of a line in addition to the members of its item, with a long caller name.
 pub const ENVELOPE: usize = 64 * 1024;
 
-/// Characters of a value that are enough to recognise it in a message.
 const SHOWN: usize = 60;
 
-/// A line after the header.
+/// Line after the header. The checksum of the trailer covers all lines before it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ExportEntry {
-    /// A change.
     Change(Box<ChangeRecord>),
-    /// The last line: the number of changes, and the checksum of all lines before it.
     Trailer { changes: u64, sha256: String },
 }
 
-/// Returns the first line.
 pub fn header() -> String {
     format!("{{\"format\":\"{FORMAT}\",\"format_version\":{FORMAT_VERSION}}}\n")
 }
 
-/// Returns the last line.
 pub fn trailer(changes: u64, sha256: &str) -> String {
     format!("{{\"changes\":{changes},\"sha256\":\"{sha256}\"}}\n")
 }
 
-/// Returns the checksum over lines in hexadecimal, as `sha256sum` writes it.
 pub fn checksum(digest: Sha256) -> String {
     hex::encode(digest.finalize())
 }
 
-/// Returns the line of a change. Its members are put in as they are stored, to the last digit.
+/// Returns the line of a change. Members are copied verbatim, with all digits.
 pub fn change(change: &ChangeRecord) -> String {
     let string = |text: Option<String>| text.map_or("null".into(), |text| encode_string(&text));
     let id = |id: Option<ItemId>| string(id.map(|id| id.to_string()));
@@ -104,7 +94,6 @@ pub fn change(change: &ChangeRecord) -> String {
     )
 }
 
-/// Checks the header of an export.
 pub fn read_header(line: &[u8]) -> Result<(), String> {
     let read = json::read(line).ok();
     let header = read.as_ref().map(Read::value);
@@ -121,11 +110,10 @@ pub fn read_header(line: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Reads a line after the header, or returns its first error and how to fix it.
 pub fn read_entry(line: &[u8]) -> Result<ExportEntry, String> {
-    // The members are nested one deeper than where they stand alone.
+    // The members are one level deeper than in a request.
     let read = json::read_within(line, MAX_DEPTH + 1).map_err(|error| {
-        // The reader knows bodies of requests.
+        // The reader's messages are about request bodies.
         format!("column {}: {}", error.column, error.detail.replace("the body", "the line"))
     })?;
     if !read.text.starts_with('{') {
@@ -173,7 +161,6 @@ fn read_trailer(read: &Read) -> Result<ExportEntry, String> {
     })
 }
 
-/// Returns the members of a change that has them, as they are written.
 fn body(line: &EntryFields<'_>, has_unstorable: bool) -> Result<Arc<str>, String> {
     let object = line.read("members", |value| value.encoded().starts_with('{').then_some(value))?;
     if has_unstorable {
@@ -182,11 +169,9 @@ fn body(line: &EntryFields<'_>, has_unstorable: bool) -> Result<Arc<str>, String
     Ok(object.encoded().into())
 }
 
-/// The members of a line by name.
 struct EntryFields<'a>(HashMap<&'static str, Value<'a>>);
 
 impl<'a> EntryFields<'a> {
-    /// Takes the named members, which must be there and the only ones.
     fn of(read: &'a Read, names: &[&'static str]) -> Result<Self, String> {
         let mut found = HashMap::with_capacity(names.len());
         for (name, value) in read.value().entries().into_iter().flatten() {
@@ -208,7 +193,6 @@ impl<'a> EntryFields<'a> {
         }
     }
 
-    /// Reads a member, or says which values it can have.
     fn read<T>(&self, name: &str, read: impl FnOnce(Value<'a>) -> Option<T>) -> Result<T, String> {
         let value = self.0.get(name).copied().unwrap_or_else(|| Value::from_encoded("null"));
         read(value).ok_or_else(|| {
@@ -229,7 +213,6 @@ impl<'a> EntryFields<'a> {
     }
 }
 
-/// Returns the values that a member can have.
 fn expected(name: &str) -> String {
     let one_of = |names: &[&str]| format!("one of \"{}\"", names.join("\", \""));
     match name {
@@ -260,15 +243,13 @@ fn id(value: Value<'_>) -> Option<ItemId> {
     ItemId::parse(&value.as_string()?)
 }
 
-/// There is one string for each time, so that what is read is written equal.
+/// Accepts only the canonical form, so that a time is written as it was read.
 fn time_of(value: Value<'_>) -> Option<Timestamp> {
     let text = value.as_string()?;
     text.parse().ok().filter(|time| TIME.timestamp_to_string(time) == text)
 }
 
-/// Refuses members that no store can keep.
 fn check_storable(object: Value<'_>) -> Result<(), String> {
-    // It was read as a part of the line, so it can be read alone.
     let members = Members::from_value(object).ok().flatten();
     let violations = members.map(|members| domain::unstorable(&members)).unwrap_or_default();
     match violations.iter().next() {

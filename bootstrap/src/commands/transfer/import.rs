@@ -1,4 +1,4 @@
-//! `proposal-service import`: what was exported, into an empty store.
+//! `import`: an export, into an empty store.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,16 +17,14 @@ use crate::store_options;
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
-/// The length of standard input is not known.
 const SPINNER: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}";
 
-/// Largest members, whatever is allowed: the engines take no longer strings.
+/// Upper limit for any option: the database engines take no longer strings.
 const LARGEST: usize = 900_000_000;
 
-/// Where an export is read from.
 type ByteSource = Box<dyn BufRead + Send>;
 
-/// Checks and stores what the options name. The header is read before the store is touched.
+/// Checks and stores the export. Reads the header before it opens the store.
 pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     let (source, named, length) = open(options.file.as_deref())?;
     let template = if length.is_some() { BAR } else { SPINNER };
@@ -49,7 +47,7 @@ pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     crate::commands::print(&summary(&found, options.dry_run, meter.seconds()))
 }
 
-/// Stores what is read while more is read.
+/// Stores changes while it reads more.
 async fn store(
     options: &StoreOptions,
     reading: ExportReading<ByteSource>,
@@ -63,7 +61,6 @@ async fn store(
     Ok((import, joined(work).await?))
 }
 
-/// Returns the source, its name, and its length if that is known.
 fn open(file: Option<&Path>) -> Result<(ByteSource, String, Option<u64>), CommandError> {
     let Some(path) = file else {
         return Ok((Box::new(BufReader::new(io::stdin())), "standard input".to_owned(), None));
@@ -74,7 +71,6 @@ fn open(file: Option<&Path>) -> Result<(ByteSource, String, Option<u64>), Comman
     Ok((Box::new(BufReader::new(file)), named, metadata.is_file().then_some(metadata.len())))
 }
 
-/// Returns a line that says what was stored.
 fn summary(found: &ReadExport, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
     let stored = if is_dry_run {

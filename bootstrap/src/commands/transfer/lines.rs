@@ -1,44 +1,34 @@
-//! The lines of a file, within bounds: a line that is too long is skipped, and never kept.
+//! Lines of a file, within bounds: a line above the limit is skipped and never buffered.
 
 use std::io::{self, BufRead, Read as _};
 
 use crate::commands::error::CommandError;
 
-/// A line that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// With what ends it, if it is ended.
     Whole(&'a [u8]),
-    /// It has more bytes than allowed.
     TooLong,
 }
 
-/// Reads line after line.
 pub struct LineReader<R> {
     source: R,
-    /// The name of the source in messages.
     named: String,
     limit: u64,
     line: Vec<u8>,
-    /// The number of the last line that was read.
     pub number: u64,
-    /// The number of bytes that were read.
     pub bytes: u64,
 }
 
 impl<R: BufRead> LineReader<R> {
-    /// Begins to read lines of at most `limit` bytes, without what ends them.
     pub const fn new(source: R, named: String, limit: u64) -> Self {
         Self { source, named, limit, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    /// Returns the next line; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Line<'_>>, CommandError> {
         let is_whole = self.read().map_err(|cause| CommandError::Source(self.named.clone(), cause));
         Ok(is_whole?.map(|is_whole| if is_whole { Line::Whole(&self.line) } else { Line::TooLong }))
     }
 
-    /// Reads a line and skips what is too much of it; returns whether it is whole.
     fn read(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
         let most = self.limit.saturating_add(1);

@@ -1,4 +1,4 @@
-//! A file that is there when it is whole, and not before.
+//! File that appears only when it is complete.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -9,20 +9,17 @@ use tempfile::NamedTempFile;
 
 use crate::commands::error::CommandError;
 
-/// The end of the name of a file that is not complete yet.
 const PARTIAL: &str = ".proposal-service-partial";
 
-/// The permissions of a new file, less those in the user's mask.
 const MODE: u32 = 0o666;
 
-/// A file under construction, beside the one it is to be. It is removed when it is dropped.
+/// File under construction, next to its target. Dropping it removes it.
 pub struct NewFile {
     path: PathBuf,
     partial: NamedTempFile,
 }
 
 impl NewFile {
-    /// Begins a file at a path where there must be none.
     pub fn create(path: &Path) -> Result<Self, CommandError> {
         if path.symlink_metadata().is_ok() {
             return Err(CommandError::Exists(path.to_owned()));
@@ -38,7 +35,7 @@ impl NewFile {
         loop {
             let partial = builder.tempfile_in(folder(path))?;
             partial.as_file().lock()?;
-            // Another process may have taken it for a stale one before it was locked.
+            // Another process may have removed it as stale before it was locked.
             if partial.as_file().metadata()?.nlink() > 0 {
                 remove_stale(folder(path));
                 return Ok(Self { path: path.to_owned(), partial });
@@ -46,19 +43,16 @@ impl NewFile {
         }
     }
 
-    /// Returns where it is until it is complete.
     pub fn partial(&self) -> &Path {
         self.partial.path()
     }
 
-    /// Returns a handle to write with.
     pub fn handle(&self) -> Result<File, CommandError> {
         let handle = self.partial.as_file().try_clone();
         handle.map_err(|cause| CommandError::Target(self.path.clone(), cause))
     }
 
-    /// Gives it its name, once it is on the disk. A file that was created there meanwhile is not
-    /// replaced.
+    /// Syncs the file and renames it. Never replaces a file that appeared meanwhile.
     pub fn finish(self) -> Result<(), CommandError> {
         let Self { path, partial } = self;
         let finish = || -> io::Result<()> {
@@ -73,8 +67,8 @@ impl NewFile {
     }
 }
 
-/// Removes what processes that were killed have left in a folder. A partial file is locked by the
-/// process that writes it, and the system releases the lock when the process ends.
+/// Removes partial files of killed processes. A writer holds a lock on its file, and the system
+/// releases it when the process ends.
 fn remove_stale(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let partial =

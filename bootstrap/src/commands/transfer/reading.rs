@@ -1,4 +1,4 @@
-//! Reading an export to its end: every line is checked before any of it counts.
+//! Reader of an export. The export counts only after the check of every line.
 
 use std::io::BufRead;
 use std::mem::take;
@@ -14,26 +14,20 @@ use super::lines::{Line, LineReader};
 use crate::commands::error::CommandError;
 use crate::failed;
 
-/// The most errors that are reported of one file.
 const MOST_ERRORS: usize = 20;
 
-/// Bytes of changes that are stored at a time, and how many at most.
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH: usize = 1_000;
 
 const TOO_LARGE: &str =
     "the members are larger than those of an item may be; --max-body allows more";
 
-/// The content of a file without errors.
 #[derive(Debug)]
 pub struct ReadExport {
-    /// The number of changes.
     pub changes: u64,
-    /// The items they leave, by group.
     pub summary: Vec<CollectionSummary>,
 }
 
-/// An export that is being read.
 pub struct ExportReading<R> {
     lines: LineReader<R>,
     largest: usize,
@@ -41,13 +35,12 @@ pub struct ExportReading<R> {
     digest: Sha256,
     validator: HistoryValidator,
     changes: u64,
-    /// Each with the number of its line.
     errors: Vec<String>,
 }
 
 impl<R: BufRead> ExportReading<R> {
-    /// Begins with the header. `named` is the name of the source in messages, `largest` the most
-    /// bytes that the members of an item may have.
+    /// Reads the header. `named` is the name of the source in messages, `largest` the limit on the
+    /// members of an item in bytes.
     pub fn begin(
         source: R,
         named: String,
@@ -70,8 +63,7 @@ impl<R: BufRead> ExportReading<R> {
         Ok(reading)
     }
 
-    /// Reads to the end. Checked changes are handed on, if anybody takes them, until the first
-    /// error.
+    /// Reads to the end. Sends checked changes to the receiver, if any, until the first error.
     pub fn finish(
         mut self,
         sender: Option<Sender<Vec<CheckedChange>>>,
@@ -86,7 +78,7 @@ impl<R: BufRead> ExportReading<R> {
                 if bytes >= BATCH_BYTES || batch.len() >= BATCH {
                     bytes = 0;
                     if sender.blocking_send(take(&mut batch)).is_err() {
-                        // Who stores has failed, and tells why.
+                        // The storing side has failed and reports it.
                         break;
                     }
                 }
@@ -96,13 +88,12 @@ impl<R: BufRead> ExportReading<R> {
             return Err(self.refused());
         }
         if let Some(sender) = sender.filter(|_| !batch.is_empty()) {
-            // Here too, a failure is told by who stores.
+            // The storing side reports a failure.
             let _ = sender.blocking_send(batch);
         }
         Ok(ReadExport { changes: self.changes, summary: self.validator.summary()? })
     }
 
-    /// Reads a line: the change in it, unless it is refused; or the end.
     fn next(&mut self) -> Result<ControlFlow<(), Option<CheckedChange>>, CommandError> {
         let entry = match self.lines.next()? {
             Some(Line::Whole(line)) => {
@@ -137,8 +128,8 @@ impl<R: BufRead> ExportReading<R> {
         Ok(ControlFlow::Continue(checked.map_err(|error| self.refuse(&error)).ok()))
     }
 
-    /// Checks the trailer, which vouches for what is before it unless a line is refused already;
-    /// that nothing follows; and that no item is left without its parent.
+    /// Checks the trailer (unless a line was refused), that nothing follows, and that each item has
+    /// its parent.
     fn close(&mut self, changes: u64, sha256: &str) -> Result<(), CommandError> {
         let digest = format::checksum(take(&mut self.digest));
         let error = if changes == self.changes {

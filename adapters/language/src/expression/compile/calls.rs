@@ -12,7 +12,6 @@ use super::super::{EvaluationError, mistakes, shorten};
 use super::{Compiled, Compiler, MOST_PATTERNS, MOST_TABLES, Typed, constants, did_you_mean};
 
 impl Compiler<'_> {
-    /// `range.all(variable, body)` and its like; `map` may have a condition between the two.
     pub(super) fn repeat(
         &mut self,
         at: &IdedExpr,
@@ -81,7 +80,7 @@ impl Compiler<'_> {
         self.called(at, Call { function, arguments: nodes.into(), is_method })
     }
 
-    /// A call whose arguments are known now is made now; lists wait, as other lists do.
+    /// Constant folding: evaluates a call with constant arguments, unless a list is involved.
     fn called(&self, at: &IdedExpr, call: Call) -> Compiled<Typed> {
         let function = call.function;
         let mut arguments = [const { Val::Null }; MOST_PARAMETERS];

@@ -1,16 +1,12 @@
-//! Equalities of two names, which are understood as they are written, not evaluated.
+//! Equalities of two names, read from the source without evaluation.
 
 use cel::common::ast::{Expr, IdedExpr, operators as signs};
 
 use super::super::ExpressionError;
 use super::source;
 
-/// Returns the two sides of an expression that says that two names are equal, such as
-/// `meta.created_by == caller.id`; `None` for any other expression. The names need not be those of
-/// variables.
-///
-/// # Errors
-/// The source is not CEL.
+/// Returns both sides of an equality of two names, such as `meta.created_by == caller.id`; `None`
+/// for other expressions. The names need not be variables.
 pub fn equal_names(source: &str) -> Result<Option<[String; 2]>, ExpressionError> {
     source::read(source, |root, _| {
         Ok(match &root.expr {

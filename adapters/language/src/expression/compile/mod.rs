@@ -1,5 +1,4 @@
-//! From source to what is evaluated: the grammar is the parser's, names, arguments and kinds are
-//! checked here.
+//! Compiler: the parser checks the grammar. This module checks names, arguments and kinds.
 
 mod calls;
 mod equality;
@@ -19,18 +18,15 @@ pub use equality::equal_names;
 pub use names::{Variables, is_taken};
 
 const MOST_LEVELS: usize = 64;
-/// Most regular expressions of an expression: each takes time to read.
+/// Limit on regular expressions: each takes time to compile.
 const MOST_PATTERNS: usize = 32;
-/// Most bytes of their tables together.
 const MOST_TABLES: usize = 1 << 20;
 
 type Compiled<T> = Result<T, ExpressionError>;
 
-/// A compiled part, and what is known of its value.
 struct Typed {
     node: Term,
     kinds: Kinds,
-    /// The kinds of a list's elements or of a map's keys.
     elements: Kinds,
 }
 
@@ -41,10 +37,7 @@ impl Typed {
 }
 
 impl Expression {
-    /// Reads and checks a source about a write, whose value is to be of these kinds.
-    ///
-    /// # Errors
-    /// The first error, and where it is.
+    /// Compiles an expression about a write. Its value must be of `wanted`.
     pub fn compile(
         source: &str,
         wanted: Kinds,
@@ -53,10 +46,7 @@ impl Expression {
         Self::compile_with(Variables::OF_A_WRITE, source, wanted, lookups)
     }
 
-    /// Reads and checks a source that knows these variables, and whose value is to be of these kinds.
-    ///
-    /// # Errors
-    /// The first error, and where it is.
+    /// Compiles an expression with these variables. Its value must be of `wanted`.
     pub fn compile_with(
         variables: Variables,
         source: &str,
@@ -93,11 +83,9 @@ struct Compiler<'s> {
     places: &'s SourceInfo,
     variables: Variables,
     lookups: &'s [(String, Shape)],
-    /// The variables of the loops around, and the kinds of their values.
     locals: Vec<(String, Kinds)>,
     level: usize,
     uses_lookups: bool,
-    /// The regular expressions so far, and the bytes of their tables.
     patterns: usize,
     tables: usize,
 }
@@ -140,10 +128,8 @@ impl Compiler<'_> {
         Err(error(self.offset(at), reason.into()))
     }
 
-    /// Where a part begins; of a chain and of an operator, where its first part does.
     fn offset(&self, at: &IdedExpr) -> usize {
         let own = self.places.offset_for(at.id).map_or(0, |(start, _)| start as usize);
-        // The parser gives the place of the parenthesis of a call.
         let named = |name: &str| {
             self.places.source.get(..own).and_then(|before| before.rfind(name)).unwrap_or(own)
         };
@@ -159,7 +145,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles a part whose value must be able to be of these kinds.
     fn demanded(&mut self, part: &IdedExpr, wanted: Kinds, what: &str) -> Compiled<Typed> {
         let typed = self.expression(part)?;
         if typed.kinds.and(wanted).is_none() {
@@ -204,7 +189,6 @@ impl Compiler<'_> {
     }
 }
 
-/// The likeliest of the names that are known, else all of them.
 fn did_you_mean(name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(guess) => format!("did you mean `{guess}`?"),

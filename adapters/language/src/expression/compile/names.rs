@@ -1,4 +1,4 @@
-//! Variables, and the members of what they stand for.
+//! Variables and their members.
 
 use cel::common::ast::{Expr, IdedExpr, SelectExpr};
 
@@ -11,14 +11,12 @@ use super::super::value::Val;
 use super::super::{Shape, shorten};
 use super::{Compiled, Compiler, Typed, constant_of, did_you_mean};
 
-/// The names that expressions know beside lookups, and the kinds of their values.
+/// Known names in addition to lookups, and the kinds of their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Variables(&'static [(Variable, Kinds)]);
 
 impl Variables {
-    /// The variables of a write.
     pub const OF_A_WRITE: Self = Self(WRITE);
-    /// The variables of a token.
     pub const OF_A_TOKEN: Self = Self(&[(Variable::Claims, MAP)]);
 
     fn find(self, name: &str) -> Option<(Variable, Kinds)> {
@@ -35,7 +33,7 @@ const WRITE: &[(Variable, Kinds)] = &[
     (Variable::Parent, STRING.or(NULL)),
 ];
 
-/// Returns whether every expression about a write knows a name, so that no lookup may have it.
+/// Returns `true` for variables of every write. A lookup cannot have such a name.
 pub fn is_taken(name: &str) -> bool {
     Variables::OF_A_WRITE.find(name).is_some() || ValueKind::of_type(name).is_some()
 }
@@ -69,7 +67,6 @@ impl Compiler<'_> {
         self.refuse(at, format!("there is no variable `{}`; {hint}", shorten(name)))
     }
 
-    /// `self.title`, or the name of a type such as `google.protobuf.Timestamp`.
     pub(super) fn selected(&mut self, select: &SelectExpr) -> Compiled<Typed> {
         let kind = if let Expr::Select(middle) = &select.operand.expr
             && let Expr::Ident(first) = &middle.operand.expr
@@ -112,7 +109,6 @@ impl Compiler<'_> {
         let kinds = match member.of {
             Term::Variable(Variable::After | Variable::Before) if is_id => STRING,
             Term::Variable(Variable::Caller) if is_id => STRING.or(NULL),
-            // A map that was written out may hold anything.
             Term::Variable(_) => JSON,
             _ => ANY,
         };

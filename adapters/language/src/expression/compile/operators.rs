@@ -1,5 +1,3 @@
-//! Literals, operators, lists and maps.
-
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::super::kinds::{ANY, BOOLEAN, INTEGER, LIST, MAP, NONE, NUMBER, STRING};
@@ -130,7 +128,6 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns a hint on how to replace a sum of a date and a number.
 fn sum_hint(operator: Operator, left: &Typed, right: &Typed) -> &'static str {
     let is_sum = |operator| matches!(operator, Operator::Add | Operator::Subtract);
     let sides = [left, right];

@@ -1,4 +1,4 @@
-//! From a source to the parser's tree.
+//! From source to the parser's tree.
 
 use cel::Env;
 use cel::common::ast::{IdedExpr, SourceInfo};
@@ -7,12 +7,11 @@ use super::super::{mistakes, shorten};
 use super::{Compiled, error};
 
 const MOST_SOURCE: usize = 16 << 10;
-/// The stack for reading a source. The parser recurses for each term of a sum, of which there may
-/// be as many as fit the source.
+/// Stack size. The parser recurses for each term of a sum, and only the size of the source limits
+/// their number.
 const STACK: usize = 256 << 20;
 
-/// Reads a source, and gives its tree to what makes something of it, on a stack that is large
-/// enough for both.
+/// Parses a source and converts its tree, on a stack that is large enough for both.
 pub(super) fn read<T: Send>(
     source: &str,
     make: impl FnOnce(&IdedExpr, &SourceInfo) -> Compiled<T> + Send,
@@ -30,13 +29,13 @@ pub(super) fn read<T: Send>(
         let thread = thread.map_err(|cause| {
             error(0, format!("there is no thread to read the expression on: {cause}"))
         })?;
-        // The parser is a generated one: should it panic, that is an error of this source only.
+        // The parser is generated code. A panic becomes an error of this source.
         thread.join().unwrap_or_else(|_| Err(error(0, "the expression cannot be read".to_owned())))
     })
 }
 
 fn parse(source: &str) -> Compiled<(IdedExpr, SourceInfo)> {
-    // Without macros: `has`, `all` and so on stay the calls they are written as.
+    // Without macros, `has`, `all` etc. stay calls.
     let parser = Env::default().with_optional_support(false).parser();
     let parser = parser.enable_ident_escape_syntax(true).error_recovery_limit(1);
     parser.parse_with_source_info(source).map_err(|errors| {
@@ -50,7 +49,6 @@ fn parse(source: &str) -> Compiled<(IdedExpr, SourceInfo)> {
     })
 }
 
-/// The offset of a line and a column in characters, both from 1.
 fn offset_of(source: &str, line: isize, column: isize) -> usize {
     let (line, column) =
         (usize::try_from(line - 1).unwrap_or(0), usize::try_from(column).unwrap_or(0));
@@ -59,15 +57,12 @@ fn offset_of(source: &str, line: isize, column: isize) -> usize {
     before + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
 }
 
-/// The parser's reason, without the list of all that could have stood there.
 fn syntax_reason(message: &str) -> String {
     let message = message.trim_start_matches("Syntax error: ");
     if message.starts_with("OtherError") {
         return "this is not CEL: it cannot be read, perhaps because it is nested too deeply"
             .to_owned();
     }
-    // What follows is a list of all that could have stood there, or how the parser sees its own
-    // error.
     let message = [" expecting ", " {"]
         .iter()
         .fold(message, |message, end| message.split(end).next().unwrap_or_default());

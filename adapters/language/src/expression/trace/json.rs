@@ -1,4 +1,4 @@
-//! A value as JSON of a limited length.
+//! Value as JSON of a limited length.
 
 use domain::ItemId;
 use domain::json::push_string;
@@ -7,18 +7,15 @@ use super::super::conversions;
 use super::super::meter::{CostLimit, Meter};
 use super::super::value::{List, Map, Val};
 
-/// A value as JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonText {
-    /// The text.
     pub text: String,
-    /// The value is longer: the end of a string, of a list or of a map is missing.
     pub is_cut: bool,
 }
 
 impl JsonText {
-    /// The JSON of a value; of a long one a beginning of about as many bytes as `most`. It takes no
-    /// more time than that, however large the value is.
+    /// Returns the JSON of a value, cut after about `most` bytes. Its cost depends on `most`, not
+    /// on the value.
     pub(in crate::expression) fn of(value: &Val<'_>, most: usize) -> Self {
         let mut writer = JsonWriter { out: String::new(), most };
         writer.value(value);
@@ -26,13 +23,12 @@ impl JsonText {
         if text.len() <= most {
             return Self { text, is_cut: false };
         }
-        // Escapes may have made it longer still.
+        // Escapes may have made it longer.
         let end = (most..text.len()).find(|end| text.is_char_boundary(*end));
         Self { text: closed(&text[..end.unwrap_or(text.len())]), is_cut: true }
     }
 }
 
-/// Writes until there is more than it may hold.
 struct JsonWriter {
     out: String,
     most: usize,
@@ -43,7 +39,6 @@ impl JsonWriter {
         self.out.len() > self.most
     }
 
-    /// As much of a text as it takes for the writer to be full.
     fn beginning<'t>(&self, text: &'t str) -> &'t str {
         let left = (self.most + 1).saturating_sub(self.out.len());
         let end = (left..text.len()).find(|end| text.is_char_boundary(*end));
@@ -75,7 +70,7 @@ impl JsonWriter {
             Val::String(text) => self.string(text.as_str()),
             Val::Type(kind) => self.string(kind.type_name()),
             Val::Timestamp(_) | Val::Duration(_) => {
-                // A time is short: the limit is never met.
+                // A time is short, so it stays below the limit.
                 let text = conversions::string(value, &Meter::of(CostLimit::AtOnce));
                 if let Ok(Val::String(text)) = text {
                     self.string(text.as_str());
@@ -128,7 +123,6 @@ impl JsonWriter {
         }
     }
 
-    /// Writes the key of a map, which JSON has as a string.
     fn key(&mut self, key: &Val<'_>) {
         match key {
             Val::String(text) => self.string(text.as_str()),
@@ -138,7 +132,6 @@ impl JsonWriter {
         }
     }
 
-    /// Writes an item: the ids that it has beside its members, and these.
     fn item(&mut self, ids: &str, members: &str) {
         self.encoded("{");
         self.encoded(ids);
@@ -151,11 +144,11 @@ fn id(name: &str, id: ItemId) -> String {
     format!("\"{name}\":\"{id}\"")
 }
 
-/// Makes JSON of the beginning of a JSON text: what is not complete is left out, except of a string,
-/// which ends with `…`, and what is open is closed.
+/// Completes a truncated JSON text: drops incomplete values, ends a cut string with `…`, and closes
+/// open brackets.
 fn closed(beginning: &str) -> String {
     let bytes = beginning.as_bytes();
-    // Up to `complete` nothing needs more than the brackets in `open`.
+    // Up to `complete` the text only needs the brackets in `open`.
     let (mut open, mut complete, mut at) = (Vec::new(), 0, 0);
     let mut is_key = false;
     let mut ending = "";
@@ -200,8 +193,7 @@ fn closed(beginning: &str) -> String {
     [&beginning[..complete], ending, &closing].concat()
 }
 
-/// The end of the string whose content begins at a byte; where it has none, the end of its last
-/// complete character.
+/// Returns the end of a string; for a cut string, the end of its last complete character.
 fn end_of_string(text: &str, start: usize) -> Result<usize, usize> {
     let mut rest = text[start..].char_indices();
     while let Some((at, character)) = rest.next() {

@@ -1,8 +1,7 @@
-//! The values of the parts of an expression, noted while it is evaluated.
+//! Values of the parts of an expression, recorded during its evaluation.
 //!
-//! A trace takes little time and memory beside the evaluation, whatever the item: it has a limited
-//! number of entries, each of a limited length. What it notes is not charged to the meter, so that
-//! an expression has the same verdict with a trace and without.
+//! The number and the length of entries are limited. A trace is not charged to the meter, so it
+//! never changes a verdict.
 
 mod json;
 mod source_text;
@@ -14,24 +13,18 @@ use super::value::Val;
 use super::{EvaluationError, Outcome, Shape};
 pub use json::JsonText;
 
-/// Most entries of a trace.
 pub(crate) const MOST_PARTS: usize = 200;
-/// Most bytes of a value in a trace, and about as many of an expression.
 const MOST_BYTES: usize = 1_000;
 
-/// The parts of expressions that were evaluated, in the order in which their evaluation ended.
 #[derive(Debug, Default)]
 pub struct Trace {
     parts: RefCell<Vec<TracedPart>>,
     is_cut: Cell<bool>,
 }
 
-/// A part of an expression that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedPart {
-    /// Its source.
     pub expression: String,
-    /// Its value, or why it has none.
     pub outcome: Result<JsonText, String>,
 }
 
@@ -40,16 +33,14 @@ impl Trace {
         self.parts.borrow().len()
     }
 
-    /// Returns the parts, and true if there were more.
     pub fn into_parts(self) -> (Vec<TracedPart>, bool) {
         (self.parts.into_inner(), self.is_cut.get())
     }
 
-    /// Notes the outcome of a part, whose own parts are those noted after the first `before`.
+    /// Records the outcome of a part. Its subparts are those recorded after the first `before`.
     ///
-    /// Literals say what they are, and `self`, `old`, `caller` and `claims` by themselves are
-    /// what was given.
-    /// An error is noted for the part that it arose in, not for those around.
+    /// Skips literals, and `self`, `old`, `caller` and `claims` alone. An error is recorded only
+    /// for its innermost part.
     pub(super) fn note(
         &self,
         node: &Term,

@@ -1,7 +1,6 @@
-//! The source of a part of an expression, written anew.
+//! Source of a part of an expression, generated from the compiled form.
 //!
-//! Parentheses stand where they are needed, and what was computed when the expression was read
-//! stands as its value.
+//! Adds parentheses only if necessary. Folded constants appear as their values.
 
 use std::fmt::{self, Write};
 
@@ -14,7 +13,6 @@ use super::super::operator::Operator;
 use super::super::term::{Call, Loop, Term};
 use super::super::value::{List, Val};
 
-/// How tightly an operator binds, as the grammar of CEL has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Choice,
@@ -27,7 +25,6 @@ enum Level {
     Primary,
 }
 
-/// The source of a node; what is longer than `most` bytes is cut.
 pub(super) fn of(node: &Term, lookups: &[(String, Shape)], most: usize) -> String {
     let mut writer = SourceWriter { out: String::new(), most, lookups };
     if writer.node(node, Level::Choice).is_err() {
@@ -43,7 +40,6 @@ struct SourceWriter<'a> {
 }
 
 impl Write for SourceWriter<'_> {
-    /// Appends a text, or as much of it as still fits.
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let left = self.most.saturating_sub(self.out.len());
         let end = text.char_indices().map(|(at, character)| at + character.len_utf8());
@@ -58,7 +54,6 @@ impl Write for SourceWriter<'_> {
 }
 
 impl SourceWriter<'_> {
-    /// Writes a node where an operand of at least this level stands.
     fn node(&mut self, node: &Term, least: Level) -> fmt::Result {
         let is_loose = level(node) < least;
         self.write_str(if is_loose { "(" } else { "" })?;
@@ -83,7 +78,7 @@ impl SourceWriter<'_> {
             }
             Term::Not(of) => self.sign("!", of),
             Term::Negate(of) => self.sign("-", of),
-            // The parser does not keep how these are grouped, which makes no difference.
+            // The parser does not keep this grouping, which has no effect.
             Term::And(sides) => self.sides(sides, "&&", [Level::And; 2]),
             Term::Or(sides) => self.sides(sides, "||", [Level::Or; 2]),
             Term::Choice(parts) => {
@@ -144,7 +139,6 @@ impl SourceWriter<'_> {
         self.write_str(close)
     }
 
-    /// Writes a node where any operator may stand.
     fn loose(&mut self, node: &Term) -> fmt::Result {
         self.node(node, Level::Choice)
     }
@@ -194,7 +188,7 @@ impl SourceWriter<'_> {
             Val::String(text) => self.string(text.as_str()),
             Val::Type(kind) => self.write_str(kind.type_name()),
             Val::List(List::Made(elements)) => self.list("[", elements, Self::constant, "]"),
-            // No other constants are made.
+            // Folding creates no other constants.
             Val::List(_) => self.write_str("[]"),
             Val::Map(_) => self.write_str("{}"),
             Val::Double(_) => self.conversion("double", constant),
@@ -204,10 +198,9 @@ impl SourceWriter<'_> {
         }
     }
 
-    /// Writes a constant that has no literal as the call that makes it.
     fn conversion(&mut self, function: &str, constant: &Val<'_>) -> fmt::Result {
         write!(self, "{function}(")?;
-        // A number or a time is short: the limit is never met.
+        // A number or a time is short, so it stays below the limit.
         if let Ok(Val::String(text)) = conversions::string(constant, &Meter::of(CostLimit::AtOnce))
         {
             self.string(text.as_str())?;
@@ -230,7 +223,6 @@ fn level(node: &Term) -> Level {
     }
 }
 
-/// The level of an operator, and the least one of its right side.
 const fn levels(operator: Operator) -> (Level, Level) {
     use Operator::{Add, Divide, Multiply, Remainder, Subtract};
     match operator {
