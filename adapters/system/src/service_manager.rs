@@ -1,5 +1,5 @@
 //! Notifications to the service manager, such as systemd: ready, reloading, alive, stopping
-//! (`sd_notify(3)`). Without a manager nothing is sent.
+//! (`sd_notify(3)`). Without a manager it sends no datagram.
 
 use std::sync::Arc;
 use std::time::Duration;

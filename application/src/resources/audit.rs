@@ -18,14 +18,14 @@ pub struct Audited {
     /// The items with violations.
     pub remarked: Vec<(ItemId, Verdict)>,
     pub examined: u64,
-    /// The number of items to which each rule applied, by the rule's code.
+    /// How many items each rule applied to, by the rule's code.
     pub applied: BTreeMap<String, u64>,
     /// The start of the next part; `None` at the end.
     pub next: Option<SortPosition>,
 }
 
 impl ResourceService {
-    /// Evaluates the book's rules for the next items as if each were replaced by itself. A rule
+    /// Evaluates the book's rules for the next items as if each were replaced with the same members. A rule
     /// that does not judge replacements is evaluated for the first operation that it judges.
     pub async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
         let position = after.map_or(PageStart::Offset(0), PageStart::After);

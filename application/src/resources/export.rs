@@ -7,8 +7,8 @@ use crate::table::Column;
 use crate::{Caller, Result};
 
 impl ResourceService {
-    /// Selects the current items of all pages, in the requested order. Returns the changes that
-    /// made them, by which they are read later.
+    /// Selects the current items of all pages, in the requested order. Returns the numbers of
+    /// their changes; the items are read later by these.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
         let query = request.query(self.collection);
         Ok(self.ports.items.select(&self.reach(caller, None)?, &query).await?)

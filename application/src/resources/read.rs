@@ -77,7 +77,7 @@ impl ResourceService {
         Ok((self.seen_by(caller, shown), embedded))
     }
 
-    /// Returns a whole item with its embedded items, and the verdict on its replacement by itself
+    /// Returns a whole item with its embedded items, and the verdict on its replacement with the same members
     /// now.
     pub async fn examine(
         &self,

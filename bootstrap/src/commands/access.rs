@@ -23,7 +23,7 @@ struct AccessQuestion {
     today: Date,
 }
 
-/// Prints the decision and the deciding policies. Fails if nothing is permitted.
+/// Prints the decision and the deciding policies. Fails if no operation is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
     let question = AccessQuestion {
         policies: load(&options.policies)?,

@@ -12,7 +12,7 @@ use crate::value::{Kind, Value};
 /// Longer arrays are not compared by element.
 const MOST_ELEMENTS: usize = 10_000;
 
-/// The bytes by which a patch of an object's members may exceed its replacement.
+/// How many bytes longer a patch of an object's members may be than its replacement.
 const SLACK: usize = 512;
 
 /// The work limit: a multiple of the length of both values, and a minimum for small values.

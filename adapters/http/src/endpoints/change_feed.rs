@@ -34,7 +34,7 @@ pub struct ChangeFeed {
 
 struct Live {
     sender: Sender<Arc<LoggedChange>>,
-    /// The position up to which changes were sent or are not needed.
+    /// Changes up to this position were sent or are not needed.
     read_to: Sequence,
 }
 

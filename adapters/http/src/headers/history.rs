@@ -12,7 +12,7 @@ use super::entity_tag::GZIP_SUFFIX;
 /// A prefix that no tag of the service has.
 const FOREIGN: &str = "x-";
 
-/// Replaces tags of other histories with tags that match nothing.
+/// Replaces tags of other histories with tags that never match.
 pub fn strip(headers: &mut HeaderMap, history: &str) {
     for name in [IF_MATCH, IF_NONE_MATCH] {
         if headers.contains_key(&name) {

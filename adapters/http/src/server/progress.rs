@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::pace::Pace;
 
-/// The part of a message to which the client's next bytes belong.
+/// The part of a message that the client sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Quiet,

@@ -99,7 +99,7 @@ impl AuditRun {
         let counts: BTreeMap<_, _> =
             rules.map(|rule| (rule.id.clone(), RuleTally::of(rule))).collect();
         let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
-        // Nothing is written, so limits do not apply.
+        // An audit makes no writes, so limits do not apply.
         let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
         let (mut groups, mut total) = (Vec::new(), 0);
         for collection in Collection::all().filter(has_rule) {

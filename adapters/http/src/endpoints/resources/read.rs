@@ -77,7 +77,8 @@ impl GroupEndpoint {
         Ok(response)
     }
 
-    /// Reports the violations of a replacement by itself. They depend on more than the item.
+    /// Reports the violations that a replacement of the item with the same members would have. They
+    /// depend on more than the item.
     async fn examine(
         &self,
         request: &Request,
