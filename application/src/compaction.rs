@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pass_goes_on_where_it_was_and_begins_anew_with_another_policy() {
+    async fn a_pass_continues_where_it_was_and_begins_again_with_another_policy() {
         let now = Timestamp::from_second(NOW).unwrap();
         let tomorrow = now + INTERVAL;
         for (found, from, expected) in [

@@ -15,18 +15,18 @@ pub enum ApplicationError {
     /// The parent of the scope, such as the proposal of a nested library, does not exist.
     #[error("the parent of the collection does not exist")]
     ParentNotFound,
-    #[error("the item is at version {current}, which the request's condition excludes")]
+    #[error("the request's condition does not match the item, which is at version {current}")]
     PreconditionFailed {
         current: Version,
         /// The links in its representation, for the entity tag in the response.
         links: crate::Links,
     },
-    #[error("the collection has changed, which the request's condition excludes")]
+    #[error("the request's condition does not match the collection, which has changed")]
     CollectionChanged {
         /// The current revision, as the caller sees the collection.
         current: crate::PageRevision,
     },
-    #[error("the item was removed, which the request's condition excludes")]
+    #[error("the request's condition does not match the item, which was removed")]
     ItemDeleted,
     #[error("the item has {latest} versions")]
     VersionNotFound { latest: Version },
@@ -36,20 +36,20 @@ pub enum ApplicationError {
     /// The retention policy removed the body.
     #[error("the body of version {version} was removed at {removed_at}")]
     BodyRemoved { version: Version, removed_at: Timestamp },
-    #[error("the time is still to come")]
+    #[error("the time is in the future")]
     InFuture,
-    #[error("the change log does not reach as far")]
+    #[error("the change log does not go back that far")]
     BeyondLog,
     /// A request with the same key is in progress.
-    #[error("a request with the same key is at work")]
+    #[error("a request with the same key is still in progress")]
     KeyInUse,
     #[error("the key was used for another request")]
     KeyReused,
-    #[error("only a known caller may do this")]
+    #[error("sign-in is required")]
     CredentialsRequired,
-    #[error("the client was not granted to {}", operation.name())]
+    #[error("the client may not {}", operation.name())]
     InsufficientScope { operation: Operation },
-    #[error("the policies do not permit to {} items of `{}`", operation.name(), collection.name())]
+    #[error("the policies do not allow the caller to {} items of `{}`", operation.name(), collection.name())]
     NotPermitted {
         operation: Operation,
         collection: Collection,
@@ -57,14 +57,14 @@ pub enum ApplicationError {
         policies: Vec<Box<str>>,
     },
     /// The policies forbid the deletion of items below the item.
-    #[error("the policies do not permit to delete items of `{}` with it", collection.name())]
+    #[error("the policies do not allow the caller to delete the items of `{}` in it", collection.name())]
     NotPermittedBelow { collection: Collection, policies: Vec<Box<str>> },
     /// The write replaces the whole collection. The caller may write only some items.
     #[error("the caller may not write all items of the collection")]
     WholeCollectionNeeded,
-    #[error("the body is refused")]
+    #[error("the request body is invalid")]
     Invalid(Violations),
-    #[error("page {page} lies beyond the last")]
+    #[error("page {page} is beyond the last page")]
     PageOutOfRange {
         page: u64,
         /// The number of pages, if known.
@@ -74,7 +74,7 @@ pub enum ApplicationError {
     #[error("more than {} items would be embedded", crate::MOST_EMBEDDED)]
     TooMuchEmbedded,
     /// Other writers changed the item in every attempt.
-    #[error("the item is being changed by too many writers at once")]
+    #[error("too many concurrent changes to the item")]
     TooManyConflicts,
     #[error(transparent)]
     Store(RepositoryError),

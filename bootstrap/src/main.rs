@@ -48,7 +48,7 @@ async fn connect(options: &DatabaseOptions) -> Result<Store, CommandError> {
 
 async fn close(store: Store) {
     if tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await.is_err() {
-        tracing::warn!("the store did not close in time");
+        tracing::warn!("the store did not close within the time limit");
     }
 }
 

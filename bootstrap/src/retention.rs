@@ -64,14 +64,14 @@ async fn keep_compacting(compaction: Compaction) {
                 sum = sum_of(sum, step);
                 if step.read_to.is_none() {
                     let CompactionStep { removed, bytes, held, .. } = sum;
-                    tracing::info!(removed, bytes, held, "old bodies were removed");
+                    tracing::info!(removed, bytes, held, "old bodies removed");
                     sum = CompactionStep::default();
                 }
                 (begun.elapsed() * SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
             }
             Ok(CompactionOutcome::Busy | CompactionOutcome::NotDue) => IDLE,
             Err(error) => {
-                tracing::warn!(%error, "old bodies could not be removed; trying again");
+                tracing::warn!(%error, "cannot remove old bodies; retrying");
                 IDLE
             }
         };

@@ -90,7 +90,7 @@ async fn start(
     let store = tokio::select! {
         prepared = prepare(options) => prepared?,
         signal = signals.next() => {
-            tracing::info!(signal, "stopped before it served");
+            tracing::info!(signal, "stopped before the service started");
             return Ok(None);
         }
     };

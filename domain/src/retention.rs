@@ -67,20 +67,20 @@ pub struct RetentionPolicy {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RetentionError {
     #[error(
-        "give a time in days, weeks, months or years, such as 90d, 8w, 6mo or 7y, from 1d to {MOST_YEARS}y"
+        "use a time in days, weeks, months or years, such as 90d, 8w, 6mo or 7y, from 1d to {MOST_YEARS}y"
     )]
     Time,
-    #[error("`{0}` is no step; write a period and a time, such as daily:90d,monthly:7y")]
+    #[error("`{0}` is not a valid step; use a period and a time, such as daily:90d,monthly:7y")]
     Step(String),
-    #[error("`{0}` is no period; take daily, weekly, monthly or yearly")]
+    #[error("`{0}` is not a valid period; use daily, weekly, monthly or yearly")]
     Period(String),
-    #[error("{1} comes after {0}; write each period once, the shorter one first")]
+    #[error("{1} must not follow {0}; use each period once, the shorter one first")]
     Order(Period, Period),
     #[error(
-        "{1} ends no later than {0} and would keep nothing; give each step a longer time than the one before it"
+        "{1} ends no later than {0} and has no effect; give each step a longer time than the previous one"
     )]
     Overlap(Thinning, Thinning),
-    #[error("{1} ends while every version is still kept, which is for {0}; give it a longer time")]
+    #[error("{1} has no effect because every version is kept for {0}; give it a longer time")]
     WithinKeep(RetentionTime, Thinning),
 }
 

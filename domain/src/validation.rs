@@ -55,13 +55,11 @@ pub fn unstorable(members: &Members) -> Violations {
     let mut violations = Violations::default();
     members.each_unstorable(&mut |reason, pointer| {
         let (code, detail) = match reason {
-            Unstorable::Nul => {
-                ("unstorable_character", "the character U+0000 cannot be stored; remove it")
-            }
+            Unstorable::Nul => ("unstorable_character", "U+0000 cannot be stored. Remove it."),
             Unstorable::OutOfRange => (
                 "number_out_of_range",
-                "the number is out of range: at most 131,072 digits before the decimal point and \
-                 16,383 after it can be stored; send it as a string",
+                "Number out of range: at most 131,072 digits before the decimal point and 16,383 \
+                 after it can be stored. Send it as a string.",
             ),
         };
         violations.push_with(|| Violation::new(pointer.clone(), code, detail));

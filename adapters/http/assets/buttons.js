@@ -2,14 +2,14 @@
 import { alone, newKey, say, send, sentences } from "./request.js";
 import { visit } from "./session.js";
 
-function isSure(question) {
+function isSure(question, action) {
   return new Promise((resolve) => {
     const dialog = document.createElement("dialog");
     const text = document.createElement("p");
     text.id = "question";
     text.textContent = question;
     dialog.setAttribute("aria-labelledby", text.id);
-    const [yes, no] = [["Yes", "yes"], ["No", "no"]].map(([label, value]) => {
+    const [yes, no] = [[action, "yes"], ["Cancel", "no"]].map(([label, value]) => {
       const button = document.createElement("button");
       button.textContent = label;
       button.onclick = () => dialog.close(value);
@@ -23,23 +23,26 @@ function isSure(question) {
   });
 }
 
-/** Sends a request when its button is pressed and confirmed, and goes on to the page after it. */
-function onConfirmation(button, question, url, method, headers) {
+/** Sends a request when its button is pressed and confirmed, then opens the next page. */
+function onConfirmation(button, question, action, refused, url, method, headers) {
   button.addEventListener("click", async () => {
-    if (!await isSure(question)) return;
+    if (!await isSure(question, action)) return;
     const { tag, after } = button.dataset;
     const answer = await alone(() => send(url, method, { ...headers, ...(tag ? { "If-Match": tag } : {}) }));
     if (answer.ok) visit(after);
-    else if (answer.status === 412) say("Somebody else changed the item meanwhile. Load the page again to see what it is now.", "bad");
-    else say(sentences(answer.problem), "bad");
+    else if (answer.status === 412) say("Someone else changed this in the meantime. Reload the page to see the current version.", "bad");
+    else say(sentences(answer.problem, refused), "bad");
   });
 }
 
 for (const button of document.querySelectorAll("[data-delete]")) {
-  onConfirmation(button, "Delete this item? It stays in the history, and can be restored from there.", button.dataset.delete, "DELETE", {});
+  const { delete: url, noun } = button.dataset;
+  const question = `Delete this ${noun}? You can restore it from its history.`;
+  onConfirmation(button, question, "Delete", `delete this ${noun}, or all records that belong to it`, url, "DELETE", {});
 }
 
 for (const button of document.querySelectorAll("[data-restore]")) {
-  const question = `Make the item again what it was in version ${button.dataset.version}?`;
-  onConfirmation(button, question, button.dataset.restore, "POST", { "Idempotency-Key": newKey() });
+  const { restore: url, noun, version } = button.dataset;
+  const question = `Restore version ${version} of this ${noun}?`;
+  onConfirmation(button, question, "Restore", `restore this ${noun}`, url, "POST", { "Idempotency-Key": newKey() });
 }

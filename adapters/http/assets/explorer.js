@@ -1,4 +1,4 @@
-// What every page does with a script: it shows what only works with one, and keeps up with changes.
+// Runs on every page: shows the controls that need a script, and updates live changes.
 import { leaving, visit } from "./session.js";
 import { listen } from "./stream.js";
 
@@ -12,10 +12,10 @@ for (const element of document.querySelectorAll(".without-script")) element.hidd
 const MOST_ROWS = 100;
 
 const STATES = {
-  open: "Live: new changes appear by themselves.",
-  lost: "Not connected; trying again.",
-  busy: "Not live: the service has no more connections for now. Load the page again later.",
-  refused: "Not live: sign in to see changes as they are made.",
+  open: "Live: new changes appear automatically.",
+  lost: "Disconnected. Reconnecting…",
+  busy: "Not live: too many connections. Reload the page later.",
+  refused: "Not live: sign in to see live changes.",
 };
 
 /** Adds the changes that are made from now on to the table of the latest ones. */
@@ -54,7 +54,7 @@ function row(change) {
 
 const status = document.querySelector("[data-stream]");
 if (status) {
-  // A browser keeps few connections to a host: a page that nobody sees holds none, and is loaded anew when it is seen again.
+  // A browser keeps few connections to a host: a hidden page closes its connection, and is reloaded when it becomes visible.
   let stream = document.hidden ? null : follow(status);
   const signal = leaving();
   const close = () => { stream?.abort(); stream = null; };

@@ -1,5 +1,5 @@
-// The form of an item. It sends JSON under If-Match, so that nobody overwrites what somebody else wrote; an answer with errors is
-// shown beside the fields that it is about. A field that nobody touched is sent as it is stored.
+// The form of an item. It sends JSON under If-Match, so that concurrent changes are not overwritten. Errors are
+// shown at their fields. An untouched field is sent as it is stored.
 import { compact, members, shown } from "./json.js";
 import { alone, newKey, parsed, say, send, sentences } from "./request.js";
 import { visit } from "./session.js";
@@ -9,10 +9,10 @@ const fields = document.getElementById("fields");
 const whole = document.getElementById("whole");
 const conflict = document.getElementById("conflict");
 
-/** One key for the life of the form: what is sent twice is made once. */
+/** One key for the life of the form: a repeated request creates one item. */
 const key = newKey();
 
-/** Members that somebody else added while the form was open, as JSON by their names. */
+/** Members that someone else added while the form was open, as JSON by their names. */
 let added = new Map();
 
 /** The JSON with which the whole item began to be edited. */
@@ -23,7 +23,7 @@ const controlOf = (field) => field.querySelector("textarea, input:not(.name)");
 const nameOf = (field) => field.dataset.member ?? field.querySelector(".name").value.trim();
 const allFields = () => [...fields.querySelectorAll(".field")];
 
-/** The value of a field as JSON; nothing where the field is empty. */
+/** The value of a field as JSON; an empty string if the field is empty. */
 function encoded(field) {
   const text = controlOf(field).value;
   if (field.dataset.touched === undefined) return field.dataset.stored;
@@ -76,7 +76,33 @@ function showError(field, text) {
   control.setAttribute("aria-describedby", [...described.add(place.id)].join(" "));
 }
 
-/** Shows each error beside its field, and those of no field above all. */
+/** The label of a field without its mark for required ones. */
+const labelOf = (field) => field.dataset.member === undefined ? nameOf(field) || "Unnamed field" : field.querySelector("label").firstChild.textContent.trim();
+
+/** "Enter a title." for the field `project_title`. */
+function request(field) {
+  const label = labelOf(field).toLowerCase().replaceAll("_", " ").replace(/^project /, "");
+  return `Enter ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}.`;
+}
+
+const paragraph = (text) => Object.assign(document.createElement("p"), { textContent: text });
+
+/** The number of fields with errors, and links to them, each described by its error. */
+function linksToErrors() {
+  const invalid = allFields().filter((field) => controlOf(field).hasAttribute("aria-invalid"));
+  if (invalid.length === 0) return [];
+  const list = document.createElement("ul");
+  for (const field of invalid) {
+    const link = Object.assign(document.createElement("a"), { href: `#${controlOf(field).id}`, textContent: labelOf(field) });
+    link.setAttribute("aria-describedby", field.querySelector(".error").id);
+    const entry = document.createElement("li");
+    entry.append(link);
+    list.append(entry);
+  }
+  return [paragraph(`Please correct ${invalid.length} field${invalid.length === 1 ? "" : "s"}:`), list];
+}
+
+/** Shows each error at its field, with links to these fields above the form, after the errors that belong to no field. */
 function showErrors(problem) {
   clearErrors();
   const others = [];
@@ -84,18 +110,21 @@ function showErrors(problem) {
     const [, member] = (error.pointer ?? "").split("/");
     const name = member?.replaceAll("~1", "/").replaceAll("~0", "~");
     const field = isJson() ? undefined : allFields().find((field) => nameOf(field) === name);
-    if (field) showError(field, error.detail); else others.push(error);
+    if (field) showError(field, error.code === "required" ? request(field) : error.detail); else others.push(error);
   }
-  say(sentences(problem, others), "bad");
+  const action = `${form.dataset.method === "PUT" ? "edit" : "create"} this ${form.dataset.noun}`;
+  const links = linksToErrors();
+  const text = links.length === 0 || others.length > 0 ? sentences(problem, action, others) : "";
+  say(text ? [paragraph(text), ...links] : links, "bad");
   form.querySelector("[aria-invalid]")?.focus();
 }
 
-/** Tells of a member that was added without a name. */
+/** Requests the name of a field that was added without one. */
 function namesAreMissing() {
   clearErrors();
   const nameless = isJson() ? [] : allFields().filter((field) => field.dataset.member === undefined && !nameOf(field) && encoded(field));
-  for (const field of nameless) showError(field, "The member has no name; give it one.");
-  if (nameless.length > 0) say("A member has no name.", "bad");
+  for (const field of nameless) showError(field, "Enter a name for this field.");
+  if (nameless.length > 0) say(linksToErrors(), "bad");
   return nameless.length > 0;
 }
 
@@ -115,8 +144,8 @@ async function check() {
   if (answer.status === 412) { await showConflict(); return; }
   if (!answer.ok) { showErrors(answer.problem); return; }
   const warnings = (parsed(answer.text)?._meta?.warnings ?? []).map((warning) => warning.message ?? warning.detail).join(" ");
-  if (warnings) say(`It could be saved, with a warning: ${warnings}`, "warn");
-  else say("It could be saved as it is. Nothing was saved yet.", "good");
+  if (warnings) say(`Valid, with a warning: ${warnings}`, "warn");
+  else say("No errors found. Your changes are not saved yet.", "good");
 }
 
 // ---- conflicts -----------------------------------------------------------------------------------------------------------------
@@ -129,23 +158,26 @@ function own(json) {
   return found;
 }
 
-/** Both versions side by side, and the ways out. Fields that nobody touched here follow what is stored now. */
+/** Shows the fields that both changed, side by side. Untouched fields follow what is stored now. */
 async function showConflict() {
   const current = await send(form.dataset.api, "GET", {});
   if (!current.ok) { showErrors(current.problem); return; }
   clearErrors();
   const theirs = own(current.text);
+  const before = isJson() ? own(whole.defaultValue) : new Map(allFields().map((field) => [nameOf(field), field.dataset.stored]));
   if (!isJson()) follow(theirs);
   const mine = isJson() ? own(written()) : typed();
   const rows = conflict.querySelector("tbody");
   rows.replaceChildren();
   for (const name of new Set([...theirs.keys(), ...mine.keys()])) {
     const values = [theirs.get(name), mine.get(name)];
-    const [stored, typed] = values.map((value) => value === undefined ? undefined : compact(value));
-    if (stored !== typed) rows.append(comparison(name, values));
+    const [stored, typed, old] = [...values, before.get(name)].map((value) => compact(value ?? ""));
+    if (stored !== typed && stored !== old) rows.append(comparison(name, values));
   }
+  conflict.querySelector(".table").hidden = rows.rows.length === 0;
+  document.getElementById("conflict-fields").textContent = rows.rows.length > 0 ? "You both changed:" : "You changed different fields.";
   conflict.hidden = false;
-  say("Somebody else changed the item after this form was opened.", "bad");
+  say("Your changes are not saved yet.", "bad");
   document.getElementById("take-theirs").onclick = () => { form.reset(); visit(location.href); };
   document.getElementById("keep-mine").onclick = () => {
     form.dataset.tag = current.tag;
@@ -173,21 +205,21 @@ function comparison(name, values) {
   for (const [index, value] of values.entries()) {
     const cell = row.insertCell();
     cell.className = ["removed", "added"][index];
-    cell.textContent = value === undefined ? "absent" : shown(value);
+    cell.textContent = value === undefined ? "empty" : shown(value);
   }
   return row;
 }
 
 // ---- open groups ---------------------------------------------------------------------------------------------------------------
 
-const KINDS = [["line", "string"], ["number", "number"], ["list", "list of strings"], ["json", "JSON"]];
+const KINDS = [["line", "text"], ["number", "number"], ["list", "list of texts"], ["json", "JSON"]];
 
 function addMember() {
   const number = allFields().length + 1;
   const field = document.createElement("div");
   field.className = "field";
   Object.assign(field.dataset, { stored: "", control: "line" });
-  const name = labelled(field, `name-${number}`, "Name of the member", "input");
+  const name = labelled(field, `name-${number}`, "Field name", "input");
   name.className = "name";
   const kind = labelled(field, `kind-${number}`, "Kind of value", "select");
   for (const [value, text] of KINDS) kind.append(new Option(text, value));
@@ -211,14 +243,14 @@ function labelled(field, id, text, element) {
   return control;
 }
 
-/** What was typed as members is there as JSON. The way back is closed where it would lose what was typed as JSON. */
+/** Converts the fields to JSON. Returning to the fields is refused if it would lose changes of the JSON. */
 function switchMode() {
   if (isJson()) {
     begun = object(typed());
     whole.value = begun;
   } else if (whole.value !== begun) {
     form.elements.mode.value = "json";
-    say("The JSON was changed: save it, or undo the changes to edit members again.", "warn");
+    say("You changed the JSON. Save it, or undo the changes to edit fields again.", "warn");
   }
   showMode();
 }
@@ -228,7 +260,7 @@ function showMode() {
   fields.hidden = isJson();
 }
 
-/** What was typed before this script came is touched, too. A control may show a stored value otherwise, such as a date that is none. */
+/** Marks input from before the script was loaded as touched. A control may show a stored value differently, such as an invalid date. */
 function touchWhatWasTyped() {
   const untouched = form.cloneNode(true);
   untouched.reset();

@@ -1,5 +1,5 @@
-// The import of a file: it is checked first, as a dry run, and stored only when somebody has seen what it would do.
-import { alone, newKey, parsed, say, send } from "./request.js";
+// The import of a file: a dry run checks it first, and the user confirms its result.
+import { alone, newKey, parsed, say, send, sentences } from "./request.js";
 
 const MOST_LISTED = 200;
 
@@ -16,8 +16,8 @@ let key = newKey();
 function file() {
   const chosen = form.elements.file.files[0];
   const type = TYPES[chosen?.name.split(".").pop().toLowerCase()];
-  if (!chosen) say("Choose a file first.", "warn");
-  else if (!type) say(`The name of a file ends in .${Object.keys(TYPES).join(", .")}.`, "warn");
+  if (!chosen) say("Choose a file.", "warn");
+  else if (!type) say(`Choose a file that ends in .${Object.keys(TYPES).join(", .")}.`, "warn");
   return chosen && type ? { chosen, type } : null;
 }
 
@@ -28,11 +28,11 @@ function target(isDryRun) {
 }
 
 function counts(result, tense) {
-  const said = ["created", "replaced", "unchanged", "refused"].map((name) => `${result[name]} ${tense}${name}`);
-  return `${said.join(", ")}.`;
+  const counted = ["created", "replaced", "unchanged", "refused"].map((name) => `${result[name]} ${tense}${name}`);
+  return `${counted.join(", ")}.`;
 }
 
-/** Where an error stands: as a program for sheets shows it, and the number of an element of an array. */
+/** The row of an error, as a spreadsheet program numbers it, or the number of an element of an array. */
 const rowOf = (error) => error.line ?? error.row ?? "";
 const columnOf = (error) => [error.column ?? error.field ?? "", error.cell ? `(${error.cell})` : ""].join(" ").trim();
 
@@ -52,14 +52,14 @@ function list(found) {
     return made;
   });
   report.querySelector("tbody").replaceChildren(...rows);
-  report.querySelector(".more").textContent = found.length > MOST_LISTED ? `And ${found.length - MOST_LISTED} more.` : "";
+  report.querySelector(".more").textContent = found.length > MOST_LISTED ? `${found.length - MOST_LISTED} more errors.` : "";
   report.hidden = found.length === 0;
 }
 
 async function run(isDryRun) {
   const sent = file();
   if (!sent) return;
-  say(isDryRun ? "Checking …" : "Storing …", "");
+  say(isDryRun ? "Checking …" : "Importing …", "");
   const headers = { "Content-Type": sent.type, ...(isDryRun ? {} : { "Idempotency-Key": key }) };
   const answer = await send(target(isDryRun), "POST", headers, sent.chosen);
   const result = answer.ok ? parsed(answer.text) : answer.problem;
@@ -67,12 +67,12 @@ async function run(isDryRun) {
   if (!answer.ok) {
     // What is not known to be done can be sent again, under the same key.
     store.hidden = isDryRun || ![0, 503].includes(answer.status);
-    return say(result.detail ?? result.title, "bad");
+    return say(sentences(result, `import these ${form.dataset.nouns}`, []), "bad");
   }
   const isAnything = result.created + result.replaced > 0;
   store.hidden = !isDryRun || !isAnything;
-  const told = isDryRun ? `Nothing is stored yet. ${counts(result, "would be ")}` : `Done: ${counts(result, "")}`;
-  say(told, result.refused > 0 ? "warn" : "good");
+  const message = isDryRun ? `Not imported yet. ${counts(result, "would be ")}` : `Imported: ${counts(result, "")}`;
+  say(message, result.refused > 0 ? "warn" : "good");
 }
 
 form.addEventListener("submit", (event) => {

@@ -8,15 +8,15 @@ const digest = async (text) => encoded(new Uint8Array(await crypto.subtle.digest
 export async function discover({ url, configuration }) {
   const response = await fetch(configuration, { signal: AbortSignal.timeout(10_000) });
   const found = await response.json();
-  if (found.issuer !== url) throw new Error("The issuer's configuration is that of another issuer.");
+  if (found.issuer !== url) throw new Error("The configuration belongs to another issuer. Contact the administrator.");
   return found;
 }
 
-/** The answer of the issuer, which the receiver page tells; answers to others have another state. */
+/** The answer of the issuer, from the receiver page; other requests have another state. */
 function answerTo(state, signal) {
   return new Promise((resolve, reject) => {
     const channel = new BroadcastChannel("oauth");
-    const stop = () => { channel.close(); reject(new Error("Signing in was begun again.")); };
+    const stop = () => { channel.close(); reject(new Error("Sign-in was restarted.")); };
     signal.addEventListener("abort", stop, { once: true });
     channel.onmessage = ({ data }) => {
       if (data.state !== state) return;
@@ -39,13 +39,13 @@ export function requireIssuer({ iss }, issuer, configuration) {
 /** Gets an access token for `resource`. It needs a click: a browser opens no popup by itself. */
 export async function signIn(issuer, { resource, receiver, scopes }, signal) {
   const popup = open("about:blank", "sign-in", "popup,width=520,height=680");
-  if (!popup) throw new Error("The browser opened no window to sign in; allow it for this site.");
+  if (!popup) throw new Error("The browser blocked the sign-in window. Allow pop-ups for this site.");
   try {
     const endpoints = await discover(issuer);
     const [state, nonce, verifier] = [random(), random(), random()];
     const address = new URL(endpoints.authorization_endpoint);
     // The address is the issuer's; as a script it would run as this page.
-    if (!["https:", "http:"].includes(address.protocol)) throw new Error("The issuer has no address to sign in at.");
+    if (!["https:", "http:"].includes(address.protocol)) throw new Error("The issuer has no valid sign-in address. Contact the administrator.");
     const asked = {
       response_type: "code", client_id: issuer.client, redirect_uri: receiver, scope: ["openid", ...scopes].join(" "), resource,
       state, nonce, code_challenge: await digest(verifier), code_challenge_method: "S256",
@@ -56,7 +56,7 @@ export async function signIn(issuer, { resource, receiver, scopes }, signal) {
     popup.location.replace(address.href);
     const answer = await answered;
     requireIssuer(answer, issuer, endpoints);
-    if (answer.error) throw new Error(`The issuer refused: ${answer.error_description ?? answer.error}.`);
+    if (answer.error) throw new Error(`Sign-in failed: ${answer.error_description ?? answer.error}.`);
     const form = { grant_type: "authorization_code", code: answer.code, redirect_uri: receiver, client_id: issuer.client, code_verifier: verifier, resource };
     return await exchange(endpoints.token_endpoint, form, nonce);
   } catch (error) {
@@ -68,9 +68,9 @@ export async function signIn(issuer, { resource, receiver, scopes }, signal) {
 async function exchange(endpoint, form, nonce) {
   const response = await fetch(endpoint, { method: "POST", body: new URLSearchParams(form), credentials: "omit" });
   const tokens = await response.json();
-  if (!response.ok) throw new Error(`The issuer gave no token: ${tokens.error_description ?? tokens.error}.`);
+  if (!response.ok) throw new Error(`The issuer returned no token: ${tokens.error_description ?? tokens.error}.`);
   // The ID token is of no other use: it ties the answer to this request.
-  if (tokens.id_token !== undefined && payload(tokens.id_token).nonce !== nonce) throw new Error("The issuer's answer is to another request.");
+  if (tokens.id_token !== undefined && payload(tokens.id_token).nonce !== nonce) throw new Error("The issuer's response belongs to another request. Sign in again.");
   return tokens.access_token;
 }
 

@@ -1,4 +1,4 @@
-// The playground of rules: sends what is typed to /rules/try, and shows what comes of it.
+// The playground of rules: sends the input to /rules/try, and shows the result.
 import { members, parts, shown } from "./json.js";
 import { alone, say, send, sentences } from "./request.js";
 
@@ -9,7 +9,7 @@ function value(id) {
   return document.getElementById(id).value.trim();
 }
 
-/** The trial as JSON. What is JSON already goes as it is typed. */
+/** The trial as JSON. JSON is sent as typed. */
 function trial() {
   const found = [[form.elements.kind.value, JSON.stringify(value("source"))], ["group", JSON.stringify(value("group"))]];
   for (const name of ["self", "old", "lookup"]) if (value(name)) found.push([name, value(name)]);
@@ -18,15 +18,15 @@ function trial() {
 }
 
 function verdict(result, errors) {
-  if (result.get("verdict") === '"pass"') return ["good", "The item passes."];
-  if (result.get("verdict") === '"fail"') return ["bad", "The item fails."];
-  if (errors.length > 0) return ["warn", "Undecided: there are errors. On a write, a rule with them refuses."];
-  return ["warn", `The value is ${shown(result.get("value"))}, which is neither true nor false.`];
+  if (result.get("verdict") === '"pass"') return ["good", "The record passes."];
+  if (result.get("verdict") === '"fail"') return ["bad", "The record fails."];
+  if (errors.length > 0) return ["warn", "Undecided: the evaluation failed. A rule with such errors rejects changes."];
+  return ["warn", `The value is ${shown(result.get("value"))}. A rule needs true or false.`];
 }
 
 function error(json) {
-  const told = members(json);
-  const part = (name) => told.has(name) && told.get(name) !== "null" ? shown(told.get(name)) : "";
+  const parts = members(json);
+  const part = (name) => parts.has(name) && parts.get(name) !== "null" ? shown(parts.get(name)) : "";
   const place = part("line") ? ` (line ${part("line")}, column ${part("column")})` : part("pointer") ? ` (${part("pointer")})` : "";
   const item = document.createElement("li");
   item.textContent = `${part("message") || part("detail")}${place}`;
@@ -65,6 +65,6 @@ form.addEventListener("submit", (event) => {
     report.hidden = true;
     const answer = await send(form.dataset.api, "POST", {}, trial());
     if (answer.ok) show(answer.text);
-    else say(sentences(answer.problem), "bad");
+    else say(sentences(answer.problem, "try rules"), "bad");
   });
 });

@@ -1,5 +1,5 @@
-// The page to which an issuer sends the browser back. It hands the answer to the pages of this service that are open, of which the
-// one that began knows the state in it, and closes. A channel works also where the issuer cut the popup off from its opener.
+// The page to which an issuer sends the browser back. It sends the answer to the open pages of this service and closes. The page
+// that began the sign-in knows the state in the answer. A channel works even if the issuer separated the popup from its opener.
 
 const answer = Object.fromEntries(new URLSearchParams(location.search));
 // Neither the address nor the history keeps the code.

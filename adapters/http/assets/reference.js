@@ -24,7 +24,7 @@ async function loadDocument(url, server) {
   return specification;
 }
 
-/** Swagger UI fills in examples and defaults, and sends them. An optional parameter is sent only if somebody types it. */
+/** Swagger UI fills in examples and defaults, and sends them. An optional parameter is sent only if the user types it. */
 function leaveOptionalEmpty({ paths }) {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -60,7 +60,7 @@ async function describeFlows(specification, { issuers, scopes }) {
   }));
 }
 
-/** Signs in as a public client, and hands Swagger UI the answers of issuers, which the receiver page tells. */
+/** Signs in as a public client, and passes the responses of issuers from the receiver page to Swagger UI. */
 function prepareSignIn(system, { issuers, scopes, resource }) {
   system.initOAuth({
     clientId: issuers[0]?.client ?? "",
@@ -75,7 +75,7 @@ function prepareSignIn(system, { issuers, scopes, resource }) {
     globalThis.swaggerUIRedirectOauth2 = undefined;
     try {
       const issuer = issuers.find(({ scheme }) => scheme === auth.name);
-      if (!issuer) throw new Error("This page has no client at this issuer. Get a token elsewhere and use it as `token`.");
+      if (!issuer) throw new Error("Sign-in at this issuer is not configured here. Get a token from the issuer and enter it as `token`.");
       requireIssuer(data, issuer, await discover(issuer));
       if (!data.code) throw new Error(data.error_description ?? data.error);
       callback({ auth: { ...auth, code: data.code }, redirectUrl });
@@ -98,7 +98,7 @@ function chosenTypes() {
 }
 
 function keepType(part, type) {
-  // Each group has a type of its own: whoever chooses one prefers that of every group.
+  // Each group has its own type: a choice in one group applies to all.
   const kind = type.startsWith("application/vnd.") ? "application/vnd." : type;
   try {
     localStorage.setItem(KEPT, JSON.stringify({ ...chosenTypes(), [part]: kind }));
@@ -163,7 +163,7 @@ const triesNoStream = (specification) => ({
   },
 });
 
-/** Scrolls nowhere while it is hidden, where everything is at the top. */
+/** Does not scroll while the page is hidden, because everything is at the top then. */
 const scrollsWhenShown = {
   statePlugins: {
     layout: {
@@ -221,7 +221,7 @@ async function prepareFilter(system, groups) {
   const open = () => {
     if (filter.value) for (const { name } of groups) show(system, name);
   };
-  // Afterwards: what is shown anew before Swagger UI has read the input loses it.
+  // Afterwards: a section that is shown again before Swagger UI has read the input loses it.
   filter.addEventListener("input", () => setTimeout(open));
 }
 

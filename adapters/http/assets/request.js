@@ -1,15 +1,15 @@
-// Requests of the pages to the interface for programs, and what is said of their answers.
+// Requests of the pages to the API, and messages about their responses.
 import { fetchAsCaller } from "./session.js";
 
-/** Says something in the place for it; `kind` is good, warn or bad. */
-export function say(text, kind) {
+/** Shows text or elements in the place for messages; `kind` is good, warn or bad. */
+export function say(message, kind) {
   const outcome = document.getElementById("outcome");
   outcome.className = kind;
-  outcome.textContent = text;
-  if (text) outcome.scrollIntoView({ block: "nearest" });
+  outcome.replaceChildren(...[message].flat());
+  if (message) outcome.scrollIntoView({ block: "nearest" });
 }
 
-/** Sends a request; its answer has the problem that the service tells, if any. */
+/** Sends a request; the result has the problem of an error response. */
 export async function send(url, method, headers, body) {
   const sent = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
   try {
@@ -17,7 +17,7 @@ export async function send(url, method, headers, body) {
     const text = await response.text();
     return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem: response.ok ? null : parsed(text) };
   } catch {
-    return { ok: false, status: 0, problem: { detail: "The service could not be reached. Nothing is known of the request; look before you try again." } };
+    return { ok: false, status: 0, problem: { detail: "Connection failed. The request may have been processed: check before you try again." } };
   }
 }
 
@@ -25,13 +25,10 @@ export function parsed(text) {
   try { return JSON.parse(text); } catch { return { detail: text }; }
 }
 
-/** A problem in sentences; of errors of fields only those that stand beside no field. */
-export function sentences(problem, others = problem.errors ?? []) {
-  const count = problem.errors?.length ?? 0;
-  if (count === 0) return problem.detail ?? problem.title;
-  const told = others.map((error) => error.detail).join(" ");
-  if (told) return told;
-  return count === 1 ? "One field needs a correction; it says which." : `${count} corrections are needed; the fields say which.`;
+/** A problem in sentences: its errors, or its detail. `action` is what the user tried, such as "edit this proposal". */
+export function sentences(problem, action, errors = problem.errors ?? []) {
+  if (problem.code === "not-permitted") return `You are not allowed to ${action}.`;
+  return errors.map((error) => error.detail).join(" ") || (problem.detail ?? problem.title);
 }
 
 /** Does something once at a time: the buttons wait for its end. */
@@ -45,7 +42,7 @@ export async function alone(work) {
   }
 }
 
-/** A key by which the service knows a request that is sent again. */
+/** An idempotency key: the service recognizes a repeated request by it. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `"${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`;

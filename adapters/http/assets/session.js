@@ -1,5 +1,5 @@
-// Who somebody is to the pages: a token, in the memory of the document and nowhere else. A page that is loaded as usual would forget
-// it, so with a token a script fetches the next page and puts it in the place of this one.
+// The sign-in of the pages: a token that is only in the memory of the document. Loading a page as usual would lose it, so with a token
+// a script fetches the next page and puts it in the place of this one.
 
 let token = null;
 let page = new AbortController();
@@ -8,7 +8,7 @@ let loads = 0;
 let pending = new AbortController();
 const session = new EventTarget();
 
-/** Tells of `change`, when somebody signs in or out; of `end`, when a token is not accepted any more; of `failure`, when no page came, with what the service says. */
+/** Events: `change` after signing in or out; `end` when a token is no longer accepted; `failure` with the error when a page cannot be loaded. */
 export { session };
 
 export const isSignedIn = () => token !== null;
@@ -23,7 +23,7 @@ export function use(given) {
 
 const isOwn = (url) => new URL(url, location.href).origin === location.origin;
 
-/** Fetches as the caller; the token goes to the service and to nobody else. */
+/** Fetches as the caller; the token is sent only to the service. */
 export async function fetchAsCaller(url, options = {}) {
   const headers = new Headers(options.headers);
   const sent = token;
@@ -50,7 +50,7 @@ export async function load(url = location.href, isNew = false) {
   const options = { headers: { Accept: "text/html, */*;q=0.1" }, signal: pending.signal };
   try {
     let response = await fetchAsCaller(url, options);
-    // The gate answers a token that ended before the page is made: what anybody may see says how to go on.
+    // The gate refuses an expired token before the page is made. The anonymous page says how to continue.
     if (response.status === 401 && !isPage(response)) response = await fetchAsCaller(url, options);
     if (!isPage(response)) {
       const problem = await save(response, url);
@@ -58,7 +58,7 @@ export async function load(url = location.href, isNew = false) {
       return;
     }
     const next = new DOMParser().parseFromString(await response.text(), "text/html");
-    // A page that is none of the explorer's is loaded as usual; it has no use for the token.
+    // A page outside the explorer is loaded as usual; it does not use the token.
     if (!next.querySelector('script[src$="/explorer.js"]')) { location.assign(url); return; }
     const { hash } = new URL(url, location.href);
     replace(next, response.url + hash, isNew);
@@ -93,7 +93,7 @@ async function runScripts(next) {
   }
 }
 
-/** Downloads the file that a link names. What prevents it stands below the link. */
+/** Downloads the file that a link names. An error is shown below the link. */
 async function download(link) {
   const place = link.closest("p") ?? link;
   place.parentNode.querySelector(":scope > .download-failed")?.remove();
@@ -103,7 +103,7 @@ async function download(link) {
     problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
   } catch (error) {
     if (error.name === "AbortError") return;
-    problem = "The download broke off; try again.";
+    problem = "The download was interrupted. Try again.";
   }
   if (!problem) return;
   const said = Object.assign(document.createElement("p"), { className: "banner download-failed", textContent: problem });
@@ -115,7 +115,7 @@ async function download(link) {
 async function save(response, url) {
   if (!response.ok) {
     const problem = await response.json().catch(() => ({}));
-    return problem.detail ?? problem.title ?? `The service answered with ${response.status}.`;
+    return problem.detail ?? problem.title ?? `The download failed with status ${response.status}. Try again.`;
   }
   const named = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
   const link = document.createElement("a");

@@ -23,7 +23,7 @@ function button(text, act) {
 
 /** Takes a token, if the service accepts it, and shows the page as its owner sees it. */
 async function take(token) {
-  if (!/^[\w.~+/-]+=*$/.test(token)) throw new Error("That is no token: it has other characters than one has.");
+  if (!/^[\w.~+/-]+=*$/.test(token)) throw new Error("Invalid token: it contains characters that are not allowed.");
   use(token);
   const response = await fetchAsCaller(`${root}/v1/access`, { headers: { Accept: "application/json" } });
   if (!response.ok) {
@@ -32,16 +32,16 @@ async function take(token) {
     throw new Error(problem.detail ?? "The token is not accepted.");
   }
   const { caller } = await response.json();
-  status.textContent = `Signed in as ${caller?.name ?? caller?.id ?? "nobody"}`;
+  status.textContent = `Signed in as ${caller?.name ?? caller?.id ?? "anonymous"}`;
   await load();
 }
 
-/** Says what went wrong, where there is somebody to read it. */
+/** Shows an error of `work` in the status. */
 async function attempted(work) {
   try {
     await work();
   } catch (error) {
-    status.textContent = error instanceof TypeError ? "The issuer or the service could not be reached." : error.message;
+    status.textContent = error instanceof TypeError ? "Connection to the issuer or the service failed. Try again." : error.message;
   }
 }
 
@@ -67,7 +67,7 @@ function paste() {
   // Browsers offer to store what is typed into a password field.
   Object.assign(input, { type: "text", autocomplete: "off", spellcheck: false, required: true });
   const cancel = button("Cancel", () => dialog.close());
-  const confirm = Object.assign(document.createElement("button"), { textContent: "Use it", value: "use", className: "primary" });
+  const confirm = Object.assign(document.createElement("button"), { textContent: "Use token", value: "use", className: "primary" });
   form.append(title, label, input, confirm, cancel);
   dialog.append(form);
   dialog.onclose = () => {
@@ -93,8 +93,8 @@ function show() {
 }
 
 session.addEventListener("change", show);
-session.addEventListener("failure", ({ detail }) => { status.textContent = detail ?? "The page could not be loaded; try again."; });
-session.addEventListener("end", () => { status.textContent = "Your sign-in has ended; sign in again."; });
+session.addEventListener("failure", ({ detail }) => { status.textContent = detail ?? "The page could not be loaded. Try again."; });
+session.addEventListener("end", () => { status.textContent = "Your session has expired. Sign in again."; });
 try {
   known = await (await fetch(control.dataset.signIn)).json();
 } finally {

@@ -96,7 +96,7 @@ impl Admin {
         };
         match spawn_blocking(write).await {
             Ok(text) => Response::builder().content_type(content_type).body(text),
-            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be written"),
+            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "cannot write the metrics"),
         }
     }
 
@@ -105,7 +105,7 @@ impl Admin {
         match ready.handle(request).await {
             Ok(_) => text(StatusCode::OK, "ready"),
             Err(_) if *ready.is_leaving.borrow() => {
-                text(StatusCode::SERVICE_UNAVAILABLE, "the service is about to stop")
+                text(StatusCode::SERVICE_UNAVAILABLE, "the service is shutting down")
             }
             Err(_) => text(StatusCode::SERVICE_UNAVAILABLE, "the store cannot be reached"),
         }
@@ -130,7 +130,7 @@ impl Admin {
         };
         match (self.0.set_log_filter)(filter.trim()) {
             Ok(()) => {
-                tracing::info!(filter = filter.trim(), "the filter of the log was set");
+                tracing::info!(filter = filter.trim(), "the log filter was changed");
                 StatusCode::NO_CONTENT.into()
             }
             Err(reason) => text(StatusCode::BAD_REQUEST, &reason),
@@ -152,13 +152,13 @@ impl Endpoint for Admin {
             "/metrics" | "/healthz" | "/readyz" | "/startupz" => "GET, HEAD",
             "/log" => "PUT",
             _ => {
-                let paths = "there are /metrics, /healthz, /readyz, /startupz and /log";
+                let paths = "not found; use /metrics, /healthz, /readyz, /startupz or /log";
                 return Ok(text(StatusCode::NOT_FOUND, paths));
             }
         };
         if !allowed.split(", ").any(|method| request.method() == method) {
             let mut response =
-                text(StatusCode::METHOD_NOT_ALLOWED, &format!("this path serves {allowed}"));
+                text(StatusCode::METHOD_NOT_ALLOWED, &format!("this path supports {allowed}"));
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
             return Ok(response);
         }

@@ -13,7 +13,7 @@ use thiserror::Error;
 pub struct BaseUrl(String);
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{text}` is no base URL: {reason}; give one such as https://proposals.example.org")]
+#[error("`{text}` is not a base URL: {reason}; use one such as https://proposals.example.org")]
 pub struct InvalidBaseUrl {
     text: String,
     reason: &'static str,
@@ -24,12 +24,12 @@ impl FromStr for BaseUrl {
 
     fn from_str(text: &str) -> Result<Self, InvalidBaseUrl> {
         let refuse = |reason| InvalidBaseUrl { text: text.to_owned(), reason };
-        let uri: Uri = text.parse().map_err(|_| refuse("it cannot be read as a URL"))?;
+        let uri: Uri = text.parse().map_err(|_| refuse("it is not a URL"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(refuse("it does not start with http:// or https://"));
         }
         if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
-            return Err(refuse("it names no host, or a user"));
+            return Err(refuse("it has no host, or has a user name"));
         }
         if uri.query().is_some() || text.contains(['#', '"', '\\']) {
             return Err(refuse("it has a query, a fragment or a character that needs escaping"));

@@ -6,7 +6,7 @@ use prometheus_client::registry::Registry;
 pub fn open_metrics(registry: &Registry) -> String {
     let mut text = String::new();
     if let Err(error) = encode(&mut text, registry) {
-        tracing::error!(%error, "the metrics were not written whole");
+        tracing::error!(%error, "cannot write all metrics");
     }
     text
 }

@@ -104,17 +104,17 @@ impl HttpMetrics {
         for status in SHOWN {
             drop(self.responses.get_or_create(&[("http_response_status_code", status)]));
         }
-        let help = "Time from the head of a request to the head of its response, by path, method and class of status; paths that are none have an empty route";
+        let help = "Time from the head of a request to the head of its response, by path, method and class of status; unknown paths have an empty route";
         registry.register("http_server_request_duration_seconds", help, self.durations.clone());
-        let help = "Responses, by status: those of all paths";
+        let help = "Responses of all paths, by status";
         registry.register("http_server_responses", help, self.responses.clone());
-        let help = "Requests that are being answered";
+        let help = "Requests in progress";
         registry.register("http_server_active_requests", help, self.active.clone());
-        let help = "Requests whose client went away before the response began";
+        let help = "Requests whose client disconnected before the response began";
         registry.register("http_server_cancelled_requests", help, self.cancelled.clone());
-        let help = "Bodies of requests that say their length";
+        let help = "Request bodies with a known length";
         registry.register("http_server_request_body_size_bytes", help, self.request_bytes.clone());
-        let help = "Bodies of responses whose length is known when they begin, as they are sent";
+        let help = "Response bodies with a length known at the start, as sent";
         registry.register(
             "http_server_response_body_size_bytes",
             help,
@@ -123,14 +123,14 @@ impl HttpMetrics {
         for reason in [TOO_SLOW, CREDENTIALS, ANOTHER_HISTORY] {
             drop(self.cut_off.get_or_create(&[("reason", reason)]));
         }
-        let help = "Connections of clients that are open";
+        let help = "Open client connections";
         registry.register("proposal_service_connections", help, self.connections.clone());
-        let help = "Connections that were accepted";
+        let help = "Accepted connections";
         registry.register("proposal_service_connections_accepted", help, self.accepted.clone());
         let help =
-            "Connections beyond --max-connections: they wait for another to end, or are refused";
+            "Connections over --max-connections, which wait for another to end or are refused";
         registry.register("proposal_service_connections_over_limit", help, self.over_limit.clone());
-        let help = "Streams of changes that the service ended before their time, by reason";
+        let help = "Change streams that the service closed early, by reason";
         registry.register("proposal_service_streams_cut_off", help, self.cut_off.clone());
     }
 

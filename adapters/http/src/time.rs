@@ -9,7 +9,7 @@ pub const TIME: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "`Date` tells this machine's time, as in hyper's answers; no use case sees it"
+    reason = "the `Date` header uses this machine's clock, as hyper does; use cases do not see this time"
 )]
 pub fn now() -> Timestamp {
     Timestamp::now()

@@ -91,7 +91,7 @@ pub(crate) fn address(url: &str) -> Result<Uri, String> {
     match uri.scheme_str() {
         Some("https") if !host.is_empty() => Ok(uri),
         Some("http") if is_loopback => Ok(uri),
-        Some("http") => Err("is not safe against changes on the way; write https".to_owned()),
+        Some("http") => Err("is not protected in transit; write https".to_owned()),
         _ => Err("is not an https URL; write one such as https://id.example".to_owned()),
     }
 }

@@ -27,53 +27,57 @@ pub(crate) static FILE: Table = Table::closed("an identity file").with(&[
     key(
         "revoked",
         List(&Mapping(&REVOKED)),
-        "Tokens and keys that are refused before they expire.",
+        "Revoked tokens and keys. They are refused even if they have not expired.",
     ),
 ]);
 
 pub(crate) static ISSUER: Table = Table::closed("an issuer").with(&[
     key("name", NAME, "The first part of its callers' ids, as in `agency:1f0c`. Never change it.")
         .required("agency"),
-    key("issuer", STRING, "The URL that identifies it, exactly as `iss` has it in its tokens.")
+    key("issuer", STRING, "Its URL, exactly as in `iss` of its tokens.")
         .required("https://id.agency.example"),
-    key("jwks_uri", STRING, "The address of its keys, where it has no OpenID configuration."),
-    key("audiences", List(&STRING), "The audiences that are accepted; without it, the base URL."),
+    key("jwks_uri", STRING, "The URL of its keys, if it has no OpenID configuration."),
+    key("audiences", List(&STRING), "The accepted audiences. Default: the base URL."),
     key(
         "token_type",
         TOKEN_TYPE,
         "`at+jwt` (RFC 9068), the default, or `jwt` for issuers that do not follow it.",
     ),
-    key("algorithms", List(&ALGORITHM), "The signature algorithms; without it, all of them."),
-    key("leeway", DURATION, "How far its clock may differ: `30s` by default, at most `5m`."),
-    key("longest_lifetime", DURATION, "The longest a token may be valid: `24h` by default."),
+    key("algorithms", List(&ALGORITHM), "The accepted signature algorithms. Default: all."),
+    key("leeway", DURATION, "The tolerated clock difference: `30s` by default, at most `5m`."),
+    key("longest_lifetime", DURATION, "The maximum lifetime of a token: `24h` by default."),
     key(
         "keys_hold",
         DURATION,
         "How long its keys are used while it cannot be reached: `24h` by default.",
     ),
-    key("ca", STRING, "A PEM file of certificate authorities beside those of the system."),
-    key("clients", List(&STRING), "The clients (`client_id` or `azp`) that are accepted."),
+    key("ca", STRING, "A PEM file of certificate authorities, in addition to those of the system."),
+    key("clients", List(&STRING), "The accepted clients (`client_id` or `azp`)."),
     key("swagger_client", STRING, "The client that the service's own pages sign in with."),
-    key("claims", Mapping(&CLAIMS), "How a caller is made of a token's claims."),
+    key("claims", Mapping(&CLAIMS), "How the claims of a token map to a caller."),
     key("require", List(&Mapping(&REQUIRE)), "Conditions on a token's claims."),
     key(
         "scopes",
         Named(None, &List(&OPERATION)),
-        "The operations that each scope grants; without it, scopes are not looked at.",
+        "The operations that each scope grants. Without it, scopes are ignored.",
     ),
 ]);
 
 pub(crate) static CLAIMS: Table = Table::closed("`claims`").with(&[
-    key("id", Expression, "A string, which nobody else ever has; without it, claims.sub."),
-    key("name", Expression, "The name for people: a string or null."),
+    key("id", Expression, "A string that is unique to the caller. Default: claims.sub."),
+    key("name", Expression, "The display name: a string or null."),
     key("roles", Expression, "A list of strings, such as claims.groups."),
-    key("attributes", Named(None, &Expression), "What else policies and rules know of a caller."),
+    key(
+        "attributes",
+        Named(None, &Expression),
+        "Further attributes of a caller for policies and rules.",
+    ),
 ]);
 
 pub(crate) static REQUIRE: Table = Table::closed("an element of `require`").with(&[
     key("check", Expression, "A CEL expression that must be true.")
         .required("claims.email_verified == true"),
-    key("message", STRING, "What the client is told where it is false.")
+    key("message", STRING, "The message to the client if it is false.")
         .required("confirm your address first"),
 ]);
 
@@ -82,18 +86,18 @@ pub(crate) static KEY: Table = Table::closed("a key").with(&[
     key("sha256", Form::String(64), "The SHA-256 of the whole key, in 64 hexadecimal digits.")
         .required("the line that `keys new` prints"),
     key("roles", List(&STRING), "The roles of the caller."),
-    key("expires", DAY_OR_TIME, "The last day (UTC) on which it is accepted, or the time."),
-    key("note", STRING, "For people: who has it, and what for."),
+    key("expires", DAY_OR_TIME, "The last day (UTC) on which it is accepted, or a time."),
+    key("note", STRING, "A note: who has it, and why."),
 ]);
 
 pub(crate) static REVOKED: Table = Table::closed("an element of `revoked`").with(&[
     key("subject", STRING, "A caller's id, such as agency:1f0c or key:nightly-export.")
         .alternative(),
-    key("issuer", STRING, "The name of an issuer, all of whose tokens are meant.").alternative(),
+    key("issuer", STRING, "The name of an issuer, for all its tokens.").alternative(),
     key(
         "before",
         Time,
-        "Tokens that were issued before this time are refused; a key is refused from it on.",
+        "Tokens issued before this time are refused; a key is refused from this time on.",
     )
     .required("2026-11-20T08:00:00Z"),
 ]);

@@ -21,7 +21,7 @@ const MOST_KEYS: usize = 10_000;
 
 const ADVICE: Advice = Advice {
     of_empty_file: "write the list `issuers:`, the list `keys:`, or both",
-    of_line: |_| "; an expression that begins with one of `! & * [ ] { } > | @ % \" '` is written in quotes",
+    of_line: |_| "; put an expression that begins with one of `! & * [ ] { } > | @ % \" '` in quotes",
 };
 
 /// Issuers, keys and revocations. Each key stores its own revocation time.
@@ -119,7 +119,7 @@ impl Names {
         let mut known: Vec<_> = self.issuers.iter().map(|known| &**known).collect();
         known.sort_unstable();
         let known = match known[..] {
-            [] => "there are none".to_owned(),
+            [] => "the file has no issuers".to_owned(),
             _ => known_words(name, &known),
         };
         Err((place, format!("there is no issuer `{name}`; {known}")))
@@ -174,9 +174,8 @@ impl IdentityReader<'_> {
         let mut are_new = true;
         for name in names {
             if let Some(at) = self.known.get(&name) {
-                let reason = format!(
-                    "the {name} is there already, at {at}; change or remove one of the two"
-                );
+                let reason =
+                    format!("duplicate {name}, first at {at}; change or remove one of the two");
                 errors.add(node.place, reason);
                 are_new = false;
             } else {
@@ -226,9 +225,8 @@ impl IdentityReader<'_> {
             }
             Some((issuer, id)) if !id.is_empty() => self.revoke_tokens(issuer, subject, before),
             _ => {
-                let form = format!(
-                    "`{text}` is not the id of a caller; a subject is written ISSUER:ID, or key:NAME"
-                );
+                let form =
+                    format!("`{text}` is not the id of a caller; write ISSUER:ID or key:NAME");
                 Err((*place, form))
             }
         }
@@ -237,7 +235,7 @@ impl IdentityReader<'_> {
 
 fn has_room(node: &Node, (count, most): (usize, usize), errors: &mut ErrorCollector<'_>) -> bool {
     if count >= most {
-        errors.add(node.place, format!("there are more than {most} of these; remove some"));
+        errors.add(node.place, format!("more than {most} elements; remove some"));
     }
     count < most
 }

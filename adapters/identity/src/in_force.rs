@@ -24,7 +24,7 @@ impl FileContent for InForce {
 
     fn log_change(&self) {
         let (issuers, keys) = (self.file.issuers.len(), self.file.keys.len());
-        tracing::info!(issuers, keys, "the identity file was read again and is in force");
+        tracing::info!(issuers, keys, "the identity file was reloaded and is in force");
     }
 
     fn warn_if_empty(&self) {

@@ -46,7 +46,7 @@ pub(crate) fn read(node: &Node, base_url: &str, errors: &mut ErrorCollector<'_>)
     for key in ["audiences", "algorithms", "clients"] {
         if let Some(list) = keys.get(key).filter(|_| keys.elements(key).is_empty()) {
             let reason = format!(
-                "`{key}` has nothing in it, so every token would be refused; add something or remove the key"
+                "`{key}` is empty, so every token would be refused; add a value or remove the key"
             );
             errors.add(list.place, reason);
         }
@@ -92,7 +92,7 @@ fn check_name(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
         errors.add(name.place, misnamed("issuer", &name.text));
     } else if RESERVED_NAMES.contains(&name.text.as_str()) {
         let reason = format!(
-            "callers of the service itself have ids with `{}:`; choose another name",
+            "ids with `{}:` are reserved for the service's own callers; choose another name",
             name.text
         );
         errors.add(name.place, reason);
@@ -104,8 +104,10 @@ fn check_url(keys: &Keys<'_>, key: &str, errors: &mut ErrorCollector<'_>) {
     if let Err(reason) = address(&url.text) {
         errors.add(url.place, format!("`{key}` {reason}"));
     } else if key == "issuer" && url.text.contains(['?', '#']) {
-        errors
-            .add(url.place, "an issuer has no `?` and no `#`; write its URL as its tokens have it");
+        errors.add(
+            url.place,
+            "an issuer's URL must not contain `?` or `#`; write it exactly as in its tokens",
+        );
     }
 }
 
@@ -118,8 +120,8 @@ fn duration(
     let Some(scalar) = keys.scalar(key) else { return default };
     let reason = match scalar.text.parse() {
         Ok(duration) if (shortest..=longest).contains(&duration) => return duration,
-        Ok(_) => format!("`{key}` is from {shortest:#} to {longest:#}"),
-        Err(_) => format!("`{key}` is a duration such as 30s, 5m or 24h"),
+        Ok(_) => format!("`{key}` must be from {shortest:#} to {longest:#}"),
+        Err(_) => format!("`{key}` must be a duration such as 30s, 5m or 24h"),
     };
     errors.add(scalar.place, reason);
     default
@@ -134,7 +136,7 @@ fn authorities(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<Certific
         Ok(authorities) if !authorities.is_empty() => return authorities,
         Ok(_) => {
             let blocks = "PEM blocks that begin with -----BEGIN CERTIFICATE-----";
-            format!("`ca` names a file without certificates; it has {blocks}")
+            format!("`ca` names a file without certificates; it must contain {blocks}")
         }
         Err(error) => format!("`ca` names a file that cannot be read: {error}"),
     };
@@ -162,7 +164,7 @@ fn mapping(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> ClaimMapping {
     for entry in entries.and_then(|entries| errors.take(entries)).unwrap_or_default() {
         let key = &entry.key;
         if Principal::RESERVED.contains(&key.as_str()) {
-            let reason = format!("every caller has `{key}` already; choose another name");
+            let reason = format!("`{key}` is a built-in attribute of callers; choose another name");
             errors.add(entry.place, reason);
         }
         let source = errors.take(keys::expression(&entry.value, key));
@@ -186,7 +188,7 @@ fn scopes(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<(Box<str>, Operat
         if entry.key.is_empty() || !is_scope {
             errors.add(
                 entry.place,
-                "a scope has printable ASCII letters without spaces, `\"` and `\\`",
+                "a scope must have only printable ASCII characters, without spaces, `\"` and `\\`",
             );
         }
         let mut operations = Vec::new();

@@ -42,7 +42,7 @@ pub(crate) struct IssuerKeys {
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     state: RwLock<State>,
-    is_under_way: AtomicBool,
+    is_fetching: AtomicBool,
     ended: watch::Sender<u64>,
 }
 
@@ -81,7 +81,7 @@ impl IssuerKeys {
             source,
             clock,
             state: RwLock::default(),
-            is_under_way: AtomicBool::new(false),
+            is_fetching: AtomicBool::new(false),
             ended: watch::Sender::new(0),
         })
     }
@@ -127,7 +127,7 @@ impl IssuerKeys {
             |last: Timestamp| now.duration_since(last) >= PAUSE_OF_REQUESTS || now < last;
         if !watcher.has_changed().unwrap_or(false) {
             self.begin(|state| state.attempted.is_none_or(is_rested));
-            if !self.is_under_way.load(Ordering::Acquire) {
+            if !self.is_fetching.load(Ordering::Acquire) {
                 return watcher.has_changed().unwrap_or(false);
             }
         }
@@ -139,11 +139,11 @@ impl IssuerKeys {
         let now = self.clock.now();
         {
             let mut state = self.state.write();
-            if self.is_under_way.load(Ordering::Acquire) || !may(&state) {
+            if self.is_fetching.load(Ordering::Acquire) || !may(&state) {
                 return;
             }
             state.attempted = Some(now);
-            self.is_under_way.store(true, Ordering::Release);
+            self.is_fetching.store(true, Ordering::Release);
         }
         let flight = Flight(self.clone());
         tokio::spawn(async move {
@@ -174,7 +174,7 @@ impl IssuerKeys {
         // One issuer must not speak for another.
         if string("issuer")? != *self.source.issuer {
             return Err(format!(
-                "{url} is the configuration of another issuer; write its `issuer` in the identity file exactly as it stands there"
+                "{url} is the configuration of another issuer; copy its `issuer` exactly into the identity file"
             ));
         }
         // Only pages need the endpoint, so tokens are accepted without it.
@@ -212,8 +212,8 @@ impl IssuerKeys {
                 asked.unwrap_or(PAUSE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
             }
             Err(reason) => {
-                let is_told = |last: Timestamp| now.duration_since(last) < PAUSE_OF_WARNINGS;
-                if !state.warned.is_some_and(is_told) {
+                let is_recent = |last: Timestamp| now.duration_since(last) < PAUSE_OF_WARNINGS;
+                if !state.warned.is_some_and(is_recent) {
                     state.warned = Some(now);
                     let has_keys = state.keys.is_some();
                     tracing::warn!(%issuer, reason, has_keys, "the keys of an issuer could not be fetched");
@@ -234,7 +234,7 @@ struct Flight(Arc<IssuerKeys>);
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.0.is_under_way.store(false, Ordering::Release);
+        self.0.is_fetching.store(false, Ordering::Release);
         self.0.ended.send_modify(|ended| *ended += 1);
     }
 }

@@ -22,13 +22,13 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
     if let Some(digest) = digest.filter(|_| sha256.is_none()) {
         errors.add(
             digest.place,
-            "`sha256` has 64 hexadecimal digits; copy the line that `proposal-service keys new NAME` prints",
+            "`sha256` must have 64 hexadecimal digits; copy the line that `proposal-service keys new NAME` prints",
         );
     }
     let ends = end(&keys, errors);
     let roles: Vec<_> = keys.elements("roles").iter().filter_map(|role| role.scalar()).collect();
     for role in roles.iter().filter(|role| check_subject(&role.text).is_err()) {
-        let reason = "a role has 1 to 255 characters, none of them a control character";
+        let reason = "a role must have 1 to 255 characters, without control characters";
         errors.add(role.place, reason);
     }
     let roles = roles.iter().map(|role| role.text.as_str().into()).collect();
@@ -38,7 +38,7 @@ pub(crate) fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Known
 
 pub(crate) fn misnamed(of: &str, name: &str) -> String {
     format!(
-        "`{name}` cannot name {} {of}: it has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters",
+        "`{name}` cannot name {} {of}: use at most 63 lower-case letters, digits and `-`, and begin with a letter",
         if of.starts_with('i') { "an" } else { "a" }
     )
 }
@@ -61,7 +61,8 @@ fn end(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Timestamp> {
         None => text.parse().ok(),
     };
     if end.is_none() {
-        let reason = "`expires` is a date as YYYY-MM-DD or a time such as 2026-01-31T12:00:00Z";
+        let reason =
+            "`expires` must be a date as YYYY-MM-DD or a time such as 2026-01-31T12:00:00Z";
         errors.add(node.place, reason);
     }
     end

@@ -40,14 +40,14 @@ pub fn new_key(
 ) -> Result<NewKey, &'static str> {
     if !is_name(name) {
         return Err(
-            "the name of a key has lower-case letters, digits and `-`, begins with a letter, and has at most 63 characters, as in `nightly-export`",
+            "the name of a key must have at most 63 lower-case letters, digits and `-`, and begin with a letter, as in `nightly-export`",
         );
     }
     if roles.iter().any(|role| role.trim().is_empty()) {
-        return Err("a role is empty; name roles as in `--roles exporter,reader`");
+        return Err("a role is empty; list roles as in `--roles exporter,reader`");
     }
     let mut secret = [0; SECRET_BYTES];
-    getrandom::fill(&mut secret).map_err(|_| "the system has no random bits for a key")?;
+    getrandom::fill(&mut secret).map_err(|_| "the system cannot provide random bits for a key")?;
     let mut printed = format!("{PREFIX}{name}_{}", URL_SAFE_NO_PAD.encode(secret));
     printed.push_str(&checksum(&printed));
     // A JSON string is a YAML string.
@@ -174,7 +174,7 @@ mod tests {
         }
         for name in ["", "A", "1a", "-a", "a_b", "a b", "é", &"a".repeat(64)] {
             let error = new_key(name, &[], None).unwrap_err();
-            assert!(error.starts_with("the name of a key has"), "{name}: {error}");
+            assert!(error.starts_with("the name of a key must have"), "{name}: {error}");
         }
         assert!(new_key("a", &[String::new()], None).unwrap_err().starts_with("a role is empty"));
     }

@@ -52,11 +52,11 @@ impl IdentityMetrics {
         ];
         let outcomes =
             outcomes.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
-        let help = "Credentials that were looked at, by what became of them: known of a token seen before, verified, of a key of the service, refused, or undecided for want of the keys of an issuer.";
+        let help = "Checked credentials by outcome: a cached token, a verified token, a key of the service, refused, or unavailable keys of an issuer.";
         write_series(encoder, "proposal_service_identity_recognitions", help, outcomes)?;
         let refusals = CHECKS.iter().zip(&self.refusals);
         let refusals = refusals.map(|(check, counter)| ([("check", *check)], counter.clone()));
-        let help = "Credentials that were refused, by the check that they failed; `repeated` were refused before.";
+        let help = "Refused credentials by the failed check; `repeated` were refused before.";
         write_series(encoder, "proposal_service_identity_refusals", help, refusals)?;
         let issuers = current.file.issuers.iter().zip(&current.keys).take(MOST_ISSUERS);
         let issuers = issuers.map(|(issuer, keys)| (&*issuer.name, keys.fetches()));
@@ -65,13 +65,12 @@ impl IdentityMetrics {
                 ([("issuer", name), ("outcome", outcome)], ConstCounter::new(count))
             })
         });
-        let help =
-            "How often the keys of an issuer were fetched, and whether it answered as it should.";
+        let help = "Fetches of the keys of an issuer by outcome.";
         write_series(encoder, "proposal_service_identity_key_fetches", help, fetches)?;
         let reachable = issuers.map(|(name, fetches)| {
             ([("issuer", name)], ConstGauge::new(i64::from(fetches.is_reachable)))
         });
-        let help = "1 if the issuer answered as it should when its keys were last fetched.";
+        let help = "1 if the last fetch of the issuer's keys succeeded.";
         write_series(encoder, "proposal_service_identity_issuer_reachable", help, reachable)
     }
 }

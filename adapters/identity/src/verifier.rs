@@ -135,7 +135,7 @@ impl Verifier {
         if claims.acting.is_some() && !mapped.is_subject_of(&token.claims) {
             // The id would collide with that of another caller.
             self.metrics.refused(Check::Mapping);
-            let reason = "the token has `act`, whose `sub` is no id of a caller of its issuer";
+            let reason = "the `sub` of the token's `act` is not the id of a caller of its issuer";
             return Err(Reason::from(reason).into());
         }
         let by = (claims.acting.as_deref(), claims.client.as_deref());
@@ -178,8 +178,7 @@ impl Verifier {
                         };
                     }
                     FoundKey::Unfit => {
-                        let reason =
-                            "the token does not say with which key of its issuer it is signed";
+                        let reason = "the token does not name the key that it is signed with";
                         return Err(by_keys(reason.into(), edition));
                     }
                     FoundKey::Unknown => {
@@ -231,20 +230,20 @@ impl Verifier {
             let issuer = &*issuer.name;
             tracing::warn!(issuer, %key, "an expression of the identity file failed for a token");
         }
-        Reason::from(format!("the service cannot make `{key}` of the token's claims")).into()
+        Reason::from(format!("the service cannot compute `{key}` from the token's claims")).into()
     }
 }
 
 fn by_key(current: &InForce, sent: &str, now: Timestamp) -> Result<Arc<Principal>, Reason> {
     let sent = SentKey::read(sent)
-        .ok_or("the key has a typing error: its checksum is wrong; copy it again as a whole")?;
+        .ok_or("the key is mistyped: its checksum is wrong; copy the whole key again")?;
     let key = current.file.keys.get(sent.name).filter(|key| key.is(&sent));
-    let key = key.ok_or("there is no such key")?;
+    let key = key.ok_or("the key is unknown")?;
     if key.revoked.is_some_and(|revoked| revoked <= now) {
         return Err("the key was revoked".into());
     }
     if key.ends.is_some_and(|ends| ends <= now) {
-        return Err("the key has expired; make another".into());
+        return Err("the key has expired; create a new one".into());
     }
     Ok(key.principal.clone())
 }

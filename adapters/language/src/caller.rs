@@ -1,4 +1,4 @@
-//! Sample callers in files, for the cases of rules and of policies.
+//! Sample callers for the test cases in rule and policy files.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Option<Arc<P
 }
 
 fn attributes(node: &Node) -> Result<Members, Located> {
-    let json = node.json(MOST_BYTES, &format!("a caller has at most {MOST_BYTES} bytes"))?;
+    let json = node.json(MOST_BYTES, &format!("a caller may have at most {MOST_BYTES} bytes"))?;
     let read = Members::read(json.as_bytes());
-    read.ok().flatten().ok_or_else(|| (node.place, "this cannot be a caller".to_owned()))
+    read.ok().flatten().ok_or_else(|| (node.place, "invalid caller".to_owned()))
 }

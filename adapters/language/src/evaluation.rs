@@ -32,7 +32,7 @@ pub async fn run<T>(limit: CostLimit, evaluate: impl Fn(&Meter) -> T) -> T {
         return outcome;
     }
     let _permit = LONG_EVALUATIONS.acquire().await.ok();
-    beside(|| evaluate(&Meter::of(limit)))
+    blocking(|| evaluate(&Meter::of(limit)))
 }
 
 /// Reads an untrusted source on its own thread, so that the waiting task may be cancelled. `None`
@@ -47,7 +47,7 @@ pub async fn read<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Runs a long evaluation, while the other tasks of the thread move to another one.
-fn beside<T>(evaluate: impl FnOnce() -> T) -> T {
+fn blocking<T>(evaluate: impl FnOnce() -> T) -> T {
     // Without a runtime the thread has no other tasks. A single-threaded runtime has no other
     // thread for them.
     let has_threads = Handle::try_current()
@@ -59,7 +59,7 @@ fn beside<T>(evaluate: impl FnOnce() -> T) -> T {
 mod tests {
     use std::time::Duration;
 
-    use super::{LONG_EVALUATIONS, beside, run};
+    use super::{LONG_EVALUATIONS, blocking, run};
     use crate::expression::CostLimit;
 
     #[tokio::test]
@@ -72,15 +72,15 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn other_tasks_go_on_beside_a_long_evaluation() {
+    async fn other_tasks_continue_during_a_long_evaluation() {
         let (sender, receiver) = std::sync::mpsc::channel();
         tokio::spawn(async move { sender.send(1) });
-        let task = tokio::spawn(async move { beside(|| receiver.recv()) });
+        let task = tokio::spawn(async move { blocking(|| receiver.recv()) });
         assert_eq!(task.await.expect("the task ends"), Ok(1));
     }
 
     #[tokio::test]
     async fn a_runtime_of_one_thread_evaluates_where_it_is() {
-        assert_eq!(beside(|| 1), 1);
+        assert_eq!(blocking(|| 1), 1);
     }
 }

@@ -50,7 +50,7 @@ impl FileSet {
             }
             if size > MOST_BYTES {
                 let reason =
-                    format!("the files up to this one are together larger than {MOST_BYTES} bytes");
+                    format!("the files up to this one have more than {MOST_BYTES} bytes in total");
                 errors.push(&name, None, reason);
                 break;
             }

@@ -162,7 +162,7 @@ impl Form {
         let refuse = |reason| Err((node.place, reason));
         let sound = |is_sound: fn(&str) -> bool, wanted: &str| match string(node, key)? {
             scalar if is_sound(&scalar.text) => Ok(()),
-            scalar => refuse(format!("`{key}` is {wanted}, which `{}` is not", scalar.text)),
+            scalar => refuse(format!("`{key}` must be {wanted}, not `{}`", scalar.text)),
         };
         match self {
             Self::Date => sound(|text| date(text).is_some(), "a date as YYYY-MM-DD"),
@@ -233,7 +233,7 @@ pub fn entries<'a>(node: &'a Node, name: &str) -> Result<&'a [MappingEntry], Loc
         return Ok(entries);
     }
     let found = node.with_article();
-    Err((node.place, format!("{name} is a mapping of keys to values, not {found}")))
+    Err((node.place, format!("{name} must be a mapping of keys to values, not {found}")))
 }
 
 pub fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
@@ -243,8 +243,8 @@ pub fn string<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> {
             format!("`{key}` is empty; write a string or remove the key")
         }
         Some(scalar) if scalar.kind() == ScalarKind::String => return Ok(scalar),
-        Some(_) => format!("`{key}` is a string, not {found}; put it in quotes"),
-        None => format!("`{key}` is a string, not {found}"),
+        Some(_) => format!("`{key}` must be a string, not {found}; put it in quotes"),
+        None => format!("`{key}` must be a string, not {found}"),
     };
     Err((node.place, reason))
 }
@@ -259,7 +259,7 @@ pub fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> 
         None => {
             let found = node.with_article();
             format!(
-                "`{key}` is an expression, which YAML reads as {found} here; write it in quotes, or in the lines below `|`"
+                "`{key}` is an expression, but YAML reads it as {found}; put it in quotes, or in the lines below `|`"
             )
         }
     };
@@ -269,7 +269,7 @@ pub fn expression<'a>(node: &'a Node, key: &str) -> Result<&'a Scalar, Located> 
 pub fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Arc<Node>], Located> {
     match &node.content {
         Content::List(elements) => Ok(elements),
-        _ => Err((node.place, format!("`{key}` is a list, not {}", node.with_article()))),
+        _ => Err((node.place, format!("`{key}` must be a list, not {}", node.with_article()))),
     }
 }
 
@@ -294,7 +294,7 @@ pub fn read_elements<T>(
         }
         let Some((id, element)) = read(node, errors) else { continue };
         if let Some((_, at)) = known.get(&id) {
-            let reason = format!("there is a {one} `{id}` already, at {at}; choose another id");
+            let reason = format!("duplicate {one} `{id}`, first at {at}; choose another id");
             errors.add(node.place, reason);
             continue;
         }
@@ -309,7 +309,7 @@ pub fn known_words(word: &str, known: &[&str]) -> String {
     let guess = nearest(word, known.iter().copied())
         .map(|guess| format!("did you mean `{guess}`? "))
         .unwrap_or_default();
-    format!("{guess}there are `{}`", known.join("`, `"))
+    format!("{guess}known: `{}`", known.join("`, `"))
 }
 
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -329,7 +329,7 @@ fn pointer(key: &str, text: &str) -> Result<Pointer, String> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {
         return Err(format!(
-            "`{key}` is a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
+            "`{key}` must be a JSON Pointer (RFC 6901), which begins with `/`; write `/{text}`"
         ));
     }
     tokens.try_fold(Pointer::root(), |pointer, token| {

@@ -15,10 +15,9 @@ pub(crate) struct ReloadMetrics {
 
 impl ReloadMetrics {
     pub fn register(&self, registry: &mut Registry) {
-        let help =
-            "How often files were read again, by their kind and whether they were put in force";
+        let help = "Reloads of files by kind and outcome";
         registry.register("proposal_service_reloads", help, self.reloads.clone());
-        let help = "1 while files have errors, so that what was read before them stays in force";
+        let help = "1 while files have errors, so that their last valid content stays in force";
         registry.register("proposal_service_reload_failed", help, self.failed.clone());
     }
 

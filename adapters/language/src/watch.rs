@@ -41,7 +41,7 @@ impl Watches {
         let (state, mut tasks) = (WatchState::default(), JoinSet::new());
         match signal(SignalKind::hangup()) {
             Ok(hang_ups) => drop(tasks.spawn(count(hang_ups, state.readings.clone()))),
-            Err(error) => tracing::warn!(%error, "SIGHUP is not listened to"),
+            Err(error) => tracing::warn!(%error, "SIGHUP is not handled"),
         }
         let seen = state.readings.subscribe();
         (Self { tasks, state }, seen)
@@ -135,10 +135,10 @@ fn log<T: FileContent>(content: &T, done: Done) {
             content.log_change();
             content.warn_if_empty();
         }
-        Ok(Ok(Some(false))) => tracing::info!("the {name} are as they were"),
+        Ok(Ok(Some(false))) => tracing::info!("the {name} are unchanged"),
         Ok(Ok(None)) => {}
-        Ok(Err(errors)) => tracing::error!("the {name} stay as they were, because {errors}"),
-        Err(error) => tracing::error!(%error, "the {name} could not be read again"),
+        Ok(Err(errors)) => tracing::error!("the {name} are not reloaded, because {errors}"),
+        Err(error) => tracing::error!(%error, "the {name} could not be reloaded"),
     }
 }
 

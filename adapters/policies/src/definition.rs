@@ -30,7 +30,7 @@ pub(crate) fn read(
     let operations = keys.get(key).map(|node| {
         let operations = operations(node, key, errors);
         if operations.is_empty() && errors.count() == errors_before {
-            let reason = format!("`{key}` names no operation; name some, such as `{key}: [read]`");
+            let reason = format!("`{key}` is empty; list operations, such as `{key}: [read]`");
             errors.add(node.place, reason);
         }
         operations
@@ -72,7 +72,8 @@ fn collections(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Collection> 
         errors.take(GROUP_NAME.check(&name.text, node.place));
         let Some(collection) = Collection::named(&name.text) else { return };
         if collections.contains(&collection) {
-            let reason = format!("`group` names `{}` twice; remove one", collection.name());
+            let reason =
+                format!("`group` names `{}` more than once; remove one", collection.name());
             errors.add(node.place, reason);
         } else {
             collections.push(collection);
@@ -80,7 +81,7 @@ fn collections(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Collection> 
     };
     match &node.content {
         Content::List(names) if names.is_empty() => {
-            errors.add(node.place, "`group` names no group; name one, such as `group: proposals`");
+            errors.add(node.place, "`group` is empty; name a group, such as `group: proposals`");
         }
         Content::List(names) => names.iter().for_each(|name| add(name)),
         _ => add(node),
@@ -94,22 +95,20 @@ fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Vec<
     match elements.len() {
         0 => errors.add(
             to.place,
-            "`to` names nobody; name roles, `signed_in` for every known caller, or `anyone`",
+            "`to` is empty; list roles, `signed_in` for every known caller, or `anyone`",
         ),
         count if count > MOST_ROLES => errors.add(
             to.place,
-            format!(
-                "`to` names {count} roles, and at most {MOST_ROLES} are read; split the policy"
-            ),
+            format!("`to` names {count} roles; at most {MOST_ROLES} are allowed; split the policy"),
         ),
         _ => {}
     }
     for scalar in elements.iter().take(MOST_ROLES).filter_map(|element| element.scalar()) {
         let role = scalar.text.as_str();
         if written.iter().any(|other| **other == *role) {
-            errors.add(scalar.place, format!("`to` names `{role}` twice; remove one"));
+            errors.add(scalar.place, format!("`to` names `{role}` more than once; remove one"));
         } else if role.chars().count() > LONGEST_ROLE {
-            let reason = format!("a role has at most {LONGEST_ROLE} characters");
+            let reason = format!("a role may have at most {LONGEST_ROLE} characters");
             errors.add(scalar.place, reason);
         }
         written.push(role.into());
@@ -133,11 +132,11 @@ fn check_condition(
         sides == OWN
     });
     if !is_own {
-        return errors.add(when.place, "`when` may be `meta.created_by == caller.id` in this version, for the items that the caller created, and nothing else; write that, or remove it");
+        return errors.add(when.place, "`when` must be `meta.created_by == caller.id` in this version, for the items that the caller created; write that, or remove it");
     }
     if is_anyone {
         let reason = format!(
-            "`caller.id` is not there for `{ANYONE}`: an anonymous caller has no id, and created nothing; write `to: [signed_in]`, or remove `when`"
+            "`caller.id` does not exist for `{ANYONE}`: an anonymous caller has no id; write `to: [signed_in]`, or remove `when`"
         );
         errors.add(when.place, reason);
     }
@@ -145,7 +144,7 @@ fn check_condition(
     if !too_many.is_empty() {
         let names: Vec<_> = too_many.iter().map(Operation::name).collect();
         let reason = format!(
-            "`when` may stand beside replace, patch and delete, not beside {}; give those a policy of their own without `when`",
+            "`when` is allowed with replace, patch and delete, not with {}; put those in another policy without `when`",
             names.join(", ")
         );
         errors.add(when.place, reason);

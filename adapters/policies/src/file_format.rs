@@ -50,72 +50,68 @@ pub(crate) static FILE: Table = Table::closed("a policy file").with(&[
     key(
         "cases",
         List(&Mapping(&CASE)),
-        "The cases: requests with the decision that is expected, run by `policies test`.",
+        "Test cases: requests with the expected decision, run by `policies test`.",
     ),
-    key(
-        "matrix",
-        Mapping(&MATRIX),
-        "A table of callers and items with all operations that are permitted.",
-    ),
+    key("matrix", Mapping(&MATRIX), "A table of callers and items with all permitted operations."),
 ]);
 
 pub(crate) static POLICY: Table = Table::closed("a policy").with(&[
-    key("id", Id, "The policy's name, which no other policy has.").required("staff_reads"),
-    key("description", STRING, "What the policy is for."),
-    key("source", STRING, "Where it comes from: a guideline, a memo."),
-    key("effective", Mapping(&EFFECTIVE), "The days on which it counts. Without it, always."),
-    key("group", GROUPS, "The group, or a list of groups, whose items it is about.")
+    key("id", Id, "The unique name of the policy.").required("staff_reads"),
+    key("description", STRING, "The purpose of the policy."),
+    key("source", STRING, "Its source: a guideline, a memo."),
+    key("effective", Mapping(&EFFECTIVE), "The days on which it is in force. Default: always."),
+    key("group", GROUPS, "The group, or a list of groups, whose items it applies to.")
         .required("proposals"),
     key("allow", OPERATIONS, "The operations that it allows.").alternative(),
-    key("deny", OPERATIONS, "The operations that it denies, whatever other policies allow.")
+    key("deny", OPERATIONS, "The operations that it denies, even if other policies allow them.")
         .alternative(),
     key(
         "to",
         List(&STRING),
-        "The roles that it is about: callers with one of them. `signed_in` is every known caller, `anyone` everybody.",
+        "The roles that it applies to: callers with one of them. `signed_in` is every known caller, `anyone` every caller.",
     )
     .required("[reviewer]"),
     key(
         "when",
         EXPRESSION,
-        "The items that it is about: `meta.created_by == caller.id`, those that the caller created. Without it, all.",
+        "The items that it applies to: `meta.created_by == caller.id`, those that the caller created. Default: all.",
     ),
 ]);
 
 pub(crate) static CASE: Table = Table::closed("a case").with(&[
-    key("name", STRING, "What the case shows.").required("a stranger changes nothing"),
-    key("caller", SAMPLE_CALLER, "The caller; `anonymous` for nobody.")
+    key("name", STRING, "The name of the test case.").required("a stranger changes nothing"),
+    key("caller", SAMPLE_CALLER, "The caller, or `anonymous`.")
         .required("{id: 'agency:1', roles: [reviewer]}"),
     key("operation", OPERATION, "The operation.").required("read"),
     key("group", GROUP, "The group of the item.").required("proposals"),
-    key("meta", Mapping(&META), "What is known of the item."),
-    key("today", Date, "The day; without it 2026-01-01."),
+    key("meta", Mapping(&META), "The metadata of the item."),
+    key("today", Date, "The day. Default: 2026-01-01."),
     key("expect", DECISION, "The decision.").required("deny"),
 ]);
 
 pub(crate) static META: Table = Table::closed("`meta`").with(&[key(
     "created_by",
     OneOf(&[Null, STRING]),
-    "The identifier of who created the item; null where nobody knows.",
+    "The id of the caller that created the item; null if unknown.",
 )]);
 
 pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
-    key("callers", Named(None, &SAMPLE_CALLER), "The callers by name; `anonymous` is nobody.")
-        .required("{nobody: anonymous}"),
+    key("callers", Named(None, &SAMPLE_CALLER), "The callers by name; `anonymous` has no id.")
+        .required("{guest: anonymous}"),
     key("items", Named(None, &Mapping(&ITEM)), "The items by name.")
         .required("{draft: {group: proposals}}"),
-    key("today", Date, "The day; without it 2026-01-01."),
+    key("today", Date, "The day. Default: 2026-01-01."),
     key(
         "expect",
         Named(None, &Named(None, &OPERATIONS)),
-        "By caller and item, all operations that are permitted.",
+        "All permitted operations by caller and item.",
     )
-    .required("{nobody: {draft: []}}"),
+    .required("{guest: {draft: []}}"),
 ]);
 
 pub(crate) static ITEM: Table = Table::closed("an item").with(&[
     key("group", GROUP, "Its group.").required("proposals"),
-    key("meta", Mapping(&META), "What is known of it."),
+    key("meta", Mapping(&META), "Its metadata."),
 ]);
 
 /// Table of one row of `expect`; its keys are the names of the matrix.

@@ -123,7 +123,7 @@ impl FileContent for PolicySet {
 
     fn log_change(&self) {
         let policies = self.policies.len();
-        tracing::info!(policies, "the policies were read again and are in force");
+        tracing::info!(policies, "the policies were reloaded and are in force");
     }
 
     fn warn_if_empty(&self) {

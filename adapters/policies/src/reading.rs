@@ -8,12 +8,12 @@ use language::yaml::{Advice, Content, Node};
 use crate::file_format::{OPERATION_WORDS, SEVERAL};
 
 pub(crate) const ADVICE: Advice = Advice {
-    of_empty_file: "write the list `policies:`, and `cases:` or `matrix:` beside it",
+    of_empty_file: "write the list `policies:`, with `cases:` or `matrix:`",
     of_line: |line| {
         if line.trim_start_matches(['-', ' ', '{']).starts_with("to:") && line.contains('*') {
-            "; everybody is written `[anyone]`"
+            "; write `[anyone]` for every caller"
         } else if line.contains("description:") || line.contains("source:") {
-            "; a value with `: ` or ` #` in it is written in quotes, or in the lines below `|`"
+            "; put a value with `: ` or ` #` in quotes, or in the lines below `|`"
         } else {
             ""
         }
@@ -35,7 +35,7 @@ pub(crate) fn keys_of<'a>(
         if let Some(name) = later.iter().find(|name| **name == entry.key) {
             let of = table.name;
             let reason = format!(
-                "the key `{name}` of {of} is not there yet: policies of this version decide by role, operation, group and who created an item; remove it"
+                "the key `{name}` of {of} is not supported: policies of this version decide by role, operation, group and creator of an item; remove it"
             );
             errors.add(entry.place, reason);
             present.push(*name);
@@ -52,7 +52,7 @@ pub(crate) fn operations(node: &Node, key: &str, errors: &mut ErrorCollector<'_>
         errors.take(OPERATION_WORDS.check(&word.text, word.place));
         if seen.contains(&word.text.as_str()) {
             let name = &word.text;
-            errors.add(word.place, format!("`{key}` names `{name}` twice; remove one"));
+            errors.add(word.place, format!("`{key}` names `{name}` more than once; remove one"));
         }
         seen.push(&word.text);
         operations = operations.union(meaning(&word.text));

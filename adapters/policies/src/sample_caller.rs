@@ -24,7 +24,7 @@ pub fn read_caller(path: &Path) -> Result<Caller, FileErrors> {
         let mut errors = files.errors_of(&file);
         let read = cases::caller(&tree, &mut errors);
         if caller.is_some() {
-            errors.add_to_file("there is a caller in another file already; name one file");
+            errors.add_to_file("another file also has a caller; name one file");
         }
         caller = caller.or(read);
     }

@@ -12,7 +12,7 @@ impl Policy {
         let days = match (self.effective.is_always(), self.effective.contains(today)) {
             (true, _) => String::new(),
             (false, true) => format!(", {}", self.effective),
-            (false, false) => format!(", {}, which is not today", self.effective),
+            (false, false) => format!(", {}, not in force today", self.effective),
         };
         format!(
             "{} ({}:{}): {} {may} {} items of {}{own}{days}.",

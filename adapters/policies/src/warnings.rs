@@ -23,7 +23,7 @@ impl PolicySet {
             let mut reasons = misleading_roles(policy);
             reasons.extend(self.duplicate(index));
             if let Some(until) = policy.effective.until.filter(|until| *until < today) {
-                reasons.push(format!("the policy never counts again: it did until {until}"));
+                reasons.push(format!("the policy has expired: it was in force until {until}"));
             }
             if !exercised.contains(&*policy.shown.id) {
                 // A deciding denial is intended: a role such as `suspended` occurs together with
@@ -85,7 +85,7 @@ fn misleading_roles(policy: &Policy) -> Vec<String> {
         for (like, word) in [(&LIKE_ANYONE[..], ANYONE), (&LIKE_SIGNED_IN, SIGNED_IN)] {
             if like.contains(&role) {
                 reasons.push(format!(
-                    "`{role}` is the name of a role, which tokens have or have not; did you mean `{word}`?"
+                    "`{role}` is read as the name of a role; did you mean `{word}`?"
                 ));
             }
         }
@@ -93,8 +93,7 @@ fn misleading_roles(policy: &Policy) -> Vec<String> {
     let widest = if policy.is_for_anyone() { ANYONE } else { SIGNED_IN };
     let covers_others = policy.is_for_anyone() || policy.is_for_signed_in();
     if covers_others && policy.shown.to.len() > 1 {
-        reasons
-            .push(format!("beside `{widest}` the other names in `to` change nothing; remove them"));
+        reasons.push(format!("`{widest}` makes the other names in `to` redundant; remove them"));
     }
     reasons
 }

@@ -86,7 +86,7 @@ fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOper
     if elements.is_empty() {
         errors.add(
             node.place,
-            "`on` names no operation, so the rule would judge nothing; name some or remove the key",
+            "`on` is empty, so the rule would never apply; list operations or remove the key",
         );
     }
     let mut operations = Vec::with_capacity(elements.len());
@@ -94,7 +94,7 @@ fn operations(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Vec<WriteOper
         let Some(operation) = WriteOperation::named(&scalar.text) else { continue };
         if operations.contains(&operation) {
             let name = operation.name();
-            errors.add(scalar.place, format!("`on` names `{name}` twice; remove one"));
+            errors.add(scalar.place, format!("`on` names `{name}` more than once; remove one"));
         }
         operations.push(operation);
     }
@@ -113,7 +113,7 @@ fn lookups(
         entries.unwrap_or_default().iter().enumerate()
     {
         if index == Lookup::MOST {
-            errors.add(*place, format!("a rule looks up at most {} times", Lookup::MOST));
+            errors.add(*place, format!("a rule may have at most {} lookups", Lookup::MOST));
             break;
         }
         if let Some(reason) = misnamed(key) {
@@ -135,11 +135,11 @@ pub(crate) fn misnamed(name: &str) -> Option<String> {
     let is_word = WORDS.split_whitespace().any(|word| word == name);
     if KEYS_OF_CASES.contains(&name) || is_word || is_taken(name) {
         Some(format!(
-            "a lookup cannot be named `{name}`, which has a meaning already; choose another name"
+            "a lookup cannot be named `{name}`: the name is reserved; choose another name"
         ))
     } else if !is_identifier {
         Some(format!(
-            "`{name}` cannot name a lookup: it has letters, digits and `_`, begins with a letter, and is at most 64 characters long"
+            "`{name}` cannot name a lookup: use at most 64 letters, digits and `_`, and begin with a letter"
         ))
     } else {
         None

@@ -16,7 +16,7 @@ pub(crate) const ADVICE: Advice =
 const STRING: Form = Form::String(LONGEST_STRING);
 const GROUP: Form = Form::Word(Word { of: "group", known: Collection::names });
 pub(crate) const OPEN_GROUP: Word = Word {
-    of: "group with members of your own:",
+    of: "group with declared members",
     known: || {
         let open = Collection::all().filter(|collection| collection.is_open());
         open.map(Collection::name).collect()
@@ -38,7 +38,7 @@ pub(crate) static FILE: Table = Table::closed("a rule file").with(&[
     key(
         "cases",
         List(&Mapping(&CASE)),
-        "The cases: writes with the verdict that a rule is to give, run by `rules test`.",
+        "Test cases: writes with the expected verdict of a rule, run by `rules test`.",
     ),
     key(
         "members",
@@ -48,54 +48,58 @@ pub(crate) static FILE: Table = Table::closed("a rule file").with(&[
 ]);
 
 pub(crate) static RULE: Table = Table::closed("a rule").with(&[
-    key("id", Id, "The rule's name in the interface, which no other rule has.")
+    key("id", Id, "The unique name of the rule in the API.")
         .required("budget_is_positive"),
-    key("group", GROUP, "The group whose items it judges.").required("proposals"),
-    key("on", List(&OPERATION), "The writes that it judges; without it create, replace and patch."),
-    key("when", Expression, "The rule judges only where this CEL expression is true."),
+    key("group", GROUP, "The group whose items it checks.").required("proposals"),
+    key("on", List(&OPERATION), "The writes that it checks. Default: create, replace and patch."),
+    key("when", Expression, "The rule applies only if this CEL expression is true."),
     key("check", Expression, "A CEL expression that must be true.").required("self.budget > 0"),
-    key("message", STRING, "What is wrong and how to fix it, where the check is false.")
+    key("message", STRING, "Describes the error and how to fix it, if the check is false.")
         .alternative(),
-    key("message_expression", Expression, "A CEL expression that makes the message.").alternative(),
+    key("message_expression", Expression, "A CEL expression for the message.").alternative(),
     key(
         "field",
         Pointer,
-        "Where the error is: a JSON Pointer (RFC 6901). Without it, the item as a whole.",
+        "The location of the error: a JSON Pointer (RFC 6901). Default: the whole item.",
     ),
     key(
         "severity",
         SEVERITY,
-        "`error` refuses the write, `warning` is reported with it. Without it `error`.",
+        "`error` refuses the write, `warning` is reported with it. Default: `error`.",
     ),
-    key("effective", Mapping(&EFFECTIVE), "The days on which it is in force. Without it, always."),
-    key("description", STRING, "What the rule is for."),
-    key("source", STRING, "Where it comes from: a guideline, a memo."),
+    key("effective", Mapping(&EFFECTIVE), "The days on which it is in force. Default: always."),
+    key("description", STRING, "The purpose of the rule."),
+    key("source", STRING, "Its source: a guideline, a memo."),
     key(
         "lookup",
         Named(None, &Expression),
-        "Other items that it needs to know, each under the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'.",
+        "Other items that it needs, by the name of a variable: 'COLLECTION[ID]', 'COLLECTION[MEMBER = VALUE]' or 'COLLECTION[parent = ID]'.",
     ),
 ]);
 
 /// Element of `cases`. Results of lookups are additional keys.
 pub(crate) static CASE: Table = Table::open("a case").with(&[
     key("rule", STRING, "The id of the rule.").required("the_id_of_a_rule"),
-    key("name", STRING, "What the case shows.").required("a budget of zero is refused"),
-    key("self", Item, "The item as it would be.").required("{project_title: A title}"),
-    key("old", OneOf(&[Null, Item]), "The item as it was; without it, the write is a create."),
+    key("name", STRING, "The name of the test case.").required("a budget of zero is refused"),
+    key("self", Item, "The item after the write.").required("{project_title: A title}"),
+    key(
+        "old",
+        OneOf(&[Null, Item]),
+        "The item before the write. Without it, the write is a create.",
+    ),
     key("on", OPERATION, "The write."),
     key("today", Date, "The day."),
     key("now", Time, "The time."),
     key(
         "caller",
         OneOf(&[Null, STRING, Mapping(&language::caller::CALLER)]),
-        "The person or system that writes.",
+        "The caller that writes.",
     ),
     key("parent", OneOf(&[Null, STRING]), "The id of the item that `self` belongs to."),
     key(
         "lookup",
         Named(None, &FOUND),
-        "What the rule's lookups find: an item or null by id, a list otherwise.",
+        "The results of the rule's lookups: an item or null by id, otherwise a list.",
     ),
     key("expect", VERDICT, "The verdict.").required("fail"),
 ]);
@@ -108,7 +112,7 @@ fn hint(line: &str) -> &'static str {
         .split_once("lookup:")
         .is_some_and(|(_, value)| value.trim_start().starts_with('{') && value.contains('['));
     if has_lookup {
-        return "; a lookup within `{…}` stands in quotes: {program: 'proposedprograms[self.program_id]'}";
+        return "; put a lookup within `{…}` in quotes: {program: 'proposedprograms[self.program_id]'}";
     }
     let key = line
         .trim_start_matches(['-', ' ', '\t', '"', '{', ','])
@@ -117,7 +121,7 @@ fn hint(line: &str) -> &'static str {
         .unwrap_or_default();
     if matches!(key, "check" | "when" | "message_expression" | "message" | "description" | "source")
     {
-        "; a value with `: ` or ` #` in it, or that begins with one of `! & * [ ] { } > | @ % \" '`, is written in the lines below `|`"
+        "; put a value with `: ` or ` #`, or that begins with one of `! & * [ ] { } > | @ % \" '`, in the lines below `|`"
     } else {
         ""
     }

@@ -171,7 +171,11 @@ impl FileRule {
             Err((_, error)) => return Err(self.undecided(error, hides_reason)),
         };
         Err(self.violation(&message.unwrap_or_else(|error| {
-            tracing::debug!(rule = &*self.id, ?error, "a rule has no message to give");
+            tracing::debug!(
+                rule = &*self.id,
+                ?error,
+                "the message of a rule could not be computed"
+            );
             self.other_message()
         })))
     }
@@ -187,12 +191,11 @@ impl FileRule {
     fn undecided(&self, error: EvaluationError, hides_reason: bool) -> Violation {
         let (id, reason) = (&self.id, error.into_reason());
         let why = if hides_reason {
-            "; the log of the service says why".to_owned()
+            "; the log of the service has the reason".to_owned()
         } else {
             format!(": {reason}")
         };
-        let detail =
-            format!("the rule `{id}` could not be decided, so it counts as not passed{why}");
+        let detail = format!("the rule `{id}` could not be evaluated, so it counts as failed{why}");
         Violation { undecided: Some(reason.into()), ..self.violation(&detail) }
     }
 

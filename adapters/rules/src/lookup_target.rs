@@ -34,8 +34,7 @@ impl fmt::Display for LookupTarget {
             LookupBy::Member(name) => {
                 let is_indexed = self.collection.spec().indexed.contains(&&**name);
                 // Without an index, the stores scan the collection on every write.
-                let how =
-                    if is_indexed { "indexed" } else { "which looks through the whole collection" };
+                let how = if is_indexed { "indexed" } else { "scans the whole collection" };
                 write!(formatter, "{collection} by `{name}`, {how}")
             }
         }
@@ -69,10 +68,10 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
     let has_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
     Some(match by {
         LookupBy::Parent if collection.parent().is_none() => {
-            format!("items of `{group}` belong to no other; only those of `lib` do, to proposals")
+            format!("items of `{group}` have no parent; only those of `lib` have one, a proposal")
         }
         LookupBy::Member(name) if &**name == "id" => {
-            format!("an item is found by its id as `{group}[ID]`, without `id =`")
+            format!("write `{group}[ID]`, without `id =`, to find an item by its id")
         }
         LookupBy::Member(name) if !collection.is_open() && !has_field(name) => {
             let guess = did_you_mean(name, FIELDS.iter().map(|field| field.name));
@@ -139,7 +138,7 @@ mod tests {
     use super::split_member;
 
     #[test]
-    fn a_member_stands_before_a_single_equals_sign() {
+    fn a_member_is_followed_by_a_single_equals_sign() {
         for (inside, member, value) in [
             ("self.program_id", None, "self.program_id"),
             ("parent = self.id", Some("parent"), " self.id"),

@@ -50,17 +50,17 @@ pub fn encode(
             |(verdict, count)| ([("rule", *rule), ("verdict", verdict)], ConstCounter::new(*count)),
         )
     });
-    let help = "Evaluations of the rules in files for writes, by rule and verdict, since the rules were read; rules beyond 200 are together `other`.";
+    let help = "Evaluations of file rules for writes by rule and verdict since the rules were loaded; rules beyond 200 count as `other`.";
     write_series(encoder, "proposal_service_rule_evaluations", help, evaluations)?;
     let evaluated = own.iter().filter(|(_, verdicts)| verdicts.counts() != [0; 3]);
     let times = evaluated.map(|(id, verdicts)| ([("rule", *id)], verdicts.time.clone()));
-    let help = "Time of an evaluation, by rule; rules beyond 200 have none.";
+    let help = "Duration of an evaluation by rule, for at most 200 rules.";
     write_series(encoder, "proposal_service_rule_evaluation_seconds", help, times)?;
-    let help = "Rules of files that are in force.";
+    let help = "File rules in force.";
     let mut family =
         encoder.encode_descriptor("proposal_service_rules", help, None, MetricType::Gauge)?;
     family.encode_gauge(&rules.len())?;
-    let help = "1 while the files of --rules hold an empty list, so that no rule of a file judges a write.";
+    let help = "1 while the files of --rules contain an empty list, so that no file rule applies to writes.";
     let mut family =
         encoder.encode_descriptor("proposal_service_rules_empty", help, None, MetricType::Gauge)?;
     family.encode_gauge(&i64::from(is_empty))

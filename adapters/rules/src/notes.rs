@@ -38,9 +38,8 @@ impl Notes {
                 Some(text) => format!(
                     "a date is compared with `{text}`, which is not a date; write it as YYYY-MM-DD"
                 ),
-                None => {
-                    "a date takes no `+` or `-` with a number; write add_days(date, n)".to_owned()
-                }
+                None => "a date does not support `+` or `-` with a number; write add_days(date, n)"
+                    .to_owned(),
             };
             let offset = match (member, compared) {
                 (Some(read), _) => read.offset,

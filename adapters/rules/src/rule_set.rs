@@ -42,7 +42,8 @@ impl RuleSet {
         let read = |node: &Node, errors: &mut ErrorCollector<'_>| {
             let (id, rule) = definition::read(node, errors)?;
             if reserved.contains(&&*id) {
-                let reason = format!("the service uses the id `{id}` itself; choose another id");
+                let reason =
+                    format!("the id `{id}` is reserved for the service; choose another id");
                 errors.add(node.place, reason);
             }
             Some((id, rule))
@@ -112,7 +113,7 @@ impl FileContent for RuleSet {
 
     fn log_change(&self) {
         let rules = self.rules.len();
-        tracing::info!(rules, "the rules were read again and are in force");
+        tracing::info!(rules, "the rules were reloaded and are in force");
     }
 
     fn warn_if_empty(&self) {

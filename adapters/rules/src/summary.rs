@@ -29,7 +29,7 @@ impl FileRule {
             .filter(|(_, members)| !members.is_empty())
             .collect();
         if reads.is_empty() {
-            add("reads", "nothing by name");
+            add("reads", "no member by name");
         }
         for (of, members) in reads {
             add("reads", &format!("{}{of}", members.join(", ")));

@@ -88,11 +88,11 @@ fn without_effect(rule: &FileRule, today: Date) -> Option<Located> {
     let reason = if let Some(until) = rule.effective.until
         && until < today
     {
-        format!("the rule never applies again: it was in force until {until}")
+        format!("the rule has expired: it was in force until {until}")
     } else if rule.when.as_ref().and_then(|when| when.constant_result(has_old)) == Some(false) {
-        "the rule never applies: its `when` is false for every write that it judges".to_owned()
+        "the rule never applies: its `when` is false for every write".to_owned()
     } else if rule.check.constant_result(has_old) == Some(true) {
-        "the rule has no effect: its `check` is true for every write that it judges".to_owned()
+        "the rule has no effect: its `check` is true for every write".to_owned()
     } else {
         return None;
     };

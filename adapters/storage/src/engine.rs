@@ -30,19 +30,19 @@ pub(crate) trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Looks at what is told of the store from time to time.
+    /// Measures the values of the store that are sampled periodically.
     async fn sample(&self) -> Result<Sample, RepositoryError> {
         Ok(Sample::default())
     }
 
-    /// The most statements of a kind of read that are under way; the reads that wait meanwhile
-    /// share the next ones.
+    /// The maximum number of concurrent statements for one kind of read. The reads that wait
+    /// meanwhile share the next statements.
     fn workers(&self) -> usize;
 
     /// Runs a statement that changes nothing.
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
 
-    /// The most statements that may take long and are under way.
+    /// The maximum number of concurrent slow statements.
     fn slow_workers(&self) -> usize;
 
     /// Runs a statement that changes nothing and may take long, on a connection that others do not
@@ -66,8 +66,8 @@ pub(crate) trait Engine: Send + Sync {
         0
     }
 
-    /// The time by the clock that the times of writes are taken from: that of this machine, which
-    /// tells `here`, unless the database has one of its own.
+    /// The time of the clock that timestamps writes: the clock of the database if it has one,
+    /// otherwise that of this machine, whose time is `here`.
     async fn now(&self, here: Timestamp) -> Result<Timestamp, RepositoryError> {
         Ok(here)
     }
@@ -77,8 +77,8 @@ pub(crate) trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// The number of the server's timeline, which is another one after a failover; 0 where there is
-    /// none.
+    /// The number of the server's timeline, which changes on a failover; 0 for an engine without
+    /// timelines.
     fn timeline(&self) -> u32 {
         0
     }
@@ -96,7 +96,7 @@ pub(crate) trait Engine: Send + Sync {
     /// of a few seconds.
     fn most_waiting(&self) -> i64;
 
-    /// Brings the full-text index up to at most so many more changes, of those up to a number.
+    /// Adds at most `limit` more changes to the full-text index, none of them after `up_to`.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
     /// Returns whether this is the server that takes the writes, or follows it.
@@ -108,12 +108,12 @@ pub(crate) trait Engine: Send + Sync {
     /// a visible one is still to come.
     fn commits_in_order(&self) -> bool;
 
-    /// Waits for the writes under way, and returns a number up to which no change is committed any
-    /// more: that of the last change at the beginning.
+    /// Waits for the writes in progress. Returns the number of the last change at the time of the
+    /// call: after the fence, no further change up to this number is committed.
     async fn fence(&self) -> Result<Sequence, RepositoryError>;
 
-    /// Runs a statement that changes nothing, as of a time at which no write is under way: what is
-    /// written afterwards has times after those that it finds.
+    /// Runs a read-only statement as of a time at which no write is in progress. All later writes
+    /// have later times than the rows it finds.
     async fn read_settled(
         &self,
         is_slow: bool,
@@ -125,8 +125,8 @@ pub(crate) trait Engine: Send + Sync {
     /// Makes sure that what is committed from now on has a time after this one.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError>;
 
-    /// Runs a statement that writes something beside the items and their history; how many rows it
-    /// wrote. Its parameters are strings and whole numbers.
+    /// Runs a statement that writes to tables other than those of the items and their history.
+    /// Returns the number of rows written. The parameters are strings and integers.
     async fn execute(
         &self,
         step: &'static str,
@@ -142,6 +142,6 @@ pub(crate) trait Engine: Send + Sync {
     /// A transaction that changes the schema, and waits only briefly for locks.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
 
-    /// Waits for the writes under way and closes all connections.
+    /// Waits for the writes in progress and closes all connections.
     async fn close(&self);
 }

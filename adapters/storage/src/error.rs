@@ -32,7 +32,7 @@ pub enum StoreError {
     #[error("the database URL must begin with sqlite:// or postgres://")]
     UnknownScheme,
     /// The URL cannot be read.
-    #[error("the database URL is not understood: {0}")]
+    #[error("invalid database URL: {0}")]
     InvalidUrl(String),
     /// An in-memory database would be lost, and every connection would see another.
     #[error(
@@ -44,12 +44,12 @@ pub enum StoreError {
     Folder(PathBuf, std::io::Error),
     /// The `SQLite` file is not there, and the URL does not allow it to be created.
     #[error(
-        "there is no database file {path}; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
+        "the database file {path} does not exist; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
         path = .0.display()
     )]
     NoFile(PathBuf),
     /// The `SQLite` file that is to be read is not there.
-    #[error("there is no database file {}; name the store with --database-url", .0.display())]
+    #[error("the database file {} does not exist; name the store with --database-url", .0.display())]
     Missing(PathBuf),
     /// The `SQLite` file cannot be opened, with the cause.
     #[error("cannot open the database file {path}: {1}; check that it is an SQLite file that this user may read and write", path = .0.display())]
@@ -57,8 +57,8 @@ pub enum StoreError {
     /// Another process has the `SQLite` file open.
     #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
     InUse(PathBuf),
-    /// The `SQLite` file has several names, which are so many write-ahead logs.
-    #[error("the database file {} has {} hard links; leave it one", .0.display(), .1)]
+    /// The `SQLite` file has several names, and each would have its own write-ahead log.
+    #[error("the database file {} has {} hard links; keep only one", .0.display(), .1)]
     HardLinks(PathBuf, u64),
     /// The `SQLite` file cannot be locked.
     #[error("cannot lock {path}: {1}", path = .0.display())]
@@ -74,14 +74,14 @@ pub enum StoreError {
         "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL): {0}; give postgres://USER:PASSWORD@HOST:PORT/DATABASE of a standby"
     )]
     ReplicaUrl(String),
-    /// Standbys are named beside a store that has none.
+    /// Standbys are configured for an engine that does not support them.
     #[error(
-        "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL) names a standby, and only PostgreSQL has standbys; leave it out, or name a PostgreSQL server with --database-url"
+        "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL) names a standby, but only PostgreSQL has standbys; omit it, or name a PostgreSQL server with --database-url"
     )]
     NoReplicas,
     /// The connections to the database lose their settings.
     #[error(
-        "the connections to the database {0} do not keep their settings, as behind a pooler in transaction mode; connect to the server itself, pool sessions, or give the user the settings: {1}"
+        "the connections to the database {0} do not keep their settings, as with a pooler in transaction mode; connect directly, use session pooling, or set them for the user: {1}"
     )]
     Settings(String, String),
     /// The database is one on which writes would go wrong silently.
@@ -90,7 +90,7 @@ pub enum StoreError {
     )]
     Unsuitable(String, &'static str),
     /// The operating system gives no thread to write on.
-    #[error("cannot start the thread that writes: {0}")]
+    #[error("cannot start the writer thread: {0}")]
     Thread(std::io::Error),
     /// The store is of the first edition of the schema.
     #[error(
@@ -100,14 +100,14 @@ pub enum StoreError {
     FirstEdition,
     /// A table or a column is missing.
     #[error(
-        "the tables of the store are not those that this build uses ({0}): another build prepared it; export it with that build, and import \
+        "the tables of the store do not match this build ({0}): another build prepared them; export the store with that build, and import \
          the export into a new store (docs/backup.md)"
     )]
     Tables(String),
-    /// The schema was made by a service that this one is too old to work beside.
+    /// The schema was created by a newer service, and this version cannot use it.
     #[error(
-        "the schema of the store has version {found}, and this service knows {known}: it is too old to use the store; install the \
-         version that prepared it, or a newer one"
+        "this service is too old for the store: it knows schema version {known}, but the store has {found}; install the version that \
+         prepared the store, or a newer one"
     )]
     TooNew {
         /// The version of the schema.
@@ -117,14 +117,13 @@ pub enum StoreError {
     },
     /// The schema must be expanded before it is contracted.
     #[error(
-        "the database is not prepared for this version: run `proposal-service migrate` first, and contract it when only services of this version run"
+        "the database is not prepared for this version: run `proposal-service migrate` first, and contract it once only this version runs"
     )]
     NotExpanded,
     /// A service runs that is older than a change of the schema allows.
     #[error(
-        "a service that knows version {version} of the schema was seen {seconds} s ago (at {address}, instance {id}), and could not go on after \
-         this change: stop all services of that version, or replace them by newer ones, and run this again. One that was killed counts \
-         for a minute"
+        "a service with schema version {version} was seen {seconds} s ago (at {address}, instance {id}) and cannot run after this change: \
+         stop all services of that version or upgrade them, and run this again. A killed service counts for a minute"
     )]
     OlderInstance {
         /// The address it connects to the database from.
@@ -138,13 +137,13 @@ pub enum StoreError {
     },
     /// Others hold locks against a change of the schema.
     #[error(
-        "cannot prepare the database schema: {0}: a session holds a lock on a table for long, as pg_dump does (look for it in pg_locks); nothing \
-         was left half done, so run this again when it has ended"
+        "cannot prepare the database schema: {0}: another session holds a long lock on a table, as pg_dump does (see pg_locks); no step \
+         was left incomplete, so run this again after that session ends"
     )]
     Locked(String),
     /// Stored rows could not be filled in.
     #[error(
-        "what is stored could not be changed for the new version of the schema, and the log says why; what was done stays done: run this again"
+        "stored data could not be migrated to the new schema version (see the log); completed work is kept: run this again"
     )]
     Unfilled,
     /// The schema could not be read or brought up to date.
@@ -212,19 +211,19 @@ pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
     log(error, step, meaning(error))
 }
 
-/// The same of an error of the writer of an `SQLite` file.
+/// Like [`logged`], for an error of the writer of an `SQLite` file.
 pub(crate) fn logged_sqlite(error: &rusqlite::Error, step: &'static str) -> RepositoryError {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code.cast_unsigned());
     log(error, step, sqlite_meaning(code))
 }
 
-fn log(error: &dyn Display, step: &'static str, told: RepositoryError) -> RepositoryError {
-    match told {
+fn log(error: &dyn Display, step: &'static str, meaning: RepositoryError) -> RepositoryError {
+    match meaning {
         RepositoryError::Unavailable => tracing::warn!(%error, step, "the store is unavailable"),
-        RepositoryError::Full => tracing::error!(%error, step, "the store is full"),
-        _ => tracing::error!(%error, step, "the store failed unexpectedly"),
+        RepositoryError::Full => tracing::error!(%error, step, "storage full"),
+        _ => tracing::error!(%error, step, "unexpected storage error"),
     }
-    told
+    meaning
 }
 
 fn meaning(error: &DbErr) -> RepositoryError {
@@ -294,8 +293,8 @@ pub(crate) fn is_contended(error: &DbErr) -> bool {
         .is_some_and(|error| error.code().is_some_and(|code| ["55P03", "40P01"].contains(&&*code)))
 }
 
-/// Returns whether a table or a column is not there, or the columns of a prepared statement have
-/// other types than they had: the schema was changed beside us.
+/// Returns whether a table or a column does not exist, or the column types of a prepared statement
+/// have changed: another process changed the schema.
 pub(crate) fn is_schema_change(error: &SqlxError) -> bool {
     is_stale_plan(error)
         || error
@@ -304,12 +303,12 @@ pub(crate) fn is_schema_change(error: &SqlxError) -> bool {
             .is_some_and(|code| UNDEFINED.contains(&&*code))
 }
 
-/// Returns whether a prepared statement has to be prepared anew.
+/// Returns whether a statement must be prepared again.
 pub(crate) fn is_stale_plan(error: &SqlxError) -> bool {
     error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == STALE_PLAN)
 }
 
-/// The same of an error of the object-relational mapper.
+/// Like [`is_stale_plan`], for an error of sea-orm.
 pub(crate) fn needs_new_plan(error: &DbErr) -> bool {
     source(error).is_some_and(is_stale_plan)
 }
@@ -350,10 +349,9 @@ const fn sqlite_meaning(code: u32) -> RepositoryError {
     }
 }
 
-/// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention; 25006 is a standby that
-/// takes no writes, 55P03 a lock that was not had in time; 42P01, 42703 and 0A000 are a schema that was
-/// changed beside us. What is [worth retrying](is_worth_retrying) comes here when the retries are
-/// used up.
+/// SQLSTATE classes: 08 connection, 53 resources, 57 operator intervention. 25006 is a write on a
+/// standby, 55P03 a lock timeout; 42P01, 42703 and 0A000 mean that another process changed the
+/// schema. Errors that are [worth retrying](is_worth_retrying) arrive here after the last retry.
 fn postgres_meaning(code: &str) -> RepositoryError {
     match code {
         "53100" => RepositoryError::Full,
@@ -374,7 +372,7 @@ mod tests {
 
     #[test]
     fn sqlite_codes_are_read_by_their_low_byte() {
-        for (code, told) in [
+        for (code, meaning) in [
             (5, Unavailable),
             (517, Unavailable),
             (13, Full),
@@ -382,7 +380,7 @@ mod tests {
             (2067, Corrupt),
             (0, Corrupt),
         ] {
-            assert_eq!(sqlite_meaning(code), told, "{code}");
+            assert_eq!(sqlite_meaning(code), meaning, "{code}");
         }
     }
 
@@ -399,8 +397,8 @@ mod tests {
             ("42703", Unavailable),
             ("0A000", Unavailable),
         ];
-        for (code, told) in table.into_iter().chain([("42601", Corrupt), ("23505", Corrupt)]) {
-            assert_eq!(postgres_meaning(code), told, "{code}");
+        for (code, meaning) in table.into_iter().chain([("42601", Corrupt), ("23505", Corrupt)]) {
+            assert_eq!(postgres_meaning(code), meaning, "{code}");
         }
     }
 }

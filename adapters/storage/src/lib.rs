@@ -3,25 +3,24 @@
 //!
 //! # How it works
 //! [`Store::connect`] reads the URL's scheme and opens one of two engines behind the same trait
-//! (`engine.rs`). Reads are the same SQL text on both (`sql/statements.rs`), shared by those who
-//! wait for them at the same time (`read/`), and their rows become items in one place
-//! (`sql/row_mapping.rs`). What may take long has connections of its own and is stopped when nobody
-//! waits for it any more. Writes are data (`write/command.rs`), so that they can be queued and run
-//! again, and each engine performs them its own way:
+//! (`engine.rs`). Reads use the same SQL text on both (`sql/statements.rs`), concurrent readers
+//! share them (`read/`), and one module maps their rows to items (`sql/row_mapping.rs`). Slow
+//! statements have separate connections and are cancelled when the last caller has gone. Writes are
+//! data (`write/command.rs`), so that they can be queued and retried, and each engine executes them
+//! in its own way:
 //!
 //! - `postgres/row_writes.rs`: all inserts and updates that have queued up in one statement with
 //!   data-modifying CTEs, which decides, writes, logs and counts; `postgres/writes.rs`: deletions
 //!   and replacements;
 //! - `sqlite/writer.rs` and `sqlite/writes.rs`: one thread owns the one writing connection and puts
-//!   whatever has queued up into one transaction (group commit), so that a disk flush is shared by
-//!   many writes.
+//!   all queued writes into one transaction (group commit), so that many writes share a disk flush.
 //!
 //! A write that was decided on other items is made only while they are the same: what
 //! `sql/lookup.rs` found is looked for again in the transaction that writes (`write/read_set.rs`).
 //!
 //! On both, the times and numbers of an item's changes grow with its versions. On `PostgreSQL` writes
-//! go on side by side, and a fence tells that none is under way (`postgres/fence.rs`). The full-text
-//! index follows the log (`search_index/indexer.rs`).
+//! run concurrently, and a fence waits until none is in progress (`postgres/fence.rs`). The
+//! full-text index follows the log (`search_index/indexer.rs`).
 //!
 //! Pages are walked in an index first (`sql/page.rs`, with filters from `sql/filter.rs`, orders
 //! from `sql/sort.rs` and searches from `sql/full_text.rs`), and joined to their items in the same
@@ -32,9 +31,9 @@
 //! replayed into an empty store.
 //!
 //! # How to change it
-//! A new proposal field needs nothing here: [`Store::migrate`] makes the view anew when its columns
-//! differ from the field table. A new table or column is one file in `migration/` and one line in
-//! its list, and the table's description in `entities/`. A new condition on a write is a row in
+//! A new proposal field needs no change here: [`Store::migrate`] recreates the view when its columns
+//! differ from the field table. A new table or column needs one file in `migration/`, one line in
+//! its list, and the table's description in `entities/`. A new condition on a write needs a row in
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod cache;

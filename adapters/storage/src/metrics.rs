@@ -157,7 +157,7 @@ impl StoreMetrics {
             let labels = [("db_system_name", system), ("db_operation_name", *kind)];
             (labels, histogram.clone())
         });
-        let help = "Time that the database took, by operation: a read, one that may take long, a batch of writes, a step of the full-text index.";
+        let help = "Duration of database operations: a read, a slow read, a batch of writes, a step of the full-text index.";
         write_series(encoder, "db_client_operation_duration_seconds", help, operations)?;
         self.encode_writes(encoder)?;
         self.encode_reads(encoder)?;
@@ -166,47 +166,47 @@ impl StoreMetrics {
     }
 
     fn encode_writes(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Writes that wait for a batch.";
+        let help = "Writes waiting for a batch.";
         write_metric(encoder, "proposal_service_write_queue_length", help, &self.queued_writes)?;
-        let help = "Time that writes waited for a batch.";
+        let help = "Waiting time of writes for a batch.";
         write_metric(encoder, "proposal_service_write_queue_wait_seconds", help, &self.queue_wait)?;
-        let help = "Writes in a batch.";
+        let help = "Number of writes per batch.";
         write_metric(encoder, "proposal_service_write_batch_rows", help, &self.batch_rows)?;
-        let help = "Time until a write had the lock that keeps others out: on SQLite every batch, on PostgreSQL those that must have no other write beside them.";
+        let help = "Waiting time for the exclusive write lock: on SQLite for every batch, on PostgreSQL for writes that must run alone.";
         write_metric(encoder, "proposal_service_write_lock_wait_seconds", help, &self.lock_wait)?;
-        let help = "Time that it kept others out.";
+        let help = "Time that the exclusive write lock was held.";
         write_metric(encoder, "proposal_service_write_lock_hold_seconds", help, &self.lock_held)?;
-        let help = "Requests whose Idempotency-Key had been used before.";
+        let help = "Requests with an Idempotency-Key that was used before.";
         write_metric(encoder, "proposal_service_idempotency_replays", help, &self.replays)?;
         let Retries { rolled_back, one_by_one } = &self.retries;
         let retries = [("rolled_back", rolled_back), ("one_by_one", one_by_one)];
         let retries = retries.map(|(reason, counter)| ([("reason", reason)], counter.clone()));
-        let help = "Writes that were begun again: the database rolled them back for the sake of others, or a batch was done one by one.";
+        let help = "Retried writes: rolled back by the database because of a conflict, or from a failed batch and retried one by one.";
         write_series(encoder, "proposal_service_write_retries", help, retries)
     }
 
     fn encode_reads(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Reads that a worker did together.";
+        let help = "Number of reads that a worker combined.";
         write_metric(encoder, "proposal_service_read_shared_rows", help, &self.shared_reads)?;
         let caches = [("items", &self.items), ("pages", &self.pages)];
         let hits = caches.map(|(name, reads)| ([("cache", name)], reads.hits.clone()));
-        let help = "Reads that a cache answered.";
+        let help = "Cache hits of reads.";
         write_series(encoder, "proposal_service_cache_hits", help, hits)?;
         let misses = caches.map(|(name, reads)| ([("cache", name)], reads.misses.clone()));
-        let help = "Reads that a cache could not answer.";
+        let help = "Cache misses of reads.";
         write_series(encoder, "proposal_service_cache_misses", help, misses)
     }
 
     fn encode_index(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Changes that a step of the full-text index took.";
+        let help = "Changes per step of the full-text index.";
         write_metric(encoder, "proposal_service_index_step_changes", help, &self.index_step)?;
-        let help = "Time that writes were held back because the full-text index was far behind.";
+        let help = "Time that writes were delayed because the full-text index was far behind.";
         write_metric(encoder, "proposal_service_index_held_back_seconds", help, &self.held_back)?;
         let IndexLag { changes, age } = &self.sampled.lock().1;
         let (changes, age) = (ConstGauge::new(*changes), ConstGauge::new(age.as_secs_f64()));
-        let help = "Changes that the full-text index does not know yet.";
+        let help = "Changes that are not in the full-text index yet.";
         write_metric(encoder, "proposal_service_index_lag_changes", help, &changes)?;
-        let help = "Age of the oldest change that the full-text index does not know yet.";
+        let help = "Age of the oldest change that is not in the full-text index yet.";
         write_metric(encoder, "proposal_service_index_lag_seconds", help, &age)
     }
 
@@ -221,17 +221,16 @@ impl StoreMetrics {
         }
         if let Some((bytes, free)) = *disk {
             let (bytes, free) = (ConstGauge::new(bytes), ConstGauge::new(free));
-            let help = "Size of the disk that the SQLite file is on.";
+            let help = "Size of the disk with the SQLite file.";
             write_metric(encoder, "proposal_service_disk_bytes", help, &bytes)?;
-            let help = "What is free of the disk that the SQLite file is on.";
+            let help = "Free space on the disk with the SQLite file.";
             write_metric(encoder, "proposal_service_disk_free_bytes", help, &free)?;
         }
         if let Some((replicas, lag)) = *replicas {
             let (replicas, lag) = (ConstGauge::new(replicas), ConstGauge::new(lag.as_secs_f64()));
-            let help =
-                "Servers that follow the PostgreSQL server, as far as the service may see them.";
+            let help = "Standbys of the PostgreSQL server that are visible to the service.";
             write_metric(encoder, "proposal_service_replicas", help, &replicas)?;
-            let help = "Time that the slowest of them is behind; 0 where there is none.";
+            let help = "Lag of the slowest standby; 0 if there are no standbys.";
             write_metric(encoder, "proposal_service_replica_lag_seconds", help, &lag)?;
         }
         Ok(())
@@ -240,9 +239,10 @@ impl StoreMetrics {
     /// Writes those of SQLite: its checkpoints and its locks.
     pub fn encode_sqlite(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let waits = ConstCounter::new(BUSY_WAITS.load(Ordering::Relaxed));
-        let help = "How often a write to the SQLite file found it locked by another connection, and tried again.";
+        let help =
+            "Number of retries of writes because another connection had locked the SQLite file.";
         write_metric(encoder, "proposal_service_sqlite_busy", help, &waits)?;
-        let help = "Time that checkpoints of the write-ahead log took.";
+        let help = "Duration of checkpoints of the write-ahead log.";
         write_metric(encoder, "proposal_service_sqlite_checkpoint_seconds", help, &self.checkpoint)
     }
 
@@ -263,12 +263,12 @@ impl StoreMetrics {
         let help = "Connections to PostgreSQL, by pool and state.";
         write_series(encoder, "db_client_connections", help, series)?;
         let (wait, timeouts) = (&self.connection_wait, &self.connection_timeouts);
-        let help = "Time until a connection to PostgreSQL was had.";
+        let help = "Waiting time for a connection to PostgreSQL.";
         write_metric(encoder, "db_client_connection_wait_time_seconds", help, wait)?;
-        let help = "How often no connection to PostgreSQL was had in time.";
+        let help = "Number of timeouts while waiting for a connection to PostgreSQL.";
         write_metric(encoder, "db_client_connection_timeouts", help, timeouts)?;
         let losses = ConstCounter::new(losses);
-        let help = "Connections to PostgreSQL that were opened or found dead.";
+        let help = "Connections to PostgreSQL that were opened or lost.";
         write_metric(encoder, "proposal_service_database_connection_changes", help, &losses)
     }
 }

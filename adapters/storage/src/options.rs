@@ -6,8 +6,8 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct StoreOptions {
     /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
-    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; of `PostgreSQL` several, separated
-    /// by spaces or line ends, of which one takes writes.
+    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. `PostgreSQL` may have several
+    /// URLs, separated by spaces or line ends; one of the servers accepts writes.
     pub url: String,
     /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
     pub connections: u32,

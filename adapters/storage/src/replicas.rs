@@ -1,8 +1,8 @@
 //! The port of standbys: which of them may be read now.
 //!
-//! A standby is read while all of this is so: it is in recovery; it holds the same history as the
-//! primary, on the same timeline; and it lags no more than the operator permits. Each has engine,
-//! queues and caches of its own, so that nothing of one server is taken for that of another.
+//! A standby is read while it is in recovery, has the same history as the primary on the same
+//! timeline, and lags no more than the operator permits. Each standby has its own engine, queues and
+//! caches, so that data of one server is never mistaken for that of another.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -60,10 +60,10 @@ pub struct ReplicaStatus {
 /// The number of reads that waited for a standby to replay a position, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenWaits {
-    /// All of them.
+    /// All waits.
     pub waits: u64,
-    /// Those that went to the primary in the end.
-    pub in_vain: u64,
+    /// The waits after which the primary answered the read.
+    pub timed_out: u64,
 }
 
 /// The standbys of a store.
@@ -79,7 +79,7 @@ pub(crate) struct Replicas {
     /// Whose turn it is.
     next: AtomicUsize,
     waits: AtomicU64,
-    in_vain: AtomicU64,
+    timed_out: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -95,12 +95,12 @@ fn open_standbys(
     let mut named = HashSet::new();
     let open = |url: &str| {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err("it begins with another scheme".to_owned());
+            return Err("the scheme is wrong".to_owned());
         }
         let (standby, engine) =
             Standby::new(url, options, primary.metrics()).map_err(|error| error.to_string())?;
         if !named.insert(standby.target.clone()) {
-            return Err(format!("{} is named twice", standby.target));
+            return Err(format!("{} is given more than once", standby.target));
         }
         Ok((standby, Arc::new(engine)))
     };
@@ -134,7 +134,7 @@ impl Replicas {
             stores,
             next: AtomicUsize::new(0),
             waits: AtomicU64::new(0),
-            in_vain: AtomicU64::new(0),
+            timed_out: AtomicU64::new(0),
             tasks: Mutex::default(),
         });
         let mut tasks = started.tasks.lock();
@@ -167,7 +167,7 @@ impl Replicas {
     pub fn waits(&self) -> TokenWaits {
         TokenWaits {
             waits: self.waits.load(Ordering::Relaxed),
-            in_vain: self.in_vain.load(Ordering::Relaxed),
+            timed_out: self.timed_out.load(Ordering::Relaxed),
         }
     }
 
@@ -178,17 +178,18 @@ impl Replicas {
         let lags = standbys
             .iter()
             .filter_map(|status| Some((named(status), ConstGauge::new(status.lag?.as_secs_f64()))));
-        let help = "How long ago, at most, the primary was as a standby of --replica-url is; no series while it is not read.";
+        let help =
+            "Upper bound of the lag of a standby of --replica-url; no series while it is not read.";
         write_series(encoder, "proposal_service_standby_lag_seconds", help, lags)?;
         let reads = standbys.iter().map(|status| (named(status), ConstCounter::new(status.reads)));
-        let help = "Requests that a standby of --replica-url answered.";
+        let help = "Requests answered by a standby of --replica-url.";
         write_series(encoder, "proposal_service_standby_reads", help, reads)?;
         let waits = self.waits();
-        let in_time = waits.waits.saturating_sub(waits.in_vain);
-        let waits = [("in_time", in_time), ("in_vain", waits.in_vain)];
+        let in_time = waits.waits.saturating_sub(waits.timed_out);
+        let waits = [("in_time", in_time), ("in_vain", waits.timed_out)];
         let waits =
             waits.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
-        let help = "Reads with a Consistency-Token that waited for a standby, by whether it had the position in time.";
+        let help = "Reads with a Consistency-Token that waited for a standby, by outcome: the position arrived in time or not.";
         write_series(encoder, "proposal_service_consistency_token_waits", help, waits)
     }
 
@@ -279,7 +280,7 @@ impl Standbys for Replicas {
         self.wait(&history, offset).await;
         let chosen = self.pick(&history, Some(offset));
         if chosen.is_none() {
-            self.in_vain.fetch_add(1, Ordering::Relaxed);
+            self.timed_out.fetch_add(1, Ordering::Relaxed);
         }
         chosen
     }

@@ -27,8 +27,8 @@ pub(crate) fn write(dialect: &Dialect) -> Span {
     )
 }
 
-/// Writes that are done together, of which some wait in spans of their traces. It is of a trace of its own, as it is of many
-/// requests, and linked with each of these.
+/// The span of a batch of writes, some of them with spans in the traces of their requests. A batch
+/// belongs to several requests, so it has a separate trace with a link to each of them.
 pub(crate) fn batch<'a>(
     dialect: &Dialect,
     writes: usize,

@@ -56,12 +56,11 @@ impl Store {
         Ok(Self::on(engine, options))
     }
 
-    /// Opens the store to look at it, beside whoever serves it; `None` when its schema is not up to
-    /// date. What would write fails as unavailable on `SQLite`, where another process may own the
-    /// file.
+    /// Opens the store for reading while another process may serve it; `None` if its schema is not up
+    /// to date. On `SQLite`, where another process may own the file, writes fail as unavailable.
     ///
     /// # Errors
-    /// Where the URL is no use, or the database cannot be reached.
+    /// If the URL is invalid, or the database cannot be reached.
     pub async fn connect_to_look(options: &StoreOptions) -> Result<Option<Self>, StoreError> {
         let store = Self::open_to_look(options).await?;
         let is_up_to_date =
@@ -69,7 +68,7 @@ impl Store {
         Ok(is_up_to_date.then_some(store))
     }
 
-    /// Opens the store to look at it, whatever its schema is.
+    /// Opens the store for reading, without a check of its schema.
     pub(crate) async fn open_to_look(options: &StoreOptions) -> Result<Self, StoreError> {
         match options.url.split_once(':') {
             Some(("sqlite", _)) => {
@@ -112,12 +111,13 @@ impl Store {
         Ok(self)
     }
 
-    /// Expands the schema: adds what this version uses. Any number of instances may do so at once: one
-    /// works, the others wait and find it done. What is stored is [filled in](Self::fill_in) afterwards.
+    /// Expands the schema: adds the tables and columns that this version uses. Any number of instances
+    /// may call this concurrently: one does the work, the others wait for it. Existing rows are
+    /// [filled in](Self::fill_in) afterwards.
     ///
     /// # Errors
-    /// Where the database refuses, was prepared by a newer version of the service, or a service runs
-    /// that is too old to go on beside this one.
+    /// If the database refuses, a newer version of the service has prepared it, or a running service
+    /// is too old for the new schema.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         Runner(self.engine.as_ref()).expand().await?;
         self.engine.check_schema().await?;
@@ -164,8 +164,8 @@ impl Store {
         Ok(is_migrated)
     }
 
-    /// Learns which history the database holds, and goes on with what a process before this one left
-    /// to be indexed.
+    /// Reads the id of the history in the database, and continues the indexing that an earlier process
+    /// left incomplete.
     async fn resume(&self) -> Result<(), StoreError> {
         self.past.set_history(schema_version::history(self.engine.schema()).await?);
         self.indexer.written(1);

@@ -1,4 +1,4 @@
-//! Tasks beside the requests: what has expired is forgotten, and sizes are looked at.
+//! Background tasks: deleting expired data and sampling sizes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,10 +35,10 @@ impl Store {
             match self.forget_requests(clock.now()).await {
                 Ok(0) => {}
                 Ok(forgotten) => {
-                    tracing::debug!(forgotten, "requests whose keys have expired were forgotten");
+                    tracing::debug!(forgotten, "expired idempotency keys removed");
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "requests whose keys have expired could not be forgotten; trying again");
+                    tracing::warn!(%error, "cannot remove expired idempotency keys; retrying");
                 }
             }
         }
@@ -46,12 +46,12 @@ impl Store {
 
     async fn fill_in_at_last(&self) {
         while let Err(error) = self.fill_in().await {
-            tracing::warn!(%error, "trying again");
+            tracing::warn!(%error, "retrying");
             sleep(LONGEST_PAUSE).await;
         }
     }
 
-    /// Looks at what metrics tell of the store beside what is counted, again and again.
+    /// Periodically samples the metrics of the store that are not counters.
     pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
         let mut until_sizes = 0;
         loop {

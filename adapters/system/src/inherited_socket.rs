@@ -11,11 +11,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum InheritedSocketError {
     #[error(
-        "{0} sockets were handed over (LISTEN_FDS), and one can be served: give the socket unit one ListenStream="
+        "{0} sockets were inherited (LISTEN_FDS), but only one is supported: give the socket unit one ListenStream="
     )]
     Several(usize),
     #[error(
-        "the socket that was handed over (LISTEN_FDS) does not listen for TCP: give the socket unit ListenStream=ADDRESS:PORT and Accept=no ({0})"
+        "the inherited socket (LISTEN_FDS) does not listen for TCP: give the socket unit ListenStream=ADDRESS:PORT and Accept=no ({0})"
     )]
     Unsuitable(io::Error),
 }

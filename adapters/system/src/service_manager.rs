@@ -44,18 +44,18 @@ async fn report_reloads<F: Future<Output = ()>>(
     mut readings: watch::Receiver<(u64, Vec<u64>)>,
     tell: impl Fn(NotifyState<'static>) -> F,
 ) {
-    let mut told = 0;
+    let mut reported = 0;
     // An error means that the service ended.
-    while let Ok(asked) = readings.wait_for(|(asked, _)| *asked > told).await.map(|it| it.0) {
-        told = asked;
+    while let Ok(asked) = readings.wait_for(|(asked, _)| *asked > reported).await.map(|it| it.0) {
+        reported = asked;
         tell(NotifyState::Reloading).await;
         let is_over = |(asked, done): &(u64, Vec<u64>)| {
-            *asked > told || done.iter().all(|done| *done >= told)
+            *asked > reported || done.iter().all(|done| *done >= reported)
         };
         // Files may hang on a lost network file system. The manager must not wait for them.
         let _ = timeout(RELOAD_TIMEOUT, readings.wait_for(is_over)).await;
         // After another signal the service is reloading again.
-        if readings.borrow().0 == told {
+        if readings.borrow().0 == reported {
             tell(NotifyState::Ready).await;
         }
     }
@@ -70,15 +70,15 @@ async fn report_stop(mut is_leaving: watch::Receiver<bool>) {
 
 /// Sends a state on a blocking thread.
 async fn tell(state: NotifyState<'static>) {
-    let told = tokio::task::spawn_blocking(move || {
+    let sent = tokio::task::spawn_blocking(move || {
         if matches!(state, NotifyState::Reloading) {
             // systemd needs the time to distinguish reloads.
             return sd_notify::notify(&[state, NotifyState::monotonic_usec_now()?]);
         }
         sd_notify::notify(&[state])
     });
-    if let Ok(Err(error)) = told.await {
-        tracing::warn!(%error, "the service manager that NOTIFY_SOCKET names cannot be told of the service's state");
+    if let Ok(Err(error)) = sent.await {
+        tracing::warn!(%error, "cannot notify the service manager (NOTIFY_SOCKET) of the service's state");
     }
 }
 
@@ -96,9 +96,9 @@ mod tests {
     #[tokio::test]
     async fn ready_is_said_when_all_files_were_read_after_the_last_signal() {
         let (sender, readings) = watch::channel((0, vec![0, 0]));
-        let told = Mutex::new(Vec::new());
+        let states = Mutex::new(Vec::new());
         let tell = |state: NotifyState<'static>| {
-            told.lock().unwrap().push(matches!(state, NotifyState::Ready));
+            states.lock().unwrap().push(matches!(state, NotifyState::Ready));
             ready(())
         };
         let steps = async {
@@ -117,8 +117,8 @@ mod tests {
                 for _ in 0..10 {
                     yield_now().await;
                 }
-                let told = std::mem::take(&mut *told.lock().unwrap());
-                assert_eq!(told, expected, "{asked} {done:?}");
+                let states = std::mem::take(&mut *states.lock().unwrap());
+                assert_eq!(states, expected, "{asked} {done:?}");
             }
         };
         tokio::select! {

@@ -20,7 +20,7 @@ pub fn register_build(registry: &mut Registry, labels: &[(&'static str, String);
     build.get_or_create(labels).set(1);
     registry.register(
         "proposal_service_build_info",
-        "Always 1; the labels say which version, commit and schema this is, and which database engine it uses",
+        "Always 1; the labels give the version, the commit, the schema and the database engine",
         build,
     );
 }

@@ -22,30 +22,30 @@ impl Collector for ThisProcess {
         };
         let Ok(process) = Process::myself() else { return Ok(()) };
         if let Ok(stat) = process.stat() {
-            let help = "Processor time, of user and system.";
+            let help = "CPU time, user and system.";
             let used = ConstCounter::new(seconds(stat.utime + stat.stime));
             write("process_cpu_seconds", help, &used)?;
-            let help = "Memory that the process has in use.";
+            let help = "Resident memory.";
             let resident = ConstGauge::new(stat.rss.saturating_mul(procfs::page_size()));
             write("process_resident_memory_bytes", help, &resident)?;
-            let help = "Memory that the process has reserved.";
+            let help = "Virtual memory.";
             write("process_virtual_memory_bytes", help, &ConstGauge::new(stat.vsize))?;
-            let help = "Threads of the process.";
+            let help = "Number of threads of the process.";
             write("process_threads", help, &ConstGauge::new(stat.num_threads))?;
             if let Ok(booted) = procfs::boot_time_secs() {
                 let ticks = booted * procfs::ticks_per_second() + stat.starttime;
-                let help = "When the process was started, in seconds since 1970.";
+                let help = "Start time of the process, in seconds since 1970.";
                 write("process_start_time_seconds", help, &ConstGauge::new(seconds(ticks)))?;
             }
         }
         if let Ok(open) = process.fd_count() {
-            let help = "Files and sockets that the process has open.";
+            let help = "Open files and sockets.";
             write("process_open_fds", help, &ConstGauge::new(open))?;
         }
         if let Ok(limits) = process.limits()
             && let LimitValue::Value(most) = limits.max_open_files.soft_limit
         {
-            let help = "Files and sockets that the process may have open.";
+            let help = "Limit on open files and sockets.";
             write("process_max_fds", help, &ConstGauge::new(most))?;
         }
         Ok(())

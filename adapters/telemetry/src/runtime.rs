@@ -26,16 +26,16 @@ impl Collector for Runtime {
         let mut write = |name: &str, help: &str, metric: &dyn EncodeMetric| {
             metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
         };
-        let help = "Threads that run tasks.";
+        let help = "Worker threads that run tasks.";
         write("tokio_workers", help, &ConstGauge::new(metrics.num_workers()))?;
-        let help = "Tasks that have not ended.";
+        let help = "Active tasks.";
         write("tokio_alive_tasks", help, &ConstGauge::new(metrics.num_alive_tasks()))?;
-        let help = "Tasks that no worker has taken up.";
+        let help = "Tasks waiting for a worker.";
         let queued = ConstGauge::new(metrics.global_queue_depth());
         write("tokio_global_queue_length", help, &queued)?;
-        let help = "Time that all workers were busy; as much as there are workers each second when they cannot keep up.";
+        let help = "Busy time of all workers; equal to the number of workers each second when they are saturated.";
         write("tokio_worker_busy_seconds", help, &ConstCounter::new(busy.as_secs_f64()))?;
-        let help = "How often workers had nothing to do.";
+        let help = "Number of times a worker was idle.";
         write("tokio_worker_parks", help, &ConstCounter::new(parks))
     }
 }

@@ -9,18 +9,18 @@ pub enum RepositoryError {
     ItemNotFound,
     #[error("the parent of the collection does not exist")]
     ParentNotFound,
-    #[error("the item was written by somebody else")]
+    #[error("the item was changed by another request")]
     VersionConflict,
-    #[error("the request was answered before")]
+    #[error("the request was already answered")]
     AnsweredBefore,
     /// The store is unreachable or too busy. A retry may succeed.
     #[error("the store is unavailable")]
     Unavailable,
     /// The full-text index is further behind than a search waits.
-    #[error("the full-text index is behind: it knows {indexed} of {of} changes")]
+    #[error("the full-text index is behind: it has {indexed} of {of} changes")]
     IndexBuilding { indexed: u64, of: u64, seconds: u64 },
-    #[error("the store is full")]
+    #[error("the storage is full")]
     Full,
-    #[error("the store's content is not understood")]
+    #[error("the store's content is invalid")]
     Corrupt,
 }

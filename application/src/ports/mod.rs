@@ -65,13 +65,13 @@ impl Ports {
     ) -> Self {
         match (&identity, &policies) {
             (Some(_), None) => tracing::info!(
-                "there are no policies: every known caller may do everything, and nobody else anything"
+                "No policies are configured: every known caller can do everything, and other callers can do nothing (see --policies)."
             ),
             (None, Some(_)) => tracing::warn!(
-                "callers are not asked who they are, so only policies for `anyone` count"
+                "No sign-in is configured: only policies for `anyone` apply (see --identity)."
             ),
             (None, None) => tracing::warn!(
-                "callers are not asked who they are: everybody who reaches the service may do everything"
+                "No sign-in is configured: anyone who can reach this service can change everything (see --identity)."
             ),
             (Some(_), Some(_)) => {}
         }

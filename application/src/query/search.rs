@@ -32,15 +32,15 @@ pub struct SearchTerm {
 
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SearchError {
-    #[error("holds no word")]
+    #[error("contains no word")]
     NoWord,
-    #[error("holds more than {MOST_WORDS} words")]
+    #[error("contains more than {MOST_WORDS} words")]
     TooManyWords,
-    #[error("opens a quotation mark that it does not close")]
+    #[error("has an unclosed quotation mark")]
     OpenPhrase,
     /// An asterisk is not at the end of a word.
     #[error(
-        "has a `*` that does not follow the first {SHORTEST_BEGINNING} or more characters of a word, as in ric*, outside of quotation marks"
+        "has a misplaced `*`: put it after the first {SHORTEST_BEGINNING} or more characters of a word, as in ric*, outside of quotation marks"
     )]
     MisplacedAsterisk,
 }
@@ -194,7 +194,7 @@ mod tests {
     use super::{Search, SearchError, SearchTerm};
 
     #[test]
-    fn words_and_phrases_are_told_apart() {
+    fn words_and_phrases_are_distinguished() {
         for (written, expected) in [
             ("rice Peñaranda", Ok("rice|penaranda")),
             ("\"Sweet Potato\" rice", Ok("sweet potato|rice")),

@@ -149,7 +149,7 @@ impl ResourceService {
     }
 
     /// Restores the version that [`version`](Self::version) returned. Returns the error in `past`
-    /// unless the request was answered before. A removed item returns under its id. Current rules
+    /// unless the request was already answered. A removed item returns under its id. Current rules
     /// apply and can refuse a version that they once accepted.
     pub async fn restore(
         &self,

@@ -50,7 +50,7 @@ mod tests {
     use super::{remarks, warnings};
 
     #[test]
-    fn warnings_are_told_again() {
+    fn warnings_are_returned_again() {
         let violation = Violation {
             rule: Some("words".into()),
             ..Violation::of_member("a/b", "words", "too \"long\"")

@@ -139,7 +139,7 @@ fn log_undecided(verdict: &Verdict) {
     for violation in verdict.errors.iter().chain(verdict.warnings.iter()) {
         if let Some(reason) = &violation.undecided {
             let rule = &*violation.code;
-            tracing::warn!(rule, reason, "a rule could not be decided, which counts as not passed");
+            tracing::warn!(rule, reason, "a rule could not be evaluated and counts as failed");
         }
     }
 }

@@ -43,7 +43,7 @@ fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
     ItemWrite { options: WRITE, item: item(), precondition }
 }
 
-/// Patches the item, whatever its version.
+/// Patches any version of the item.
 async fn patch(service: &ResourceService, patch: &str) -> crate::Result<Written> {
     let write = write(&Precondition::NONE);
     service.patch(&write, service.to_patch(&write).await?, members(patch)).await
@@ -73,20 +73,20 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
 fn content(total: Total, items: &[ShownItem]) -> ListedPage {
     let place = |shown: &ShownItem| SortPosition { keys: Vec::new(), id: shown.item.id };
     let (first, last) = (items.first().map(place), items.last().map(place));
-    let items = items
-        .iter()
-        .map(|shown| ListedItem {
-            shown: shown.clone(),
-            score: Some(1.0),
-            snippet: None,
-            removed_at: None,
-        })
-        .collect();
+    let listed = |shown: &ShownItem| {
+        let shown = shown.clone();
+        ListedItem { shown, score: Some(1.0), snippet: None, removed_at: None }
+    };
+    let items = items.iter().map(listed).collect();
     ListedPage { total, revision: Revision(1), items, first, last, has_more: true, counts: None }
 }
 
 fn service(collection: Collection, repository: MockItemRepository) -> ResourceService {
     ruled_service(collection, repository, [].into())
+}
+
+fn files(repository: MockItemRepository) -> ResourceService {
+    service(Collection::known("files"), repository)
 }
 
 fn ruled_service(
@@ -117,21 +117,25 @@ fn ruled_service(
         readiness: Arc::new(MockReadiness::new()),
         trials: Arc::new(MockRuleTrials::new()),
     };
-    ResourceService::new(
-        collection,
-        &ports,
-        ResourceLimits { largest: LARGEST, key_lifetime: SignedDuration::from_hours(24) },
-    )
+    let key_lifetime = SignedDuration::from_hours(24);
+    ResourceService::new(collection, &ports, ResourceLimits { largest: LARGEST, key_lifetime })
 }
 
-fn codes(error: ApplicationError) -> Vec<(String, String)> {
-    match error {
-        ApplicationError::Invalid(violations) => violations
-            .iter()
-            .map(|error| (error.pointer.to_string(), error.code.to_string()))
-            .collect(),
-        other => panic!("not a refusal: {other}"),
+/// The violations of a refusal, each as `POINTER CODE`.
+fn codes<T: std::fmt::Debug>(refused: crate::Result<T>) -> Vec<String> {
+    match refused {
+        Err(ApplicationError::Invalid(violations)) => {
+            violations.iter().map(|error| format!("{} {}", error.pointer, error.code)).collect()
+        }
+        other => panic!("not a refusal: {other:?}"),
     }
+}
+
+/// A repository in which each item is found with these members.
+fn finding(version: i64, members: impl Into<String>) -> MockItemRepository {
+    let (mut repository, members) = (MockItemRepository::new(), members.into());
+    repository.expect_find().returning(move |_, _| Ok(Some(stored(1, version, &members))));
+    repository
 }
 
 #[tokio::test]
@@ -139,27 +143,26 @@ async fn a_refused_create_reports_everything_and_stores_nothing() {
     let service = service(Collection::known("proposals"), MockItemRepository::new());
     let refused =
         service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
-    let expected = [
-        ("/id", "id_not_allowed"),
-        ("/start_date", "invalid_date"),
-        ("/proposal_type", "required"),
-        ("/project_title", "required"),
-    ];
     assert_eq!(
-        codes(refused.unwrap_err()),
-        expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+        codes(refused),
+        [
+            "/id id_not_allowed",
+            "/start_date invalid_date",
+            "/proposal_type required",
+            "/project_title required",
+        ]
     );
 }
 
 #[tokio::test]
-async fn a_create_stores_the_members_without_what_is_the_services_own() {
+async fn a_create_stores_the_members_without_those_of_the_service() {
     let mut repository = MockItemRepository::new();
     repository
         .expect_insert()
         .once()
         .withf(|_, item, _| &*item.members == r#"{"b":1.0,"a":2}"# && item.id == id(7))
         .returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let created = service(Collection::known("files"), repository)
+    let created = files(repository)
         .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
         .await;
     assert_eq!(created.unwrap().shown.item.version, Version::FIRST);
@@ -177,12 +180,9 @@ async fn a_create_for_an_unknown_parent_is_not_judged() {
 
 #[tokio::test]
 async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
-    let key = IdempotencyKey {
-        path: "/v1/lib".to_owned(),
-        key: "k".to_owned(),
-        fingerprint: "same".to_owned(),
-    };
-    let options = WriteOptions { key: Some(key), ..WriteOptions::by(Caller::Anonymous) };
+    let [path, key, fingerprint] = ["/v1/lib", "k", "same"].map(str::to_owned);
+    let key = Some(IdempotencyKey { path, key, fingerprint });
+    let options = WriteOptions { key, ..WriteOptions::by(Caller::Anonymous) };
     let answered = || Answered {
         fingerprint: "same".into(),
         kind: WriteOperation::Create,
@@ -193,13 +193,12 @@ async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
 
     let mut new = MockItemRepository::new();
     new.expect_insert().once().returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let service = service;
-    service(Collection::known("files"), new).create(&options, None, body()).await.unwrap();
+    files(new).create(&options, None, body()).await.unwrap();
 
     let mut repeated = MockItemRepository::new();
     repeated.expect_insert().once().returning(|_, _, _| Err(RepositoryError::AnsweredBefore));
     repeated.expect_answered().once().returning(move |_| Ok(Some(answered())));
-    let again = service(Collection::known("files"), repeated).create(&options, None, body()).await;
+    let again = files(repeated).create(&options, None, body()).await;
     assert_eq!(again.unwrap().shown.item.id, id(7));
 
     let mut without_parent = MockItemRepository::new();
@@ -230,20 +229,19 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
             &*replacement.members == r#"{"n":3,"m":1}"# && *kind == WriteOperation::Patch
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
-    let service = service(Collection::known("files"), repository);
+    let service = files(repository);
     let patched = patch(&service, r#"{"m":1}"#).await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
 
 #[tokio::test]
 async fn a_change_gives_up_in_the_end() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
+    let mut repository = finding(1, "{}");
     repository
         .expect_update()
         .times(super::write::MAX_ATTEMPTS)
         .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
-    let replaced = service(Collection::known("files"), repository)
+    let replaced = files(repository)
         .replace(&write(&Precondition { is: Some(Named::Any), is_not: None }), members("{}"))
         .await;
     assert!(matches!(replaced, Err(ApplicationError::TooManyConflicts)));
@@ -251,9 +249,7 @@ async fn a_change_gives_up_in_the_end() {
 
 #[tokio::test]
 async fn a_patch_that_changes_nothing_writes_nothing() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 5, r#"{"a":1}"#))));
-    let service = service(Collection::known("files"), repository);
+    let service = files(finding(5, r#"{"a":1}"#));
     for text in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
         let patched = patch(&service, text).await;
         assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{text}");
@@ -262,32 +258,17 @@ async fn a_patch_that_changes_nothing_writes_nothing() {
 
 #[tokio::test]
 async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| {
-        Ok(Some(stored(1, 5, &format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)))))
-    });
-    let service = service(Collection::known("files"), repository);
-    let refused = patch(&service, r#"{"b":"one more member"}"#).await;
-    assert_eq!(codes(refused.unwrap_err()), [(String::new(), "item_too_large".to_owned())]);
+    let large = finding(5, format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)));
+    let refused = patch(&files(large), r#"{"b":"one more member"}"#).await;
+    assert_eq!(codes(refused), [" item_too_large"]);
 }
 
 #[tokio::test]
 async fn a_patch_is_judged_by_its_result() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| {
-        Ok(Some(stored(
-            1,
-            1,
-            r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#,
-        )))
-    });
-    let service = service(Collection::known("proposals"), repository);
+    let before = r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#;
+    let service = service(Collection::known("proposals"), finding(1, before));
     let refused = patch(&service, r#"{"project_title":null,"end_date":"2026-04-30"}"#).await;
-    assert_eq!(
-        codes(refused.unwrap_err()),
-        [("/project_title", "required"), ("/end_date", "dates_in_order")]
-            .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
-    );
+    assert_eq!(codes(refused), ["/project_title required", "/end_date dates_in_order"]);
 }
 
 #[tokio::test]
@@ -304,9 +285,7 @@ async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of
         repository
             .expect_page()
             .returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
-        let listed = service(Collection::known("files"), repository)
-            .list(ANYONE, None, &PageRequest::plain(page, 25))
-            .await;
+        let listed = files(repository).list(ANYONE, None, &PageRequest::plain(page, 25)).await;
         assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
     }
 }
@@ -316,12 +295,7 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     let known = "00000000-0000-7000-8000-000000000001";
     let mut repository = MockItemRepository::new();
     repository.expect_find_many().returning(|_, ids| {
-        Ok(ids
-            .iter()
-            .filter(|found| **found == id(1))
-            .map(|_| stored(1, 4, "{}"))
-            .take(1)
-            .collect())
+        Ok(ids.contains(&id(1)).then(|| stored(1, 4, "{}")).into_iter().collect())
     });
     let bodies = [
         format!(r#"{{"id":"{known}","n":1}}"#),
@@ -335,28 +309,16 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
         (Pointer::root().index(index), Members::read(text.as_bytes()).unwrap())
     });
     let service = service(Collection::known("cashprogram"), repository);
-    let refused = service
-        .replace_all(
-            WRITE,
-            &Precondition::NONE,
-            &ReplacementBody { elements: elements.collect() },
-            FIRST,
-        )
-        .await;
-    let expected = [
-        ("/2/id", "duplicate_id"),
-        ("/3/id", "unknown_id"),
-        ("/4/id", "unknown_id"),
-        ("/5", "not_an_object"),
-    ];
+    let body = ReplacementBody { elements: elements.collect() };
+    let refused = service.replace_all(WRITE, &Precondition::NONE, &body, FIRST).await;
     assert_eq!(
-        codes(refused.unwrap_err()),
-        expected.map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
+        codes(refused),
+        ["/2/id duplicate_id", "/3/id unknown_id", "/4/id unknown_id", "/5 not_an_object"]
     );
 }
 
 #[tokio::test]
-async fn neighbours_are_told_by_the_places_at_the_ends() {
+async fn adjacent_pages_are_linked_by_the_places_at_the_ends() {
     let (first, last) = (stored(1, 1, "{}"), stored(2, 1, "{}"));
     let place = |shown: &ShownItem| SortPosition { keys: Vec::new(), id: shown.item.id };
     let before = || Some((2, PageStart::Before(place(&first))));
@@ -369,14 +331,11 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
         (3, Some(PageStart::Before(place(&last))), false, (None, after())),
     ] {
         let mut repository = MockItemRepository::new();
-        let found =
-            ListedPage { has_more, ..content(Total::NotCounted, &[first.clone(), last.clone()]) };
+        let both = content(Total::NotCounted, &[first.clone(), last.clone()]);
+        let found = ListedPage { has_more, ..both };
         repository.expect_page().return_once(move |_, _| Ok(found.into()));
         let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
-        let listed = service(Collection::known("files"), repository)
-            .list(ANYONE, None, &request)
-            .await
-            .unwrap();
+        let listed = files(repository).list(ANYONE, None, &request).await.unwrap();
         let way = |neighbour: Option<crate::AdjacentPage>| {
             neighbour.map(|neighbour| (neighbour.page, neighbour.position))
         };
@@ -385,7 +344,7 @@ async fn neighbours_are_told_by_the_places_at_the_ends() {
 }
 
 #[tokio::test]
-async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
+async fn a_page_beyond_the_last_is_recognized_without_a_count() {
     for (found, is_beyond) in [(vec![stored(1, 1, "{}")], true), (Vec::new(), false)] {
         let mut repository = MockItemRepository::new();
         repository
@@ -399,8 +358,7 @@ async fn nobody_counts_to_find_that_a_page_lies_beyond_the_last() {
             .withf(|_, query| query.limit == 1 && query.position == PageStart::Offset(0))
             .return_once(move |_, _| Ok(first.into()));
         let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
-        let listed =
-            service(Collection::known("files"), repository).list(ANYONE, None, &request).await;
+        let listed = files(repository).list(ANYONE, None, &request).await;
         assert_eq!(
             matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })),
             is_beyond
@@ -425,8 +383,7 @@ async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_field
     let mut request = PageRequest::plain(1, 25);
     request.selection.search = Search::read("RICE").ok();
     request.view.fields = Some(vec![Arc::from("b")].into());
-    let listed =
-        service(Collection::known("files"), repository).list(ANYONE, None, &request).await.unwrap();
+    let listed = files(repository).list(ANYONE, None, &request).await.unwrap();
     assert_eq!(listed.items()[0].snippet.as_deref(), Some("some <mark>rice</mark>"));
     assert_eq!(&*listed.items()[0].shown.item.members, r#"{"b":1}"#);
 }
@@ -446,10 +403,8 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
         .once()
         .withf(|_, ids| ids == [id(9)])
         .returning(|_, _| Ok(vec![stored(9, 1, "{}")]));
-    let owned = ShownItem {
-        item: Item { parent: Some(id(2)), ..stored(5, 1, "{}").item },
-        links: Links::default(),
-    };
+    let mut owned = stored(5, 1, "{}");
+    owned.item.parent = Some(id(2));
     repository
         .expect_belonging_to()
         .once()

@@ -106,13 +106,13 @@ fn unknown_removals(collection: Collection, patch: &Members) -> Violations {
 fn id_error(body: &Members, expected: Option<ItemId>) -> Option<Violation> {
     let id = body.get("id")?;
     let Some(expected) = expected.as_ref().map(ToString::to_string) else {
-        let detail = "the service makes ids; remove the `id`";
+        let detail = "The service assigns ids. Remove the `id`.";
         return Some(Violation::of_member("id", "id_not_allowed", detail));
     };
     if id.as_string().is_some_and(|id| id == expected) {
         return None;
     }
-    let detail = format!("the `id` must be that of the path, `{expected}`; correct or remove it");
+    let detail = format!("`id` must be `{expected}`, as in the path. Correct or remove it.");
     Some(Violation::of_member("id", "id_mismatch", detail))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn draft_element(
     known: &mut HashMap<ItemId, Option<ShownItem>>,
 ) -> Result<(Option<ShownItem>, Draft), Violation> {
     let Some(members) = element else {
-        let detail = "an element of a collection is an object; send one";
+        let detail = "An element of a collection must be an object.";
         return Err(Violation::new(Pointer::root(), "not_an_object", detail));
     };
     if members.get("id").is_none() {
@@ -136,12 +136,12 @@ pub(super) fn draft_element(
             Ok((Some(shown), draft))
         }
         Some(None) => {
-            let detail = "an earlier element has the same `id`; send each item once";
+            let detail = "An earlier element has the same `id`. Send each item once.";
             Err(Violation::of_member("id", "duplicate_id", detail))
         }
         None => {
             let detail =
-                "the collection holds no item with this `id`; remove the `id` to add a new item";
+                "No item of the collection has this `id`. Remove the `id` to add a new item.";
             Err(Violation::of_member("id", "unknown_id", detail))
         }
     }
@@ -159,7 +159,7 @@ pub(super) fn named_id(members: &Members) -> Option<ItemId> {
 pub(super) fn stored_members(item: &Item) -> Result<Members> {
     let members = Members::read(item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {
-        tracing::error!(id = %item.id, "the stored members are no JSON object");
+        tracing::error!(id = %item.id, "the stored members are not a JSON object");
         ApplicationError::Store(RepositoryError::Corrupt)
     })
 }

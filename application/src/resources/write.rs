@@ -278,7 +278,7 @@ impl ResourceService {
             return Ok(());
         }
         let detail = format!(
-            "the item would have {size} bytes; at most {largest} can be kept: remove members, or split the item"
+            "The item would have {size} bytes. The limit is {largest}. Remove members, or split the item."
         );
         Err(Violation::new(Pointer::root(), "item_too_large", detail))
     }

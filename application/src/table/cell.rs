@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_a_program_wrote_anew_shows_the_same() {
+    fn a_cell_that_a_program_rewrote_shows_the_same() {
         let shows = |value: &str, cell: &str| {
             Cell::of(Some(Value::from_encoded(value)), None).is_shown_by(&Cell::sent(cell))
         };
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_a_double_cannot_keep_are_told() {
+    fn numbers_that_a_double_cannot_keep_are_reported() {
         for exact in ["0", "-1.5", "123456789012345", "1e100", "0.000001", "1000000000000000000"] {
             assert!(is_exact_in_a_double(exact), "{exact}");
         }

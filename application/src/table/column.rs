@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_once() {
+    fn a_name_is_used_once() {
         let files = Collection::known("files");
         let named = |names: &[&str]| Columns::named(files, names.iter().copied());
         for (names, twice) in [(["id", "a", "id"], "id"), (["x", "y", "'x"], "'x")] {

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_told_by_its_grammar() {
+    fn a_mark_is_recognized_by_its_grammar() {
         for (text, is_marked) in [
             ("… [truncated: 41,203 characters]", true),
             ("x… [truncated: 5 characters]", true),

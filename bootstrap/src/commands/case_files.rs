@@ -21,12 +21,12 @@ pub fn check(
     }
     let count = summaries.len();
     let _ = match warnings.len() {
-        0 => writeln!(out, "{count} {kind} and {cases} cases, all sound"),
+        0 => writeln!(out, "{count} {kind} and {cases} cases, no problems"),
         warnings => writeln!(out, "{count} {kind} and {cases} cases, warnings: {warnings}"),
     };
     print(&out)?;
     if is_strict && !warnings.is_empty() {
-        return Err(failed(format!("warnings: {}, and --strict allows none", warnings.len())));
+        return Err(failed(format!("warnings: {}; --strict allows no warnings", warnings.len())));
     }
     Ok(())
 }
@@ -38,13 +38,13 @@ pub fn test(ids: &[String], reports: &[CaseReport]) -> Result<(), CommandError> 
         let _ = writeln!(out, "{}", report.line);
     }
     for id in ids.iter().filter(|id| reports.iter().all(|it| !it.decided_by.contains(id))) {
-        let _ = writeln!(out, "{id} has no case");
+        let _ = writeln!(out, "{id} has no test case");
     }
-    let _ = writeln!(out, "{} of {} cases came out as expected", passed.len(), reports.len());
+    let _ = writeln!(out, "{} of {} cases passed", passed.len(), reports.len());
     print(&out)?;
     if !wrong.is_empty() {
         let count = wrong.len();
-        return Err(failed(format!("{count} of the cases came out otherwise than expected")));
+        return Err(failed(format!("{count} of the cases failed")));
     }
     Ok(())
 }

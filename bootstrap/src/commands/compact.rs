@@ -21,15 +21,14 @@ const BAR: &str = "{bar:32} {percent:>3} %  change {human_pos} of {human_len}, {
 const BUSY: Duration = Duration::from_secs(1);
 
 pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
-    let mut meter =
-        ProgressMeter::start(None, BAR, "removing old bodies, by the numbers of the changes")?;
+    let mut meter = ProgressMeter::start(None, BAR, "removing old bodies, by change number")?;
     let (compaction, store, last) = meter.watch(open(options)).await?;
     meter.bar.set_length(last.0.unsigned_abs());
     let bar = meter.bar.clone();
     let work = async {
         if !options.dry_run && store.wait_until_indexed().await.is_err() {
             tracing::warn!(
-                "the full-text index is behind; the versions that it has not reached keep their bodies until the next run"
+                "the full-text index is behind; versions that are not indexed yet keep their bodies until the next run"
             );
         }
         pass(&compaction, options.dry_run, &bar).await
@@ -39,7 +38,7 @@ pub async fn run(options: &CompactOptions) -> Result<(), CommandError> {
     close(store).await;
     let CompactionStep { removed, bytes, held, .. } = outcome.map_err(|error| match error {
         CommandError::Stopped(signal) => failed(format!(
-            "stopped by {signal}; what was done stays done, and the next run does the rest"
+            "stopped by {signal}; completed work is kept, and the next run does the rest"
         )),
         error => error,
     })?;
@@ -64,7 +63,7 @@ async fn open(options: &CompactOptions) -> Result<(Compaction, Store, Sequence),
     let compaction = retention.worker(&store, &options.time_zone.zone);
     let compaction = compaction.ok_or_else(|| {
         CommandError::Usage(
-            "say what is kept, with --history-keep, --history-thin or both; without them every version keeps its body".to_owned(),
+            "give --history-keep, --history-thin or both; without them every version keeps its body".to_owned(),
         )
     })?;
     Ok((compaction, store, last))
@@ -86,7 +85,7 @@ async fn pass(
         let CompactionOutcome::Done(step) = outcome else {
             if !is_waiting {
                 tracing::info!(
-                    "another process is removing bodies of this store; waiting for its end"
+                    "another process is removing bodies from this store; waiting for it to finish"
                 );
             }
             is_waiting = true;

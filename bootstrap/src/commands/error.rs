@@ -22,16 +22,16 @@ pub enum CommandError {
         "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
     )]
     NotMigrated,
-    #[error("cannot read {source}: {cause}; nothing was stored", source = .0, cause = .1)]
+    #[error("cannot read {source}: {cause}; no change was stored", source = .0, cause = .1)]
     Source(String, io::Error),
-    #[error("cannot look at what is stored: {0}")]
+    #[error("cannot read the stored data: {0}")]
     Audit(#[from] ApplicationError),
     /// An existing file is never overwritten.
-    #[error("{} is there already; name a file that does not exist", .0.display())]
+    #[error("{} already exists; name a file that does not exist", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {path}: {cause}", path = .0.display(), cause = .1)]
     Target(PathBuf, io::Error),
-    #[error("stopped by {0}; nothing was stored")]
+    #[error("stopped by {0}; no change was stored")]
     Stopped(&'static str),
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),

@@ -15,7 +15,7 @@ pub fn new(options: &NewKeyOptions) -> Result<(), CommandError> {
     // A failure to report an error cannot be reported.
     let _ = writeln!(
         io::stderr(),
-        "The key, which is shown only now, and the line for `keys:` in the identity file:"
+        "The key (shown only once) and its line for `keys:` in the identity file:"
     );
     print(&format!("{}\n{}\n", made.printed, made.line))
 }

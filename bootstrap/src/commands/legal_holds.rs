@@ -13,10 +13,8 @@ use language::files::FileSet;
 use language::yaml::{Advice, Content, Node};
 use language::{FileContent, ReloadableFiles};
 
-const ADVICE: Advice = Advice {
-    of_empty_file: "write a list of ids, or [] where there are no holds",
-    of_line: |_| "",
-};
+const ADVICE: Advice =
+    Advice { of_empty_file: "write a list of ids, or [] if there are no holds", of_line: |_| "" };
 
 #[derive(Default)]
 pub struct HeldItems(Arc<HashSet<ItemId>>);
@@ -45,7 +43,7 @@ impl FileContent for HeldItems {
 
     fn log_change(&self) {
         let holds = self.0.len();
-        tracing::info!(holds, "the legal holds were read again and are in force");
+        tracing::info!(holds, "legal holds reloaded");
     }
 }
 
@@ -62,26 +60,31 @@ impl HeldItems {
 
 fn add_items(tree: &Node, items: &mut HashSet<ItemId>, errors: &mut ErrorCollector<'_>) {
     let Content::List(entries) = &tree.content else {
-        let reason =
-            format!("it is {}, and must be a list: one id a line, after `- `", tree.with_article());
+        let reason = format!(
+            "it is {} but must be a list: one id per line, after `- `",
+            tree.with_article()
+        );
         return errors.add(tree.place, reason);
     };
     for entry in entries {
         match entry.scalar().map(|scalar| (ItemId::parse(&scalar.text), &scalar.text)) {
             Some((Some(id), _)) if items.insert(id) => {}
             Some((Some(id), _)) => {
-                errors.add(entry.place, format!("{id} is named twice; remove one of the two"));
+                errors.add(
+                    entry.place,
+                    format!("{id} is given more than once; remove the duplicates"),
+                );
             }
             Some((None, text)) => {
                 let shown: String = text.chars().take(60).collect();
                 let reason = format!(
-                    "`{shown}` is no id of an item; write the 36 characters of `id`, in lower case"
+                    "`{shown}` is not an item id; write the 36 characters of `id` in lower case"
                 );
                 errors.add(entry.place, reason);
             }
             None => {
                 let reason =
-                    format!("it is {}, and must be the id of an item", entry.with_article());
+                    format!("it is {} but must be the id of an item", entry.with_article());
                 errors.add(entry.place, reason);
             }
         }

@@ -53,7 +53,7 @@ pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
             Ok((status, answer)) if attempt == ATTEMPTS || !BUSY.contains(&status) => {
                 return report(status, &answer, options.dry_run);
             }
-            Ok(_) => tracing::warn!("the service is busy; trying again"),
+            Ok(_) => tracing::warn!("the service is busy; retrying"),
             Err(error) if attempt == ATTEMPTS => {
                 return Err(failed(format!("{} does not answer: {error}", options.url)));
             }
@@ -62,7 +62,7 @@ pub fn load(options: &LoadOptions) -> Result<(), CommandError> {
                 if let Some(reason) = never_reached(&error).filter(|_| attempt == 1) {
                     return Err(failed(format!("{}: {reason}", options.url)));
                 }
-                tracing::warn!(%error, "the connection broke; trying again");
+                tracing::warn!(%error, "the connection was lost; retrying");
             }
         }
         sleep(PAUSE * attempt);
@@ -76,7 +76,7 @@ fn media_type(file: &Path) -> Result<&'static str, CommandError> {
     known.map(|format| format.media_type).ok_or_else(|| {
         let known: Vec<_> = FORMATS.iter().map(|format| format!(".{}", format.extension)).collect();
         CommandError::Usage(format!(
-            "{}: the name of a file to load ends in {}",
+            "{}: the name of the file must end in {}",
             file.display(),
             known.join(", ")
         ))
@@ -87,7 +87,7 @@ fn target(options: &LoadOptions) -> Result<Url, CommandError> {
     let mut target = options.url.clone();
     target
         .path_segments_mut()
-        .map_err(|()| CommandError::Usage(format!("{} is no address of a service", options.url)))?
+        .map_err(|()| CommandError::Usage(format!("{} is not a service URL", options.url)))?
         .pop_if_empty()
         .extend(["imports", &options.group]);
     target
@@ -116,7 +116,7 @@ fn token(file: Option<&Path>) -> Result<Option<String>, CommandError> {
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(CommandError::Usage(format!(
-            "{source} holds no token; give an access token, or a key that `keys new` printed, and nothing else"
+            "{source} does not contain a token; it must contain only an access token or a key from `keys new`"
         )));
     }
     Ok(Some(token.to_owned()))
@@ -137,16 +137,18 @@ fn agent(target: &Url) -> Agent {
 fn never_reached(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
-            Some("nothing listens there; start the service, or give its address with --url".into())
+            Some("connection refused; start the service, or give its address with --url".into())
         }
         ureq::Error::Io(cause) if cause.to_string().starts_with("failed to lookup address") => {
-            Some("there is no host of this name; give the service's address with --url".into())
+            Some("unknown host name; give the service's address with --url".into())
         }
         // TLS error, such as an untrusted certificate.
         ureq::Error::Io(cause) if cause.kind() == io::ErrorKind::InvalidData => {
-            Some(format!("there is no secure connection: {cause}"))
+            Some(format!("cannot establish a secure connection: {cause}"))
         }
-        ureq::Error::Rustls(cause) => Some(format!("there is no secure connection: {cause}")),
+        ureq::Error::Rustls(cause) => {
+            Some(format!("cannot establish a secure connection: {cause}"))
+        }
         _ => None,
     }
 }
@@ -174,9 +176,8 @@ fn send(
 }
 
 fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandError> {
-    let answer: Value = serde_json::from_str(answer).map_err(|_| {
-        failed(format!("the answer, with status {status}, is not that of this service"))
-    })?;
+    let answer: Value = serde_json::from_str(answer)
+        .map_err(|_| failed(format!("the response (status {status}) is not from this service")))?;
     if status == 200 {
         let count = |name: &str| answer[name].as_u64().unwrap_or_default();
         let if_done = if is_dry_run { "would be " } else { "" };
@@ -193,14 +194,14 @@ fn report(status: u16, answer: &str, is_dry_run: bool) -> Result<(), CommandErro
         list(errors)?;
         return match refused {
             0 => Ok(()),
-            _ => Err(failed(format!("{refused} rows were refused; the others are done"))),
+            _ => Err(failed(format!("{refused} rows were refused; the others were loaded"))),
         };
     }
     let errors = answer["errors"].as_array().into_iter().flatten();
     list(errors.map(|error| (error["row"].as_u64(), error)))?;
-    let detail = answer["detail"].as_str().unwrap_or("no reason was given");
+    let detail = answer["detail"].as_str().unwrap_or("no reason given");
     Err(failed(format!(
-        "nothing was stored, because the service refused it with status {status}: {detail}"
+        "no row was stored; the service refused the file with status {status}: {detail}"
     )))
 }
 

@@ -161,7 +161,7 @@ impl Visit for FieldText {
 pub fn set_filter(filter: &str) -> Result<(), String> {
     let filter = log_filter::parse(filter)?;
     let set = FILTER.get().map_or(Ok(()), |handle| handle.reload(filter));
-    set.map_err(|error| format!("the filter cannot be set: {error}"))
+    set.map_err(|error| format!("cannot set the log filter: {error}"))
 }
 
 fn is_coloured() -> bool {

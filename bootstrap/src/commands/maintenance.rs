@@ -14,7 +14,7 @@ pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
         let steps = store.migration_plan().await?;
         let lines: Vec<_> = steps.iter().map(line).collect();
         return print(&if lines.is_empty() {
-            "nothing is left to migrate\n".to_owned()
+            "no migrations remain\n".to_owned()
         } else {
             lines.concat()
         });
@@ -22,11 +22,11 @@ pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
     match options.phase {
         MigratePhase::Expand => {
             store.migrate().await?;
-            tracing::info!("the database is prepared");
+            tracing::info!("the database schema is up to date");
         }
         MigratePhase::Contract => match store.contract().await? {
-            0 => tracing::info!("nothing is left to contract"),
-            migrations => tracing::info!(migrations, "the schema is contracted"),
+            0 => tracing::info!("no contract steps remain"),
+            migrations => tracing::info!(migrations, "the database schema is contracted"),
         },
     }
     Ok(())
@@ -36,15 +36,15 @@ pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
 pub fn renew_history(database: &DatabaseOptions) -> Result<(), CommandError> {
     store_options(database).renew_history()?;
     print(
-        "the store has a new history; entity tags and cursors of the old one match nothing in it\n",
+        "the store has a new history; entity tags and cursors of the old history are no longer valid\n",
     )
 }
 
 pub async fn erase_caller(id: &str, database: &DatabaseOptions) -> Result<(), CommandError> {
     let now = SystemClock::default().now();
     let was_known = store_options(database).erase_caller(id, now).await?;
-    let outcome = if was_known { "the name is erased" } else { "no name was kept" };
-    print(&format!("{outcome}; none will be kept of {id} from now on\n"))
+    let outcome = if was_known { "the name is erased" } else { "no name was stored" };
+    print(&format!("{outcome}; no name of {id} will be stored from now on\n"))
 }
 
 fn line(MigrationStep { migration, phase, action, lock, seconds }: &MigrationStep) -> String {

@@ -56,7 +56,7 @@ pub fn run() -> ExitCode {
 fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
     logging::start(log, trace_layer(&command)?);
     if SystemClock::default().now() < Timestamp::UNIX_EPOCH {
-        return Err(failed("the clock of this machine is before 1970; set it"));
+        return Err(failed("the system clock is before 1970; set it"));
     }
     match command {
         Command::Serve(options) => {

@@ -43,9 +43,9 @@ Examples:
   proposal-service backup backup/proposals.db
   proposal-service export | PROPOSAL_SERVICE_DATABASE_URL=postgres://USER:PASSWORD@HOST/proposals proposal-service import";
 
-/// Keep research proposals and what belongs to them, and serve them over HTTP
+/// Store research proposals and related items, and serve them over HTTP
 ///
-/// Without a command, the options of `serve` may follow at once.
+/// Without a command, the program runs `serve` and accepts its options.
 #[derive(Debug, Parser)]
 #[command(name = "proposal-service", args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct CommandLine {
@@ -59,29 +59,29 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve requests until SIGTERM or SIGINT; this is what happens without a command, too
+    /// Serve requests until SIGTERM or SIGINT (the default command)
     Serve(Box<ServeOptions>),
     /// Bring the database's schema up to date, and exit
     Migrate(MigrateOptions),
-    /// Add realistic made-up data to the database, and exit
+    /// Add realistic test data to the database, and exit
     Seed(SeedOptions),
-    /// Copy the SQLite file, also while it is served, and exit
+    /// Copy the SQLite file, even while the service runs, and exit
     Backup(BackupOptions),
-    /// Write everything that was ever stored, version by version, as lines of JSON, and exit
+    /// Export the full history as JSON lines, one version per line, and exit
     Export(ExportOptions),
-    /// Store what was exported in an empty database, and exit
+    /// Import an export into an empty database, and exit
     Import(ImportOptions),
-    /// Remove the bodies of old versions, whose history stays, and exit
+    /// Remove the bodies of old versions but keep their history, and exit
     Compact(CompactOptions),
     /// Send a file of items, such as a spreadsheet, to a running service, and exit
     Load(LoadOptions),
     /// Renew the history of a copied SQLite file, and exit
     #[command(subcommand)]
     History(HistoryCommand),
-    /// Erase what is kept of a caller beside the history, and exit
+    /// Erase the data kept about a caller outside the history, and exit
     #[command(subcommand)]
     Callers(CallersCommand),
-    /// Make a key with which a machine calls the service, and exit
+    /// Create an API key for a machine, and exit
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Check, test or audit business rules in files, and exit
@@ -90,20 +90,20 @@ pub enum Command {
     /// Check or test policies in files, and exit
     #[command(subcommand)]
     Policies(PoliciesCommand),
-    /// Say what policies in files let a caller do, and exit
+    /// Show what the policies in files allow a caller to do, and exit
     #[command(subcommand)]
     Access(AccessCommand),
     /// Print the OpenAPI document, and exit
     Openapi(OpenapiOptions),
     /// Print completions for a shell, and exit
     Completions {
-        /// The shell that completes
+        /// The shell
         #[arg(value_name = "SHELL")]
         shell: Shell,
     },
     /// Print the manual page, or write the pages of all commands to a folder, and exit
     Man {
-        /// Where to; it is made if it does not exist
+        /// Output folder; created if it does not exist
         #[arg(value_name = "FOLDER")]
         folder: Option<PathBuf>,
     },
@@ -112,10 +112,10 @@ pub enum Command {
 /// Options of `serve`.
 #[derive(Args, Debug)]
 pub struct ServeOptions {
-    /// Where to listen; port 0 lets the system choose, and a socket handed over (`LISTEN_FDS`) comes first
+    /// Address to listen on; port 0 lets the system choose; an inherited socket (`LISTEN_FDS`) takes precedence
     #[arg(long, env = "PROPOSAL_SERVICE_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
-    /// Where clients reach the service: the root of all links [default: where it listens]
+    /// Public URL of the service, the root of all links [default: the listen address]
     #[arg(long, env = "PROPOSAL_SERVICE_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
     /// Origins whose web pages may call the service, such as `https://example.org`; `*` for all
@@ -126,7 +126,7 @@ pub struct ServeOptions {
         value_delimiter = ',', value_parser = origin
     )]
     pub cors_origins: Vec<String>,
-    /// Host names, such as `proposals.example.org`, at which requests without credentials are accepted,
+    /// Host names, such as `proposals.example.org`, for which requests without credentials are accepted,
     /// in addition to IP addresses, `localhost` and the host of the base URL
     #[arg(
         long = "allowed-host",
@@ -138,8 +138,8 @@ pub struct ServeOptions {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,
-    /// A standby that follows the database: items are read there, too; given several times, each of
-    /// them. Give all instances the same
+    /// A PostgreSQL standby to read items from; repeat the option for several. All instances must have
+    /// the same standbys
     // Help must not show values from the environment: they contain a password.
     #[arg(
         long = "replica-url",
@@ -149,16 +149,16 @@ pub struct ServeOptions {
         help_heading = "Database"
     )]
     pub replica_urls: Vec<String>,
-    /// The longest lag with which a standby is read; while the primary is out of reach the lag grows
+    /// Longest lag of a standby that is still read; the lag grows while the primary is unreachable
     #[arg(long, env = "PROPOSAL_SERVICE_REPLICA_MAX_LAG", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Database")]
     pub replica_max_lag: Duration,
-    /// Bring the database's schema up to date first, or refuse to start if it is not
+    /// Migrate the database schema at start, or refuse to start if it is out of date
     #[arg(long, env = "PROPOSAL_SERVICE_MIGRATE", value_name = "WHEN", value_enum, default_value_t = MigrateMode::Auto, help_heading = "Database")]
     pub migrate: MigrateMode,
-    /// Put one example of everything into a database that is empty
+    /// Load one example of each kind of item into an empty database
     #[arg(long, help_heading = "Database")]
     pub demo: bool,
-    /// A file of rules, or a folder of them; read again when it changes, and at SIGHUP
+    /// File or folder of rules; reloaded when it changes and at SIGHUP
     #[arg(
         long,
         env = "PROPOSAL_SERVICE_RULES",
@@ -178,54 +178,53 @@ pub struct ServeOptions {
     /// Metrics, probes, the access log and traces.
     #[command(flatten)]
     pub monitoring: MonitoringOptions,
-    /// Refuse PUT, PATCH and DELETE without a condition, so that nobody overwrites what somebody
-    /// else wrote
+    /// Refuse PUT, PATCH and DELETE without a condition such as If-Match, to prevent lost updates
     #[arg(long, env = "PROPOSAL_SERVICE_REQUIRE_IF_MATCH")]
     pub require_if_match: bool,
-    /// How long a request is known by its Idempotency-Key, so that it is not done twice
+    /// How long an Idempotency-Key prevents a request from being executed twice
     #[arg(long, env = "PROPOSAL_SERVICE_IDEMPOTENCY_TTL", value_name = "TIME", default_value = "24h", value_parser = lifetime, help_heading = "Limits")]
     pub idempotency_ttl: Duration,
     /// Largest request body
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_body: usize,
-    /// Largest file of an import, and of what it unpacks to
+    /// Largest import file, compressed or unpacked
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_IMPORT", value_name = "BYTES", default_value = "64MiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_import: usize,
-    /// The folder for temporary files, such as spreadsheets until they are sent
+    /// Folder for temporary files, such as spreadsheets until they are sent
     #[arg(long, env = "PROPOSAL_SERVICE_TEMP_DIR", value_name = "PATH", default_value_os_t = std::env::temp_dir(), hide_default_value = true)]
     pub temp_dir: PathBuf,
-    /// Most connections open at a time
+    /// Limit on open connections
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONNECTIONS", value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub max_connections: u32,
-    /// Most streams of changes open at a time, and never more than half of the connections
+    /// Limit on open change streams, never more than half of the connections
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_STREAMS", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub max_streams: u32,
-    /// How long a stream of changes lasts; its client connects again and misses nothing
+    /// How long a change stream lasts; its client reconnects without missing a change
     #[arg(long, env = "PROPOSAL_SERVICE_STREAM_MAX_AGE", value_name = "TIME", default_value = "1h", value_parser = timeout, help_heading = "Limits")]
     pub stream_max_age: Duration,
-    /// How long the work on a request may take
+    /// Time limit for processing a request
     #[arg(long, env = "PROPOSAL_SERVICE_REQUEST_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = timeout, help_heading = "Limits")]
     pub request_timeout: Duration,
-    /// How long a request's body may take to arrive
+    /// Time limit for receiving a request body
     #[arg(long, env = "PROPOSAL_SERVICE_BODY_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = timeout, help_heading = "Limits")]
     pub body_timeout: Duration,
-    /// How long everything is still served after a signal to stop, with /readyz at 503
+    /// How long the service still accepts requests after a stop signal, with /readyz at 503
     #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_DELAY", value_name = "TIME", default_value = "0s", value_parser = delay, help_heading = "Limits")]
     pub drain_delay: Duration,
-    /// How long requests in flight may go on after that
+    /// Time limit for requests in flight after that
     #[arg(long, env = "PROPOSAL_SERVICE_DRAIN_TIMEOUT", value_name = "TIME", default_value = "10s", value_parser = timeout, help_heading = "Limits")]
     pub drain_timeout: Duration,
 }
 
 #[derive(Args, Debug)]
 pub struct SeedOptions {
-    /// How many proposals to add
+    /// Number of proposals to add
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub proposals: u64,
-    /// How many library items to add to each of them
+    /// Number of library items to add to each proposal
     #[arg(long, value_name = "M", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub library: u64,
-    /// Size that half of the proposals stay below; one in twenty is above four times as large
+    /// Median size of a proposal; one in twenty is more than four times as large
     #[arg(long, value_name = "BYTES", default_value = "22KiB", value_parser = median_size)]
     pub median_size: usize,
     /// Seed of the random numbers: the same number gives the same data, apart from ids and times
@@ -244,17 +243,16 @@ pub struct LoadOptions {
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()))]
     pub group: String,
-    /// Where the service is reached; with https the certificates of the system are trusted
+    /// URL of the service; https trusts the certificates of the system
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     pub url: Url,
-    /// A file with the access token or key that is sent; without it, the token in the variable
-    /// `PROPOSAL_SERVICE_TOKEN`
+    /// File with the access token or key to send [default: the variable `PROPOSAL_SERVICE_TOKEN`]
     #[arg(long, value_name = "PATH")]
     pub token_file: Option<PathBuf>,
-    /// Change the items of rows that have an `id`
+    /// Update the items of rows that have an `id`
     #[arg(long)]
     pub upsert: bool,
-    /// Load the rows that can be loaded, also where others are refused
+    /// Load the valid rows even if others are refused
     #[arg(long)]
     pub each: bool,
     /// Check everything and store nothing
@@ -264,7 +262,7 @@ pub struct LoadOptions {
 
 #[derive(Args, Debug)]
 pub struct BackupOptions {
-    /// Where to; the file must not exist
+    /// Output file, which must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     #[command(flatten)]
@@ -273,7 +271,7 @@ pub struct BackupOptions {
 
 #[derive(Args, Debug)]
 pub struct ExportOptions {
-    /// Where to; the file must not exist [default: standard output]
+    /// Output file, which must not exist [default: standard output]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
@@ -282,13 +280,13 @@ pub struct ExportOptions {
 
 #[derive(Args, Debug)]
 pub struct ImportOptions {
-    /// Where from [default: standard input]
+    /// Input file [default: standard input]
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Read and check everything, say what would be stored, and store nothing
+    /// Check everything and report what would be stored, but store nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Largest members of an item, as of the service that wrote them
+    /// Largest members of an item; use the limit of the exporting service
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_BODY", value_name = "BYTES", default_value = "8MiB", value_parser = byte_size)]
     pub max_body: usize,
     #[command(flatten)]
@@ -297,7 +295,7 @@ pub struct ImportOptions {
 
 #[derive(Debug, Subcommand)]
 pub enum CallersCommand {
-    /// Erase the display name of a caller, also while the database is served, and never keep one again
+    /// Erase the display name of a caller, even while the service runs, and never store one again
     Erase {
         /// The caller's id, as the history shows it
         #[arg(value_name = "ID")]
@@ -319,25 +317,25 @@ pub enum HistoryCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum RulesCommand {
-    /// Read rules, explain each of them, and warn of likely mistakes
+    /// Check rules, explain each one, and warn of likely mistakes
     Check(CheckOptions),
-    /// Run the cases that stand beside the rules
+    /// Run the test cases of the rules
     Test(FileOptions),
-    /// Say to how many stored items each rule applies, and which it would refuse or warn of; nothing
-    /// is written, and a store may be served meanwhile
+    /// Show how many stored items each rule applies to, and which it would refuse or warn of. Read-only,
+    /// and safe while the service runs
     Audit(AuditOptions),
 }
 
 /// Options of `rules audit`.
 #[derive(Args, Debug)]
 pub struct AuditOptions {
-    /// A file of rules, or a folder of them
+    /// File or folder of rules
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// An entry for each refused or warned item as text, JSON or CSV
+    /// Output format of the entries, one for each refused or warned item
     #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Plain)]
     pub output: AuditFormat,
-    /// Only an entry for each rule, with the number of items it applied to, refused and warned of
+    /// Print one entry per rule with the numbers of applicable, refused and warned items
     #[arg(long)]
     pub summary: bool,
     /// The time zone of the rules.
@@ -351,7 +349,7 @@ pub struct AuditOptions {
 /// Options of `openapi`.
 #[derive(Args, Debug)]
 pub struct OpenapiOptions {
-    /// Where clients reach the service: the document's server
+    /// Public URL of the service: the document's server
     #[arg(
         long,
         env = "PROPOSAL_SERVICE_BASE_URL",
@@ -359,7 +357,7 @@ pub struct OpenapiOptions {
         default_value = "http://127.0.0.1:8080"
     )]
     pub base_url: String,
-    /// A file of business rules, or a folder of them, that the document is to list
+    /// File or folder of business rules to list in the document
     #[arg(long, env = "PROPOSAL_SERVICE_RULES", value_name = "PATH")]
     pub rules: Option<PathBuf>,
 }
@@ -368,10 +366,10 @@ pub struct OpenapiOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LoggingOptions {
-    /// Lines of text, or JSON with an object on every line
+    /// Log format: text lines or one JSON object per line
     #[arg(long = "log-format", global = true, env = "PROPOSAL_SERVICE_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t = LogFormat::Plain)]
     pub format: LogFormat,
-    /// A level of the log: off, error, warn, info, debug or trace, also by module; `RUST_LOG` is read too
+    /// Log level: off, error, warn, info, debug or trace, also per module; `RUST_LOG` works too
     #[arg(long = "log", global = true, env = "PROPOSAL_SERVICE_LOG", value_name = "FILTER", default_value = log_filter::default(), value_parser = log_filter::parse)]
     pub filter: Targets,
 }
@@ -379,9 +377,9 @@ pub struct LoggingOptions {
 /// Migrating before serving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MigrateMode {
-    /// Yes; instances that start together wait for each other
+    /// Migrate; instances that start together wait for each other
     Auto,
-    /// No; the schema must be up to date
+    /// Do not migrate; the schema must be up to date
     Never,
 }
 

@@ -82,6 +82,6 @@ fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
 
 fn write_next(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.len() == Some(state.pos()) {
-        let _ = write!(out, "· the service checks and stores the rows");
+        let _ = write!(out, "· the service is checking and storing the rows");
     }
 }

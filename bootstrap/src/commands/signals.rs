@@ -39,12 +39,12 @@ impl Signals {
         tracing::info!(
             signal,
             ?delay,
-            "stopping after the delay: requests in flight may finish then; another signal stops at once"
+            "stopping after the delay, then requests in flight may finish; another signal stops immediately"
         );
         leaving.send_replace(true);
         tokio::spawn(async move {
             let signal = self.next().await;
-            tracing::warn!(signal, "stopped at once");
+            tracing::warn!(signal, "stopped immediately");
             std::process::exit(1);
         });
         sleep(delay).await;

@@ -213,10 +213,10 @@ mod tests {
         )
     }
 
-    const LONG: &str = "a string so long that telling the rest apart from it is shorter than to say it again, whatever the paths";
+    const LONG: &str = "a string so long that a patch of the rest is shorter than the whole document again, for paths of any length";
 
     #[test]
-    fn what_differs_is_told_apart() {
+    fn a_patch_contains_the_differences() {
         for (from, to, expected) in [
             (r#"{"a":1}"#, r#"{"a":1}"#, "[]"),
             (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, "[]"),

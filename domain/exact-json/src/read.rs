@@ -52,7 +52,7 @@ pub fn read(bytes: &[u8]) -> Result<Read, JsonError> {
 
 pub fn read_within(bytes: &[u8], max_depth: usize) -> Result<Read, JsonError> {
     let input = std::str::from_utf8(bytes).map_err(|error| {
-        let detail = "the body is not UTF-8 from here on; send it as UTF-8".to_owned();
+        let detail = "the body is not valid UTF-8; send it as UTF-8".to_owned();
         error_at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8, detail)
     })?;
     let mut reader = Reader {
@@ -140,7 +140,7 @@ impl Reader<'_> {
 
     fn enter(&mut self, depth: usize, bracket: char) -> Result<(), JsonError> {
         if depth > self.max_depth {
-            let detail = format!("the body is nested deeper than {} levels", self.max_depth);
+            let detail = format!("the body is nested more than {} levels deep", self.max_depth);
             return Err(error_at(self.bytes, self.at, JsonErrorKind::TooDeep, detail));
         }
         self.at += 1;
@@ -185,7 +185,7 @@ impl Reader<'_> {
             None => Ok(()),
             Some(index) => {
                 let detail = format!(
-                    "the member \"{}\" stands twice in one object; send it once",
+                    "the member \"{}\" is given more than once in one object; send it once",
                     shortened(name_of(&members[index]), LONGEST_NAME)
                 );
                 let (at, kind) = (members[index].at as usize, JsonErrorKind::DuplicateMember);
@@ -215,10 +215,12 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => self.escape()?,
                 Some(_) => {
-                    let detail = "a control character stands bare in a string; escape it";
+                    let detail = "unescaped control character in a string; escape it";
                     return Err(self.malformed(detail));
                 }
-                None => return Err(self.malformed("the body ends within a string")),
+                None => {
+                    return Err(self.malformed("the body ends within a string; close the string"));
+                }
             }
         }
     }
@@ -234,7 +236,9 @@ impl Reader<'_> {
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            _ => return Err(self.malformed("a backslash is followed by no known escape")),
+            _ => {
+                return Err(self.malformed("unknown escape sequence; escape a backslash as `\\\\`"));
+            }
         };
         self.at += 2;
         self.push_character(character);
@@ -243,7 +247,8 @@ impl Reader<'_> {
 
     fn unicode_escape(&mut self) -> Result<(), JsonError> {
         let first = self.code_unit(self.at)?;
-        let lone = "an escaped surrogate stands without its partner; send the character itself or the whole pair";
+        let lone =
+            "unpaired surrogate escape; send the character itself or both halves of the pair";
         let (code_point, length) = match first {
             0xd800..=0xdbff => match self.code_unit(self.at + 6) {
                 Ok(second @ 0xdc00..=0xdfff) => {
@@ -263,7 +268,7 @@ impl Reader<'_> {
     }
 
     fn code_unit(&self, at: usize) -> Result<u32, JsonError> {
-        let malformed = || self.malformed("`\\u` needs four hexadecimal digits");
+        let malformed = || self.malformed("`\\u` must be followed by four hexadecimal digits");
         let escape = self
             .bytes
             .get(at..at + 6)

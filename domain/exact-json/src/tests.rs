@@ -40,7 +40,7 @@ fn what_is_kept_and_what_is_refused() {
 }
 
 #[test]
-fn faults_are_told_apart() {
+fn faults_are_distinguished() {
     for (text, kind) in [
         ("", JsonErrorKind::Empty),
         (" \n", JsonErrorKind::Empty),
@@ -132,13 +132,13 @@ proptest! {
             if let Some(members) = Members::read(&bytes).unwrap() {
                 let index: Vec<_> = members.encoded_entries().collect();
                 let walked: Vec<_> = found.value().entries().into_iter().flatten().collect();
-                prop_assert_eq!(index, walked, "the index tells the same members as the text");
+                prop_assert_eq!(index, walked, "the index has the same members as the text");
             }
         }
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_refused_wherever_it_stands(count in 2..40_usize, one in any::<prop::sample::Index>(), depth in 0..3_usize) {
+    fn a_duplicate_name_is_refused_at_any_depth(count in 2..40_usize, one in any::<prop::sample::Index>(), depth in 0..3_usize) {
         let one = one.index(count);
         let names: Vec<_> = (0..count).chain([one]).map(|number| format!("\"m{number}\": {number}")).collect();
         let text = format!("{}{{{}}}{}", "[".repeat(depth), names.join(", "), "]".repeat(depth));

@@ -21,7 +21,7 @@ pub enum FieldKind {
 impl FieldKind {
     pub const fn wanted(self) -> &'static str {
         match self {
-            Self::Date => "a day as \"YYYY-MM-DD\"",
+            Self::Date => "a date as \"YYYY-MM-DD\"",
             Self::String => "a string",
             Self::StringOrInteger => "a string or an integer",
             Self::StringOrList => "a string or a list of strings",
@@ -41,7 +41,7 @@ pub(super) trait FieldType<'a>: Sized {
         at: &Pointer,
     ) -> Result<T, Vec<Violation>> {
         let (found, wanted) = (value.kind().with_article(), Self::KIND.wanted());
-        let detail = format!("{found} is not accepted here; send {wanted}");
+        let detail = format!("Expected {wanted}, found {found}.");
         Err(vec![Violation::new(at.clone(), code, detail)])
     }
 }
@@ -59,9 +59,8 @@ impl FieldType<'_> for Date {
             });
         let day = has_form.then(|| text.parse().ok()).flatten();
         day.ok_or_else(|| {
-            let error =
-                if has_form { "there is no such day in the calendar" } else { "this is not a day" };
-            let detail = format!("{error}; send {}", Self::KIND.wanted());
+            let error = if has_form { "This date does not exist." } else { "This is not a date." };
+            let detail = format!("{error} Send {}.", Self::KIND.wanted());
             vec![Violation::new(at.clone(), "invalid_date", detail)]
         })
     }
@@ -147,7 +146,7 @@ impl<'a> FieldType<'a> for StringOrList<'a> {
                 let wrong = elements.filter(|(_, element)| element.kind() != Kind::String);
                 let error = |(index, element): (usize, Value<'_>)| {
                     let found = element.kind().with_article();
-                    let detail = format!("{found} is not accepted in this list; send strings");
+                    let detail = format!("Expected a list of strings, found {found} in it.");
                     Violation::new(at.index(index), "not_a_string", detail)
                 };
                 let errors: Vec<_> = wrong.take(Violations::LIMIT).map(error).collect();

@@ -27,7 +27,7 @@ impl Field {
             "required" => ("required", "is required"),
             _ => ("blank", "must not be blank"),
         };
-        let detail = format!("`{}` {error}; send {}", self.name, self.kind.wanted());
+        let detail = format!("`{}` {error}. Send {}.", self.name, self.kind.wanted());
         Violation::of_member(self.name, code, detail)
     }
 }
@@ -75,33 +75,33 @@ macro_rules! proposal_fields {
 }
 
 proposal_fields! {
-    optional start_date: Date, "Day the project starts, `YYYY-MM-DD`.", example r#""2026-01-01""#;
-    optional end_date: Date, "Day the project ends, `YYYY-MM-DD`; not before `start_date`.", example r#""2027-12-31""#;
-    required proposal_type: StringOrInteger<'a>, "Type of the proposal, such as `R&D Project`, or its number in your own list.",
+    optional start_date: Date, "Start date of the project, `YYYY-MM-DD`.", example r#""2026-01-01""#;
+    optional end_date: Date, "End date of the project, `YYYY-MM-DD`, not before `start_date`.", example r#""2027-12-31""#;
+    required proposal_type: StringOrInteger<'a>, "Type of the proposal, such as `R&D Project`, or its number in your list.",
         #[validate(required, custom(function = "not_blank"))] example r#""R&D Project""#;
     optional program_id: StringOrInteger<'a>, "Programme the project belongs to. The `id` of an item of `proposedprograms` becomes a `program` link.",
         example r#""01890a5d-ac96-774b-bcce-b302099a8010""#;
     optional project_id: StringOrInteger<'a>, "Project number at the agency.", example r#""PRJ-2025-0201""#;
     required project_title: StringValue<'a>, "Title of the project.", #[validate(required, custom(function = "not_blank"))]
         example r#""Example: climate-smart nutrient management for rainfed sweetpotato""#;
-    optional project_description: StringValue<'a>, "What the project is about, in a paragraph.",
+    optional project_description: StringValue<'a>, "Short description of the project, one paragraph.",
         example r#""Two cropping seasons of on-farm trials in eight barangays.""#;
     optional description: StringValue<'a>, "Background and rationale.", example r#""Yields of rainfed sweetpotato have stagnated at 5 t/ha.""#;
-    optional general_objective: StringValue<'a>, "What the project is to achieve as a whole.",
+    optional general_objective: StringValue<'a>, "General objective of the project.",
         example r#""To develop and validate nutrient management for rainfed sweetpotato.""#;
-    optional specific_objectives: StringOrList<'a>, "What is to be achieved in particular: a string, or a list of strings.",
+    optional specific_objectives: StringOrList<'a>, "Specific objectives: a string, or a list of strings.",
         example r#"["Establish the baseline of marketable yield.","Validate two fertilizer schemes on farm."]"#;
-    optional significance: StringValue<'a>, "Why it matters, and to whom.", example r#""About 4,000 upland households depend on the crop.""#;
+    optional significance: StringValue<'a>, "Significance of the project and its beneficiaries.", example r#""About 4,000 upland households depend on the crop.""#;
     optional literature: StringValue<'a>, "Review of related literature.", example r#""Split application raised yields by 18 % in comparable zones (Abrenica and Lim, 2009).""#;
-    optional methodology: StringValue<'a>, "How the work will be done.", example r#""Randomized complete block design, three treatments, four replications.""#;
-    optional sustainability: StringValue<'a>, "How results are kept up after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
+    optional methodology: StringValue<'a>, "Methods of the project.", example r#""Randomized complete block design, three treatments, four replications.""#;
+    optional sustainability: StringValue<'a>, "How results are sustained after the project.", example r#""The provincial office adopts the recommendation in its extension guide.""#;
     optional outcomes: StringValue<'a>, "Expected outputs and outcomes.", example r#""A validated recommendation; 120 trained cooperators.""#;
     optional social_impact: StringValue<'a>, "Expected social impact.", example r#""Fewer lean months for upland households.""#;
     optional economic_impact: StringValue<'a>, "Expected economic impact.", example r#""Net income per hectare rises by ₱18,000 a season.""#;
     optional limitations: StringValue<'a>, "Scope and limitations.", example r#""Irrigated fields are not covered.""#;
     optional research_type: StringValue<'a>, "Type of research, such as `Basic`, `Applied` or `Pilot Testing`.", example r#""Applied""#;
-    optional researcher_id: StringOrInteger<'a>, "Leading researcher, by the agency's register.", example r#""R-00301""#;
-    optional implementation_sites: StringOrList<'a>, "Where the work takes place: a string, or a list of strings.",
+    optional researcher_id: StringOrInteger<'a>, "Identifier of the lead researcher in the agency's register.", example r#""R-00301""#;
+    optional implementation_sites: StringOrList<'a>, "Implementation sites: a string, or a list of strings.",
         example r#"["Bato, Catanduanes","Pili, Camarines Sur"]"#;
 }
 

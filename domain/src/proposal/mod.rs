@@ -46,10 +46,10 @@ pub(crate) fn unknown_fields(members: &Members) -> Violations {
 
 fn unknown_field(name: &str) -> Violation {
     let fix = match nearest(name, FIELDS.iter().map(|field| field.name)) {
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "it has exactly the 21 fields of the interface; remove this member".to_owned(),
+        Some(known) => format!("Did you mean `{known}`?"),
+        None => "Remove it: a proposal has only the 21 fields of the interface.".to_owned(),
     };
-    Violation::of_member(name, "unknown_field", format!("a proposal has no such field; {fix}"))
+    Violation::of_member(name, "unknown_field", format!("Unknown field. {fix}"))
 }
 
 /// Returns the errors in the order of the field table.

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use super::{RetentionPolicy, RetentionTime, ThinningSchedule, VersionAge};
 
 fn policy(keep: &str, thin: &str) -> Result<RetentionPolicy, String> {
-    let told = |error: super::RetentionError| error.to_string();
+    let text = |error: super::RetentionError| error.to_string();
     let keep =
-        (!keep.is_empty()).then(|| keep.parse::<RetentionTime>()).transpose().map_err(told)?;
+        (!keep.is_empty()).then(|| keep.parse::<RetentionTime>()).transpose().map_err(text)?;
     let thin = if thin.is_empty() { Ok(ThinningSchedule::default()) } else { thin.parse() };
-    RetentionPolicy::new(keep, thin.map_err(told)?).map_err(told)
+    RetentionPolicy::new(keep, thin.map_err(text)?).map_err(text)
 }
 
 #[test]
@@ -30,16 +30,16 @@ fn a_policy_that_makes_no_sense_is_refused_with_its_reason() {
         ("24h", "", "from 1d"),
         ("-1d", "", "from 1d"),
         ("1 d", "", "from 1d"),
-        ("", "daily", "`daily` is no step"),
-        ("", "daily:90d,", "`` is no step"),
-        ("", "hourly:2d", "`hourly` is no period"),
+        ("", "daily", "`daily` is not a valid step"),
+        ("", "daily:90d,", "`` is not a valid step"),
+        ("", "hourly:2d", "`hourly` is not a valid period"),
         ("", "daily:2", "from 1d"),
-        ("", "daily:90d,daily:1y", "daily comes after daily"),
-        ("", "monthly:90d,daily:1y", "daily comes after monthly"),
+        ("", "daily:90d,daily:1y", "daily must not follow daily"),
+        ("", "monthly:90d,daily:1y", "daily must not follow monthly"),
         ("", "daily:90d,monthly:90d", "monthly:90d ends no later than daily:90d"),
         ("", "daily:1y,monthly:12mo", "monthly:12mo ends no later than daily:1y"),
-        ("90d", "daily:90d", "daily:90d ends while every version is still kept, which is for 90d"),
-        ("", "daily:1d", "daily:1d ends while every version is still kept, which is for 1d"),
+        ("90d", "daily:90d", "daily:90d has no effect because every version is kept for 90d"),
+        ("", "daily:1d", "daily:1d has no effect because every version is kept for 1d"),
     ] {
         match policy(keep, thin) {
             Ok(policy) => assert!(reason.is_empty(), "{keep} {thin} makes {policy}"),

@@ -11,14 +11,26 @@ use application::ports::{
     MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
     MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
-use domain::{Collection, ItemId};
+use domain::{Collection, Item, ItemId, Version};
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{HttpOptions, paths};
 use crate::Deployment;
 use crate::middleware::gate::Asks;
 
-/// A service over a mocked store.
+pub fn item(id: &str, version: i64) -> Item {
+    Item {
+        id: ItemId::parse(id).unwrap(),
+        version: Version::from_number(version),
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+        members: "{}".into(),
+        parent: None,
+        continues: None,
+    }
+}
+
 pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     let mut ids = MockIdGenerator::new();
     ids.expect_next_id().returning(|| ItemId::from_uuid(Uuid::nil()));
@@ -72,7 +84,6 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     (ports, options)
 }
 
-/// Describes what a path asks of callers.
 fn described(asks: Asks) -> String {
     match asks {
         Asks::Nothing => "nothing".to_owned(),

@@ -138,7 +138,7 @@ impl Question {
             let found = body.member(holder).and_then(|holder| holder.member(name));
             let found = found.and_then(Value::as_string).map(std::borrow::Cow::into_owned);
             if found.is_none() {
-                let detail = format!("`{holder}.{name}` is missing, or no string");
+                let detail = format!("`{holder}.{name}` is required. Send a string.");
                 violations.push(Violation::new(at(holder, name), "required", detail));
             }
             found
@@ -147,13 +147,13 @@ impl Question {
         let known = group.as_deref().map(Collection::named);
         if known == Some(None) {
             let names = Collection::names().join("`, `");
-            let detail = format!("there is no such group; there are `{names}`");
+            let detail = format!("Unknown group. Use `{names}`.");
             violations.push(Violation::new(at("resource", "type"), "unknown_group", detail));
         }
         let operation = action.as_deref().map(Operation::named);
         if operation == Some(None) {
             let names = Operation::ALL.map(Operation::name).join("`, `");
-            let detail = format!("there is no such operation; there are `{names}`");
+            let detail = format!("Unknown operation. Use `{names}`.");
             violations.push(Violation::new(at("action", "name"), "unknown_operation", detail));
         }
         for (holder, name) in [("subject", "id"), ("subject", "type"), ("resource", "id")] {
@@ -161,7 +161,7 @@ impl Question {
             let is_object = holds.is_none_or(|holds| holds.kind() == Kind::Object);
             let found = holds.and_then(|holds| holds.member(name));
             if !is_object || found.is_some_and(|found| found.kind() != Kind::String) {
-                let detail = format!("`{holder}.{name}` is a string, or is left out");
+                let detail = format!("`{holder}.{name}` must be a string. Send one, or omit it.");
                 violations.push(Violation::new(at(holder, name), "no_string", detail));
             }
         }

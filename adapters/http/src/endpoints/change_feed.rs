@@ -54,7 +54,7 @@ pub fn require_own(after: Option<ChangeCursor>, history: HistoryHash) -> Result<
     if after.is_none_or(|after| after.history == history) {
         return Ok(());
     }
-    let detail = "The position belongs to another store, or to a state of this one that was lost; read the collections again, and begin without it.";
+    let detail = "The position belongs to another store, or to a lost state of this one. Read the collections again, and start without a position.";
     Err(Problem::new(&kinds::ANOTHER_HISTORY, detail))
 }
 
@@ -110,7 +110,7 @@ impl ChangeFeed {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the change log cannot be read; trying again");
+                    tracing::warn!(%error, "cannot read the change log; retrying");
                     sleep(PAUSE_AFTER_FAILURE).await;
                 }
             }
@@ -152,7 +152,7 @@ impl Listener {
             match &mut self.live {
                 None => {
                     if let Err(error) = self.catch_up().await {
-                        tracing::debug!(%error, "the change log cannot be read; trying again");
+                        tracing::debug!(%error, "cannot read the change log; retrying");
                         sleep(PAUSE_AFTER_FAILURE).await;
                     }
                 }
@@ -211,7 +211,6 @@ mod tests {
         AccessControl::new(Arc::new(NoPolicies::Open))
     }
 
-    /// A log that has so many changes.
     struct Counter(AtomicI64);
 
     #[async_trait]
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_missed_or_told_twice_where_the_log_ends() {
+    async fn no_change_is_missed_or_repeated_at_the_end_of_the_log() {
         let (feed, log) = feed(0);
         let writer = tokio::spawn(async move {
             for _ in 0..2_000 {
@@ -313,7 +312,7 @@ mod tests {
         }
     }
 
-    /// A listener that was told everything, and then does not listen while so many changes come.
+    /// A listener that received everything, and then pauses while this number of changes is made.
     async fn after_a_pause(changes: i64) -> (Listener, Arc<Counter>) {
         let (feed, log) = feed(1);
         let mut listener = feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_changes_at_once_are_told_from_the_log() {
+    async fn many_changes_at_once_are_read_from_the_log() {
         let (mut listener, _log) = after_a_pause(5_000).await;
         for expected in 2..=5_001 {
             assert_eq!(listener.next().await.unwrap().sequence, Sequence(expected));
@@ -340,13 +339,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_listens_from_beyond_the_log() {
+    async fn listening_beyond_the_log_is_refused() {
         let beyond = feed(7).0.listen(Caller::Anonymous, Some(Sequence(8))).await;
         assert!(matches!(beyond, Err(ApplicationError::BeyondLog)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_reads_the_log_when_nobody_listens() {
+    async fn the_log_is_read_only_for_listeners() {
         let (feed, log) = feed(1);
         let mut listener = feed.listen(Caller::Anonymous, None).await.unwrap();
         log.0.fetch_add(1, Ordering::SeqCst);

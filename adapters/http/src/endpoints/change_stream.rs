@@ -81,10 +81,10 @@ impl Collector for Listeners {
             encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&number)
         };
         let open = most.saturating_sub(self.permits.available_permits());
-        write("proposal_service_stream_listeners", "Streams of changes that are open.", open)?;
-        let help = "Streams of changes that may be open.";
+        write("proposal_service_stream_listeners", "Open change streams.", open)?;
+        let help = "Maximum number of open change streams.";
         write("proposal_service_stream_listeners_limit", help, most)?;
-        let help = "Changes in memory that the slowest stream has still to be sent.";
+        let help = "Changes in memory that are still to be sent to the slowest stream.";
         write("proposal_service_stream_lag_changes", help, self.feed.lag())
     }
 }
@@ -111,7 +111,7 @@ impl ChangeStream {
         let history = HistoryHash::of(&self.feed.history());
         require_own(after, history)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
-            return Err(Problem::unavailable("As many streams are open as may be."));
+            return Err(Problem::unavailable("The limit of open change streams is reached."));
         };
         let caller = caller_of(&request).clone();
         let token = caller.principal().and_then(|_| PresentedToken::of(&request));
@@ -156,7 +156,7 @@ impl Streaming {
                 biased;
                 () = sleep_until(self.ends) => return None,
                 () = sleep_until(self.next_look), if self.credentials.is_some() => {
-                    if !self.may_go_on().await {
+                    if !self.may_continue().await {
                         self.stream.metrics.cut_off(CREDENTIALS);
                         return None;
                     }
@@ -177,7 +177,7 @@ impl Streaming {
                 }
                 Ok(_) => {}
                 Err(ended) => {
-                    tracing::info!(?ended, "a stream of changes was cut off");
+                    tracing::info!(?ended, "a change stream was closed early");
                     self.stream.metrics.cut_off(TOO_SLOW);
                     return None;
                 }
@@ -185,14 +185,14 @@ impl Streaming {
         }
     }
 
-    async fn may_go_on(&mut self) -> bool {
+    async fn may_continue(&mut self) -> bool {
         self.next_look = Instant::now() + LOOK;
         let Some((caller, token)) = &self.credentials else { return true };
-        let may_go_on = self.stream.context.gate.is_still(caller, token).await;
-        if !may_go_on {
-            tracing::debug!("a stream of changes ended with its credentials");
+        let may_continue = self.stream.context.gate.is_still(caller, token).await;
+        if !may_continue {
+            tracing::debug!("a change stream ended because its credentials expired");
         }
-        may_go_on
+        may_continue
     }
 
     fn cursor(&self, sequence: Sequence) -> String {
@@ -225,7 +225,7 @@ fn encoded(event: &Event) -> Bytes {
 fn last_event(headers: &HeaderMap) -> Result<Option<ChangeCursor>, Problem> {
     let refused = || {
         invalid(
-            "Last-Event-ID is no `id` of an event that this service sent; leave it out to begin now.",
+            "Last-Event-ID is not the `id` of an event of this service. Omit it to receive only new events.",
         )
     };
     let line = sole(headers, LAST_EVENT_ID).map_err(|Repeated| refused())?;

@@ -30,9 +30,9 @@ pub fn representation(base_url: &BaseUrl) -> String {
     for group in GROUPS.iter().filter(|group| !group.is_nested()) {
         linked[group.name] = json!({ "href": at(group.path), "title": group.description });
     }
-    let title = "Every write of every group, in the order of the commits";
+    let title = "All writes of all groups, in commit order";
     linked["changes"] = json!({ "href": at(links::CHANGES), "title": title });
-    let title = "The business rules that are in force";
+    let title = "The current business rules";
     linked["rules"] = json!({ "href": at(links::RULES), "title": title });
     linked["service-desc"] = json!({ "href": at("/openapi.json"), "type": "application/json" });
     linked["service-doc"] = json!({ "href": at("/docs"), "type": "text/html" });

@@ -164,7 +164,7 @@ impl SelectedItems {
         &mut self,
         work: impl FnOnce(Vec<ItemContent>) -> F,
     ) -> Result<T, Problem> {
-        let at_work = Arc::clone(&self.work);
+        let running = Arc::clone(&self.work);
         let piece = async {
             let mut items = Vec::new();
             while items.is_empty() && self.read < self.changes.len() {
@@ -177,7 +177,7 @@ impl SelectedItems {
             }
             work(items).await
         };
-        paced(&at_work, piece).await
+        paced(&running, piece).await
     }
 
     fn encoded(
@@ -224,7 +224,7 @@ impl SelectedItems {
             }
             if names.len() > MOST_COLUMNS {
                 let detail = format!(
-                    "The items have more than {MOST_COLUMNS} members between them; name those that are to be columns with `fields`."
+                    "The items have more than {MOST_COLUMNS} different members in total. Select the columns with `fields`."
                 );
                 return Err(Problem::new(&kinds::DOES_NOT_FIT, detail));
             }

@@ -35,7 +35,7 @@ pub struct Ready {
 impl Handler for Ready {
     async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
         if *self.is_leaving.borrow() {
-            return Err(Problem::unavailable("The service is about to stop."));
+            return Err(Problem::unavailable("The service is shutting down."));
         }
         match timeout(PATIENCE, self.store.check()).await {
             Ok(Ok(())) => Ok(content::untagged(request, self.state().to_string())),
@@ -68,7 +68,6 @@ mod tests {
 
     use super::*;
 
-    /// A store that answers at once, or never.
     struct Store {
         hangs: bool,
     }

@@ -107,7 +107,7 @@ impl Imports {
         }
         let work = scope(is_traced(), Box::pin(work.in_current_span()));
         tokio::spawn(work).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "an import could not be done");
+            tracing::error!(%error, "an import failed");
             Err(Problem::internal())
         })
     }
@@ -149,7 +149,7 @@ impl Imports {
     ) -> Result<(Vec<ImportRow>, Held), Problem> {
         let permit = Arc::clone(&self.transfers.workbooks).acquire_owned();
         let Ok(Ok(permit)) = timeout(QUEUE_TIMEOUT, permit).await else {
-            return Err(Problem::unavailable("Another workbook is being read."));
+            return Err(Problem::unavailable("Another workbook is being read. Try again."));
         };
         let (collection, most_bytes) = (self.group.collection, self.transfers.bodies.limit);
         let read = move || Ok((xlsx::read(collection, &body, most_bytes)?, file, permit));

@@ -55,6 +55,6 @@ pub async fn in_time<T, E: Into<Problem>>(
 ) -> Result<T, Problem> {
     match timeout(limit, work).await {
         Ok(done) => done.map_err(Into::into),
-        Err(_) => Err(Problem::unavailable("The service took too long.")),
+        Err(_) => Err(Problem::unavailable("The service timed out.")),
     }
 }

@@ -75,8 +75,8 @@ pub async fn paced<T>(
     work: &Semaphore,
     piece: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
-    let Ok(_at_work) = work.acquire().await else {
-        return Err(Problem::unavailable("The service is about to stop."));
+    let Ok(_permit) = work.acquire().await else {
+        return Err(Problem::unavailable("The service is shutting down."));
     };
     let begun = Instant::now();
     let done = piece.await?;

@@ -22,7 +22,7 @@ pub async fn policies(context: Arc<HttpContext>, request: Request) -> Result<Res
         Some(id) => {
             let found = policies.iter().find(|policy| *policy.id == *id);
             let found = found.ok_or_else(|| {
-                let detail = "There is no policy of this name; see `/policies`.";
+                let detail = "Unknown policy. See `/policies`.";
                 Problem::new(&kinds::POLICY_NOT_FOUND, detail)
             })?;
             represent(base_url, found)

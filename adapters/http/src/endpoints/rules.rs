@@ -27,9 +27,9 @@ pub async fn rules(
         let rules = RuleList::of(&catalog.list(caller), base_url);
         return content::answer(&request, rules.to_json_string());
     };
-    let rule = catalog.get(caller, id).ok_or_else(|| {
-        Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name; see `/rules`.")
-    })?;
+    let rule = catalog
+        .get(caller, id)
+        .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "Unknown rule. See `/rules`."))?;
     let page = match Negotiated::of(&request) {
         MediaType::HTML => explorer.rule_page(caller, &rule, None)?,
         _ => RuleResource::of(&rule, base_url).to_json_string(),

@@ -9,7 +9,7 @@ use crate::endpoints::resources::HttpContext;
 use crate::request::body::BodyReader;
 
 /// More would starve other requests. An export that waits for its client does not count.
-const EXPORTS_AT_WORK: usize = 1;
+const RUNNING_EXPORTS: usize = 1;
 
 pub struct Transfers {
     pub context: Arc<HttpContext>,
@@ -31,7 +31,7 @@ impl Transfers {
         folder: PathBuf,
     ) -> Arc<Self> {
         let (context, clock) = (Arc::clone(context), Arc::clone(clock));
-        let [work, workbooks] = [EXPORTS_AT_WORK, 1].map(|most| Arc::new(Semaphore::new(most)));
+        let [work, workbooks] = [RUNNING_EXPORTS, 1].map(|most| Arc::new(Semaphore::new(most)));
         Arc::new(Self { context, clock, bodies, folder, places: Arc::default(), work, workbooks })
     }
 }

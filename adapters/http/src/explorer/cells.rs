@@ -16,7 +16,7 @@ pub fn require_small(members: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = format!(
-        "The item has {} bytes, which is too large for a page; read or change it with a program.",
+        "This record is too large for a page: {} bytes. Use the API to read or change it.",
         members.len()
     );
     Err(Problem::new(&kinds::TOO_LARGE_FOR_A_PAGE, detail))

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn long_numbers_have_room_beside_the_longest_bar() {
+    fn long_numbers_fit_next_to_the_longest_bar() {
         for (hundredths, width) in [(100, WIDTH), (999_999_999_999, 224), (u64::MAX, 124)] {
             let counts = vec![Count::of_amount("x".to_owned(), hundredths, None)];
             assert_eq!(Chart::new("x", counts).bars[0].width, width);

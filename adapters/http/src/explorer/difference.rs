@@ -39,7 +39,7 @@ impl Explorer {
     ) -> Result<String, Problem> {
         let [from, to] = two_versions(query_of(request))?;
         if from == to {
-            return Err(invalid("`from` and `to` name the same version; name two."));
+            return Err(invalid("`from` and `to` must be different versions."));
         }
         let item = target(request)?;
         let service = self.service(group)?;
@@ -87,7 +87,7 @@ mod tests {
     use super::compare;
 
     #[test]
-    fn members_that_differ_are_found_whatever_their_order() {
+    fn differing_members_are_found_in_any_order() {
         let (changed, unchanged) =
             compare(r#"{"a":1,"b":"x","c":[1]}"#, r#"{"c":[1],"b":"y","d":null,"e":2}"#);
         let changed: Vec<_> = changed

@@ -18,6 +18,7 @@ use crate::time::TIME;
 #[template(path = "explorer/history.html")]
 struct HistoryPage<'a> {
     layout: Layout<'a>,
+    noun: &'static str,
     exists: bool,
     /// Empty if the item was removed.
     tag: String,
@@ -73,6 +74,7 @@ impl Explorer {
         let pages = u64::try_from(latest).unwrap_or_default().div_ceil(size);
         render(&HistoryPage {
             layout: self.layout(title, group.collection.name(), command),
+            noun: group.noun(),
             exists: current.is_some(),
             tag: current.map(|shown| self.tag(&shown)).unwrap_or_default(),
             api: self.links.to(&api),

@@ -4,7 +4,6 @@ use application::table::FORMATS;
 use askama::Template;
 
 use super::Explorer;
-use super::cells::capitalized;
 use super::collection::exported;
 use super::page::{Layout, render};
 use crate::groups::Group;
@@ -26,7 +25,7 @@ struct ImportPage<'a> {
 impl Explorer {
     pub(super) fn show_import(&self, group: Group) -> Result<String, Problem> {
         let name = group.collection.name();
-        let title = format!("{} from a file", capitalized(group.items_name));
+        let title = format!("Import {}", group.items_name);
         let target = format!("{IMPORTS}/{name}");
         let command = self.command(&target, "upsert=true");
         let command = format!("{command} -H 'Content-Type: text/csv' --data-binary @FILE.csv");

@@ -34,6 +34,7 @@ struct ItemPage<'a> {
     errors: Vec<Violation>,
     warnings: Vec<Violation>,
     tag: String,
+    noun: &'static str,
     api: String,
 }
 
@@ -95,6 +96,7 @@ impl Explorer {
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
             tag: self.tag(&shown),
+            noun: group.noun(),
             api: self.links.to(&path),
         })
     }

@@ -131,7 +131,10 @@ impl Explorer {
             layout,
             status: kind.status.as_u16(),
             code: kind.code,
-            detail: problem.detail(),
+            detail: match access {
+                Some(Refusal::Policies) => "You are not allowed to see this page.",
+                _ => problem.detail(),
+            },
             explanation: kind.explanation,
             errors: problem.violations().collect(),
             access,
@@ -158,8 +161,8 @@ pub fn answer(request: &Request, status: StatusCode, body: Bytes) -> Result<Resp
 
 pub fn render(page: &impl Template) -> Result<String, Problem> {
     page.render().map_err(|error| {
-        tracing::error!(%error, "a page was not rendered");
-        Problem::new(&kinds::INTERNAL, "The page could not be made.")
+        tracing::error!(%error, "cannot render a page");
+        Problem::new(&kinds::INTERNAL, "Internal error.")
     })
 }
 

@@ -47,7 +47,7 @@ impl Explorer {
             self.command(RULE_TRIAL, "")
         );
         render(&PlaygroundPage {
-            layout: self.layout("Playground of rules", "playground", command),
+            layout: self.layout("Rule playground", "playground", command),
             api: self.links.to(RULE_TRIAL),
             rule: written.map_or_else(|| example_of_rule(group), |written| written.definition),
             groups: Collection::all().map(|it| (it.name(), it == collection)).collect(),
@@ -60,6 +60,6 @@ fn example_of_rule(group: Group) -> String {
     let (name, member) = (group.collection.name(), group.columns[0]);
     format!(
         "id: has_{member}\ngroup: {name}\ncheck: has(self.{member}) && size(string(self.{member})) > 3\n\
-         field: /{member}\nmessage: Give it a {member} of more than three characters.\n"
+         field: /{member}\nmessage: Enter a {member} of more than three characters.\n"
     )
 }

@@ -71,7 +71,7 @@ impl Explorer {
             self.known_rule(caller, request.raw_path_param(RULE_PARAMETER).unwrap_or_default())?;
         if is_audit && rule.home == RuleHome::Rust {
             return Err(invalid(
-                "`audit` examines items by rules from files; this one is written in Rust.",
+                "`audit` is available only for rules from files. This rule is written in Rust.",
             ));
         }
         let audit = if is_audit { Some(self.audit(caller, &rule).await?) } else { None };
@@ -83,7 +83,7 @@ impl Explorer {
             .changing
             .catalog
             .get(caller, id)
-            .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "There is no rule of this name."))
+            .ok_or_else(|| Problem::new(&kinds::RULE_NOT_FOUND, "No rule has this name."))
     }
 
     pub fn rule_page(
@@ -111,7 +111,7 @@ impl Explorer {
         let _permit = self
             .audits
             .try_acquire()
-            .map_err(|_| Problem::unavailable("Another rule is being audited; try again."))?;
+            .map_err(|_| Problem::unavailable("Another audit is still in progress. Try again."))?;
         let begun = Instant::now();
         let mut audit = Audit { remarked: 0, examined: 0, is_whole: false, items: Vec::new() };
         let mut after = None;

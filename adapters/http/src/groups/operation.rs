@@ -91,8 +91,8 @@ impl GroupOperation {
         }
     }
 
-    /// The permissions for admission. A restoration needs another one, depending on the item's
-    /// existence.
+    /// The permissions that the gate requires. A restore also requires `Create` or `Replace`,
+    /// depending on whether the item exists.
     pub const fn asks(self) -> &'static [Permission] {
         use Permission::{Create, Delete, History, Patch, Read, Replace};
         match self {

@@ -12,18 +12,18 @@ use crate::query::ChangesQuery;
 use crate::query::change_cursor::{self, ChangeCursor, HistoryHash};
 use crate::time::TIME;
 
-/// Some changes, the oldest first.
+/// A page of changes, oldest first.
 #[derive(Object)]
 pub struct ChangePage {
     #[oai(rename = "_links")]
     links: ChangePageLinks,
     #[oai(rename = "_embedded")]
     embedded: EmbeddedChanges,
-    /// Most changes on a page.
+    /// Maximum number of changes per page.
     page_size: i64,
 }
 
-/// Links to the page, the one after it, and the entry point.
+/// Links to this page, the next page and the entry point.
 #[derive(Object)]
 pub struct ChangePageLinks {
     #[oai(rename = "self")]
@@ -42,19 +42,19 @@ pub struct EmbeddedChanges {
 /// A write of an item.
 #[derive(Object)]
 pub struct Change {
-    /// The group of the item; library items of proposals are in `lib`.
+    /// Group of the item. Library items of proposals are in `lib`.
     group: GroupName,
     /// The item that was written.
     item_id: Uuid,
-    /// The version that was made.
+    /// The created version.
     version: Number,
     /// The kind of write.
     kind: Kind,
-    /// When (RFC 3339, UTC).
+    /// Time of the write (RFC 3339, UTC).
     time: DateTime,
     #[oai(flatten)]
     author: Author,
-    /// The cursor with which `after` continues behind it.
+    /// Cursor of this change. Send it as `after` to continue from here.
     cursor: String,
     #[oai(rename = "_links")]
     links: ChangeLinks,
@@ -63,20 +63,20 @@ pub struct Change {
 /// The author of a write.
 #[derive(Object)]
 pub struct Author {
-    /// Who did it; `null` for an anonymous caller.
+    /// The caller. `null` if anonymous.
     caller: StringOrNull,
-    /// The name of the caller, where it is known.
+    /// Name of the caller, if known.
     #[oai(skip_serializing_if_is_none)]
     caller_name: Option<String>,
-    /// Who acted for the caller; `null` if nobody did.
+    /// Who acted on behalf of the caller. `null` if not applicable.
     acting: StringOrNull,
-    /// The program that was used; `null` if it is not known.
+    /// Client program. `null` if unknown.
     client: StringOrNull,
-    /// The `X-Request-Id` of the request; `null` if it is not known.
+    /// The `X-Request-Id` of the request. `null` if unknown.
     request_id: StringOrNull,
 }
 
-/// Links to the item and to the version that was made.
+/// Links to the item and to the created version.
 #[derive(Object)]
 pub struct ChangeLinks {
     item: Link,

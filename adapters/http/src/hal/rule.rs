@@ -15,7 +15,7 @@ use crate::openapi::values::{
 pub struct RuleList {
     #[oai(rename = "_links")]
     links: RuleListLinks,
-    /// How many there are.
+    /// Number of rules.
     total_items: Count,
     #[oai(rename = "_embedded")]
     embedded: EmbeddedRules,
@@ -42,30 +42,30 @@ pub struct EmbeddedRules {
 pub struct RuleResource {
     /// The `code` of its violations.
     id: String,
-    /// The group of the items it is about; library items of proposals are in `lib`.
+    /// Group of the items it applies to. Library items of proposals are in `lib`.
     group: GroupName,
-    /// The writes it judges.
+    /// Writes it applies to.
     on: Vec<WriteName>,
-    /// `error` refuses the write, `warning` is reported in `_meta.warnings`.
+    /// `error` rejects the write, `warning` is reported in `_meta.warnings`.
     severity: SeverityName,
-    /// The message where it does not pass; `null` where that depends on the item.
+    /// Message if the rule does not pass. `null` if it depends on the item.
     message: StringOrNull,
-    /// The expression (CEL) that makes the message where it depends on the item.
+    /// Expression (CEL) for the message, if it depends on the item.
     message_expression: StringOrNull,
     /// The location of its violations, as a JSON Pointer (RFC 6901).
     field: StringOrNull,
     /// Its purpose.
     description: StringOrNull,
-    /// Where it comes from: a guideline, a memo.
+    /// Its source, such as a guideline or a memo.
     source: StringOrNull,
     effective: Effective,
-    /// Where it is written.
+    /// Where it is defined: `rust` for the service itself, `file` for a rule file.
     home: Home,
     #[oai(rename = "_links")]
     links: RuleLinks,
 }
 
-/// The first and the last day on which a rule holds, where it does not always.
+/// First and last day of a rule's validity, if limited.
 #[derive(Object)]
 pub struct Effective {
     #[oai(nullable)]
@@ -74,7 +74,7 @@ pub struct Effective {
     until: Option<Date>,
 }
 
-/// Links to the rule, the list, and the collection it is about.
+/// Links to the rule, the list and the collection it applies to.
 #[derive(Object)]
 pub struct RuleLinks {
     #[oai(rename = "self")]

@@ -2,11 +2,11 @@
 
 use application::query::Total;
 use application::{Embedded, Links, ListedItem, ListedPage, Listing, Revision, ShownItem};
-use domain::{Item, ItemId, Version};
-use jiff::Timestamp;
+use domain::{Item, ItemId};
 use serde_json::{Value, json};
 
 use super::{ItemView, PageView, Snapshot, collection, item};
+use crate::app::tests::item as plain_item;
 use crate::base_url::BaseUrl;
 use crate::groups::named;
 use crate::query::CollectionQuery;
@@ -16,18 +16,11 @@ const PROGRAM: &str = "01890a5d-ac96-774b-bcce-b302099a8010";
 const LIBRARY_ITEM: &str = "01890a5d-ac96-774b-bcce-b302099a8061";
 
 fn shown(id: &str, parent: Option<&str>, program: Option<&str>) -> ShownItem {
-    let item = Item {
-        id: ItemId::parse(id).unwrap(),
-        version: Version::FIRST,
-        created_at: Timestamp::UNIX_EPOCH,
-        updated_at: Timestamp::UNIX_EPOCH,
-        members: r#"{"a":1}"#.into(),
-        parent: parent.and_then(ItemId::parse),
-        continues: None,
-    };
+    let (members, parent) = (r#"{"a":1}"#.into(), parent.and_then(ItemId::parse));
+    let references = vec![program.and_then(ItemId::parse)];
     ShownItem {
-        item,
-        links: Links { references: vec![program.and_then(ItemId::parse)], ..Links::default() },
+        item: Item { members, parent, ..plain_item(id, 1) },
+        links: Links { references, ..Links::default() },
     }
 }
 
@@ -48,30 +41,30 @@ fn relations() -> [domain::Relation; 2] {
 }
 
 #[test]
-fn what_is_embedded_stands_under_its_own_path() {
+fn embedded_items_have_their_own_paths() {
     let library = vec![shown(LIBRARY_ITEM, Some(PROPOSAL), None)];
     let [lib, program] = relations();
     let embedded =
         Embedded::default().with(lib, library).with(program, vec![shown(PROGRAM, None, None)]);
     let whole = proposal(&embedded);
-    let beside = &whole["_embedded"];
+    let embedded = &whole["_embedded"];
     assert_eq!(
-        beside["lib"][0]["_links"]["self"]["href"],
+        embedded["lib"][0]["_links"]["self"]["href"],
         format!("http://example.org/lib/{LIBRARY_ITEM}")
     );
     assert_eq!(
-        beside["lib"][0]["_links"]["proposal"]["href"],
+        embedded["lib"][0]["_links"]["proposal"]["href"],
         format!("http://example.org/v1/proposals/{PROPOSAL}")
     );
     assert_eq!(
-        beside["program"]["_links"]["collection"]["href"],
+        embedded["program"]["_links"]["collection"]["href"],
         "http://example.org/v1/proposedprograms"
     );
-    assert_eq!(beside["program"]["_meta"]["version"], 1);
+    assert_eq!(embedded["program"]["_meta"]["version"], 1);
 }
 
 #[test]
-fn what_there_is_none_of_is_left_out_or_empty() {
+fn missing_parts_are_omitted_or_empty() {
     let [lib, program] = relations();
     let asked = Embedded::default().with(lib, Vec::new()).with(program, Vec::new());
     assert_eq!(proposal(&asked)["_embedded"], json!({ "lib": [] }));

@@ -9,20 +9,20 @@ use crate::openapi::values::{CollectionLinks, DateTime, Kind, Link, Number};
 use crate::query::VersionsQuery;
 use crate::time::TIME;
 
-/// The versions of an item, the newest first.
+/// The versions of an item, newest first.
 #[derive(Object)]
 pub struct VersionHistory {
     #[oai(rename = "_links")]
     links: CollectionLinks,
     #[oai(rename = "_embedded")]
     embedded: Versions,
-    /// How many pages there are.
+    /// Number of pages.
     page_count: Number,
     /// Versions per page.
     page_size: Number,
-    /// How many versions there are.
+    /// Number of versions.
     total_items: Number,
-    /// This page, from 1.
+    /// Number of this page, from 1.
     page: Number,
 }
 
@@ -32,26 +32,26 @@ pub struct Versions {
     versions: Vec<VersionEntry>,
 }
 
-/// The write that made a version.
+/// The write that created a version.
 #[derive(Object)]
 pub struct VersionEntry {
-    /// Its number: 1, 2, 3….
+    /// Version number: 1, 2, 3….
     version: Number,
-    /// When it was made (RFC 3339, UTC).
+    /// Time of the write (RFC 3339, UTC).
     time: DateTime,
     /// The kind of write.
     kind: Kind,
     #[oai(flatten)]
     author: Author,
-    /// When the body of the version was removed. Only where it was; there is nothing to show, compare
-    /// or restore then.
+    /// When the body of the version was removed. Only if it was: the version can then not be shown,
+    /// compared or restored.
     #[oai(skip_serializing_if_is_none)]
     removed_at: Option<DateTime>,
     #[oai(rename = "_links")]
     links: VersionLinks,
 }
 
-/// Links to the version, the one before, and the difference between them.
+/// Links to the version, the previous one and the difference between them.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub struct VersionLinks {

@@ -23,7 +23,7 @@ pub fn push_all(out: &mut String, parts: &[&str]) {
     }
 }
 
-/// For URLs with client input.
+/// Like [`push_link`], for a URL that needs escaping because it contains client input.
 pub fn push_escaped_link(out: &mut String, relation: &str, url: &str) {
     push_all(out, &["\"", relation, "\":{\"href\":"]);
     push_string(out, url);

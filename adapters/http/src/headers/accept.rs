@@ -67,7 +67,8 @@ impl Coding {
         }
     }
 
-    /// Takes the weight of the coding's name, else of `*`; 0 if the client accepts neither.
+    /// Returns the client's weight for this coding, or for `*` if the coding is not listed; 0 if
+    /// neither is.
     fn quality(self, headers: &HeaderMap) -> u16 {
         let names: &[_] = match self {
             Self::Brotli => &["br", "*"],
@@ -98,7 +99,7 @@ pub fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
 #[cfg(test)]
 mod tests {
     use poem::http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
-    use poem::http::{HeaderMap, HeaderValue};
+    use poem::http::{HeaderMap, HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     use super::{Coding, negotiate, preferred_coding};
@@ -107,12 +108,13 @@ mod tests {
     const VENDOR: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
     const CANDIDATES: [MediaType; 3] = [MediaType::HAL, VENDOR, MediaType::JSON];
 
+    fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {
+        let value = |line: &&str| HeaderValue::from_str(line).unwrap();
+        lines.iter().map(|line| (name.clone(), value(line))).collect()
+    }
+
     fn accept(lines: &[&str]) -> Option<MediaType> {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(ACCEPT, HeaderValue::from_str(line).unwrap());
-        }
-        negotiate(&headers, &CANDIDATES)
+        negotiate(&headers(&ACCEPT, lines), &CANDIDATES)
     }
 
     #[test]
@@ -182,10 +184,7 @@ mod tests {
             (&[""], false),
             (&[], false),
         ] {
-            let mut headers = HeaderMap::new();
-            for line in lines {
-                headers.append(CONTENT_TYPE, HeaderValue::from_str(line).unwrap());
-            }
+            let headers = headers(&CONTENT_TYPE, lines);
             assert_eq!(
                 has_content_type(&headers, &[VENDOR, MediaType::JSON]),
                 expected,
@@ -194,7 +193,6 @@ mod tests {
         }
     }
 
-    /// Any bytes a header can hold, and what is nearly right.
     fn header_value() -> impl Strategy<Value = HeaderValue> {
         let piece = prop::sample::select(vec![
             "application/json",

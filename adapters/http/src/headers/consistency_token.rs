@@ -15,7 +15,7 @@ pub const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-t
 
 pub fn read(headers: &HeaderMap) -> Result<Option<LogPosition>, Problem> {
     let malformed = || {
-        let detail = "Consistency-Token takes one token, to the letter as a write answered it; without one, leave the header out.";
+        let detail = "Consistency-Token takes one token, unchanged from the response to a write. Omit the header if you have no token.";
         Problem::new(&kinds::MALFORMED_TOKEN, detail)
     };
     let line = sole(headers, &CONSISTENCY_TOKEN).map_err(|Repeated| malformed())?;
@@ -94,7 +94,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_sent_is_a_token_or_refused(line in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn any_value_is_a_token_or_refused(line in prop::collection::vec(any::<u8>(), 0..80)) {
             if let Ok(value) = HeaderValue::from_bytes(&line) {
                 let _ = read(&HeaderMap::from_iter([(CONSISTENCY_TOKEN, value)]));
             }

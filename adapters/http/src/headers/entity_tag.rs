@@ -19,7 +19,7 @@ pub const GZIP_SUFFIX: &str = "-gzip";
 
 #[derive(Debug, Error)]
 #[error(
-    "the {0} header is no list of entity tags; send \"*\" or tags as in ETag, such as \"3\", with their quotes"
+    "The {0} header must be * or a list of entity tags in double quotes, as in ETag, such as \"3\"."
 )]
 pub struct MalformedCondition(HeaderName);
 
@@ -253,13 +253,13 @@ fn quoted(opaque: &str) -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem};
-    use domain::{Collection, Item, ItemId, Version};
-    use jiff::Timestamp;
+    use domain::{Collection, ItemId, Version};
     use poem::http::header::{ACCEPT_ENCODING, IF_MATCH, IF_NONE_MATCH};
     use poem::http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::{EntityTag, collection_precondition, compressed, item_precondition};
+    use crate::app::tests::item;
 
     fn headers(name: poem::http::header::HeaderName, line: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(line).unwrap())])
@@ -320,16 +320,7 @@ mod tests {
     }
 
     fn embedded(version: i64, links: Links) -> ShownItem {
-        let item = Item {
-            id: ItemId::parse("01890a5d-ac96-774b-bcce-b302099a8010").unwrap(),
-            version: Version::from_number(version),
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
-            members: "{}".into(),
-            parent: None,
-            continues: None,
-        };
-        ShownItem { item, links }
+        ShownItem { item: item("01890a5d-ac96-774b-bcce-b302099a8010", version), links }
     }
 
     #[test]
@@ -403,7 +394,6 @@ mod tests {
         assert_eq!(tag.header(), "\"3\"");
     }
 
-    /// Any bytes a header can hold, and what is nearly a list of tags.
     fn header_value() -> impl Strategy<Value = HeaderValue> {
         let pieces = ["\"", "W/", "1", "r1", "-", "0123456789abcdef", "gzip", ",", " ", "*"];
         let nearly = prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12)
@@ -427,7 +417,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_sent_names_only_what_it_says(line in header_value()) {
+        fn any_value_names_only_the_tags_in_it(line in header_value()) {
             let headers = HeaderMap::from_iter([(IF_MATCH, line.clone())]);
             match item_precondition(&headers).map(|condition| condition.is) {
                 Ok(Some(Named::OneOf(versions))) => {

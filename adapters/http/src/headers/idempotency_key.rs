@@ -16,7 +16,7 @@ pub const MOST_CHARACTERS: usize = 255;
 pub fn read(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let malformed = || {
         let detail = format!(
-            "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, best a UUID made for this request."
+            "{IDEMPOTENCY_KEY} takes one string of 1 to {MOST_CHARACTERS} ASCII characters in double quotes, preferably a new UUID."
         );
         Problem::new(&kinds::MALFORMED_KEY, detail)
     };

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_ignored_until_two_seconds_after_the_write_and_beside_an_entity_tag() {
+    fn it_is_ignored_until_two_seconds_after_the_write_and_with_an_entity_tag() {
         let line = "Tue, 24 Nov 2026 10:00:00 GMT";
         for (now, is_known) in [
             ("2026-11-24T09:00:00Z", false),

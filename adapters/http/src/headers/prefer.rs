@@ -88,11 +88,8 @@ mod tests {
     use super::{PREFER, Return};
 
     fn of(lines: &[&[u8]]) -> Option<Return> {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(PREFER, HeaderValue::from_bytes(line).unwrap());
-        }
-        Return::of(&headers)
+        let line = |line: &&[u8]| (PREFER, HeaderValue::from_bytes(line).unwrap());
+        Return::of(&lines.iter().map(line).collect::<HeaderMap>())
     }
 
     #[test]

@@ -10,16 +10,16 @@ use crate::groups::{GROUPS, GroupSpec};
 const OTHERS: [(&str, &str); 6] = [
     (
         "continues",
-        "From an item to the one it continues: a second phase, a resubmission, an amended cash programme. Made by POST on the item to continue.",
+        "Links an item to the one it continues: a second phase, a resubmission, an amended cash programme. Created by POST on the item to continue.",
     ),
-    ("continued-by", "From an item to those that continue it, oldest first: always a list."),
+    ("continued-by", "Links an item to the items that continue it, oldest first. Always a list."),
     (
         "diff",
-        "From a version of an item to the difference between the one before and it: a JSON Patch (RFC 6902).",
+        "Links a version of an item to its difference from the previous version: a JSON Patch (RFC 6902).",
     ),
-    ("group", "From a business rule to the collection it is about."),
-    ("rules", "From the entry point to the business rules that are in force."),
-    ("changes", "From the entry point to the log of every write of every group."),
+    ("group", "Links a business rule to the collection it applies to."),
+    ("rules", "Links the entry point to the business rules in force."),
+    ("changes", "Links the entry point to the change log of all groups."),
 ];
 
 type Explained = BTreeMap<&'static str, String>;
@@ -34,13 +34,13 @@ pub fn relations() -> Explained {
             let noun = to.noun();
             let sentence = match relation.kind {
                 RelationKind::Children => {
-                    format!("From {from} to the {} that belong to it.", to.items_name)
+                    format!("Links {from} to the {} that belong to it.", to.items_name)
                 }
-                RelationKind::Parent => format!("From {from} to the {noun} it belongs to."),
+                RelationKind::Parent => format!("Links {from} to the {noun} it belongs to."),
                 RelationKind::Reference(index) => {
                     let member = collection.spec().references[index].member;
                     format!(
-                        "From {from} to the {noun} that its `{member}` names. It is there while the {noun} is."
+                        "Links {from} to the {noun} in its `{member}`. Present while the {noun} exists."
                     )
                 }
             };
@@ -74,10 +74,10 @@ mod tests {
     fn relations_of_the_tables_are_explained() {
         let explained = explained();
         for (name, part) in [
-            ("program", "From a proposal to the proposed programme that its `program_id` names."),
-            ("proposal", "From a library item to the proposal it belongs to."),
-            ("proposal", "From a file description to the proposal that its `proposal_id` names."),
-            ("lib", "From a proposal to the library items that belong to it."),
+            ("program", "Links a proposal to the proposed programme in its `program_id`."),
+            ("proposal", "Links a library item to the proposal it belongs to."),
+            ("proposal", "Links a file description to the proposal in its `proposal_id`."),
+            ("lib", "Links a proposal to the library items that belong to it."),
             ("lib", "From the entry point: Library items"),
             ("files", "From the entry point: Descriptions of attachments"),
             ("diff", "RFC 6902"),

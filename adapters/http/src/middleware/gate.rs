@@ -24,7 +24,7 @@ use crate::middleware::rate_limit::{Rate, RateLimits, TooFast};
 use crate::middleware::seen_callers::SeenCallers;
 use crate::middleware::sites::Sites;
 use crate::problem::{Problem, kinds};
-use crate::request::caller::{NOBODY, PresentedToken, UnreadableCredentials, bearer_token};
+use crate::request::caller::{ANONYMOUS, PresentedToken, UnreadableCredentials, bearer_token};
 
 /// The protection space (RFC 9110 section 11.5).
 const REALM: &str = "research proposals";
@@ -90,7 +90,9 @@ impl Gate {
     pub fn check_site(&self, asks: Option<Asks>, request: &Request) -> Result<(), Problem> {
         let Err(problem) = self.sites.check(request) else { return Ok(()) };
         let is_probe = matches!(request.uri().path(), HEALTH | READINESS);
-        if is_probe || self.has_credentials(asks, request) || !self.access.may_do_anything(&NOBODY)
+        if is_probe
+            || self.has_credentials(asks, request)
+            || !self.access.may_do_anything(&ANONYMOUS)
         {
             return Ok(());
         }
@@ -114,12 +116,12 @@ impl Gate {
         }
         self.limits.count_address(request).map_err(too_fast)?;
         let Some(identity) = &self.identity else {
-            return self.require(asks, &NOBODY);
+            return self.require(asks, &ANONYMOUS);
         };
         let Some(token) =
             bearer_token(request.headers()).map_err(|error| self.unreadable(&error))?
         else {
-            return self.require(asks, &NOBODY);
+            return self.require(asks, &ANONYMOUS);
         };
         let recognized = identity.recognize(token).await;
         let principal = recognized.map_err(|refusal| self.unrecognized(refusal))?;
@@ -195,7 +197,7 @@ impl Gate {
                 self.challenged(Problem::new(&kinds::INVALID_TOKEN, detail), &challenge)
             }
             Unrecognized::Unavailable => {
-                let detail = "The token cannot be verified now: its issuer cannot be reached, or too many tokens wait.";
+                let detail = "The token cannot be verified now: its issuer cannot be reached, or too many tokens are waiting.";
                 Problem::new(&kinds::UNAVAILABLE, detail)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("10"))
             }
@@ -257,7 +259,7 @@ fn too_fast(refusal: TooFast) -> Problem {
     let TooFast { party, rate: Rate { interval, burst }, wait } = refusal;
     let seconds = |time: Duration| time.as_secs() + u64::from(time.subsec_nanos() > 0);
     let (wait, window) = (seconds(wait), seconds(interval.saturating_mul(burst)));
-    let detail = format!("Requests of this {party} come too fast; the next may come in {wait} s.");
+    let detail = format!("Too many requests of this {party}. Retry in {wait} s.");
     let headers = [
         (RETRY_AFTER, wait.to_string()),
         (RATE_LIMIT_POLICY, format!("\"{party}\";q={burst};w={window}")),

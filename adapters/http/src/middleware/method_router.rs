@@ -103,7 +103,7 @@ impl MethodRouter {
         }
         let Some((_, asks, handler)) = served else {
             let allow = self.allow.to_str().unwrap_or_default();
-            let detail = format!("This path serves {allow}.");
+            let detail = format!("This path supports {allow}.");
             return Err(Problem::new(&kinds::METHOD_NOT_ALLOWED, detail));
         };
         let admitted = self.gate.admit(*asks, request).await;
@@ -117,7 +117,7 @@ impl MethodRouter {
         let Some(media) = negotiated else {
             let served: Vec<_> = self.media_types.iter().map(|media| media.name()).collect();
             let served = served.join(", ");
-            let detail = format!("This path answers in {served}; accept one of them.");
+            let detail = format!("This path provides {served}. Accept one of them.");
             return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
         };
         request.set_data(Negotiated(media));

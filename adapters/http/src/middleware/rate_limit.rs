@@ -91,7 +91,7 @@ impl RateLimits {
         tracing::warn!(
             proxy = %unnamed.proxy,
             ?name,
-            "a trusted proxy does not name its client by an address in X-Forwarded-For; such requests share a limit, {UNNAMED} times that of an address"
+            "a trusted proxy does not send the client address in X-Forwarded-For; such requests share a limit, {UNNAMED} times that of an address"
         );
     }
 

@@ -65,7 +65,7 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
     async fn answer(&self, request: Request) -> Response {
         let media = negotiated(&request);
         if !is_addressed(&request) {
-            let detail = "Send exactly one Host header: a host, and a port if there is one.";
+            let detail = "Send exactly one Host header with a host and an optional port.";
             return self.refuse(Problem::new(&kinds::MALFORMED_HOST, detail), media, request.uri());
         }
         let uri = request.uri().clone();
@@ -80,8 +80,8 @@ impl<E: Endpoint<Output = Response>> RequestContext<E> {
                     .finish();
             }
             let detail = known_paths::meant(&self.known_paths, uri.path()).map_or_else(
-                || "This service has no such path; `/` links all it has.".to_owned(),
-                |meant| format!("This service has no such path; did you mean `{meant}`?"),
+                || "Unknown path. See the links at `/`.".to_owned(),
+                |meant| format!("Unknown path. Did you mean `{meant}`?"),
             );
             self.refuse(Problem::new(&kinds::NO_ROUTE, detail), media, &uri)
         })
@@ -181,7 +181,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RequestContext<E> {
         // The id contains the time, and the generator panics while the clock is before 1970.
         let make_id = AssertUnwindSafe(|| self.request_id(request.headers()));
         let Ok(request_id) = panic::catch_unwind(make_id) else {
-            tracing::error!("no request id could be made; is the clock right?");
+            tracing::error!("cannot create a request id; check the clock");
             let problem = Problem::internal();
             let mut response = self.refuse(problem, negotiated(&request), request.uri());
             secure(response.headers_mut());

@@ -49,7 +49,7 @@ impl SeenCallers {
         let (id, name) = (principal.id.clone(), name.clone());
         tokio::spawn(async move {
             if let Err(error) = directory.seen(&id, &name, time).await {
-                tracing::debug!(%error, "the name of a caller could not be kept");
+                tracing::debug!(%error, "cannot store the name of a caller");
             }
             drop(permit);
         });

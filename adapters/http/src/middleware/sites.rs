@@ -37,11 +37,11 @@ impl Sites {
         let host = host_of(request);
         // Every browser sends Host.
         if host.is_some_and(|host| !self.is_own(host)) {
-            let detail = "Without credentials the service answers at an IP address, `localhost`, the host of its base URL and the hosts of `--allowed-host`. The Host header names none of these.";
+            let detail = "Unknown host. Without credentials, the Host header must be an IP address, `localhost`, the host of the base URL or a host of `--allowed-host`.";
             return Err(Problem::new(&kinds::MISDIRECTED, detail));
         }
         if !request.method().is_safe() && self.is_cross_site(request, host) {
-            let detail = "Without credentials the service takes no writes from the pages of other origins. Operators allow an origin with `--cors-origin`.";
+            let detail = "A page of another origin cannot write without credentials. Operators can allow its origin with `--cors-origin`.";
             return Err(Problem::new(&kinds::CROSS_SITE, detail));
         }
         Ok(())

@@ -119,9 +119,9 @@ fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
 
 /// Shows the first problem of the list with this status.
 pub fn problem(status: u16, base_url: &BaseUrl) -> Value {
-    let stands_for =
+    let describes =
         |kind: &&ProblemKind| kind.status.as_u16() == status && kind.code != kinds::NO_ROUTE.code;
-    let kind = kinds::ALL.iter().find(stands_for).unwrap_or(&kinds::INTERNAL);
+    let kind = kinds::ALL.iter().find(describes).unwrap_or(&kinds::INTERNAL);
     let problem = if kind.status == StatusCode::UNPROCESSABLE_ENTITY {
         let members = [("proposal_type", "Basic research"), ("end_date", "2026-02-30")];
         let proposals = Collection::known("proposals");

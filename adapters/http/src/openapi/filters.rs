@@ -38,7 +38,7 @@ fn comparisons() -> impl Iterator<Item = (String, MetaSchema)> {
         let conditions = conditions(stem, &value);
         let either = MetaSchema {
             description: Some(
-                "A value that the member equals, or conditions that hold of it. Of a list, one element must hold them.",
+                "A value that the member must equal, or conditions that it must meet. For a list, at least one element must match.",
             ),
             ..any_of([inline(value), reference(&name)])
         };
@@ -61,7 +61,7 @@ fn conditions(stem: &str, value: &MetaSchema) -> MetaSchema {
         (*name, described(schema, description))
     });
     MetaSchema {
-        description: Some("All must hold."),
+        description: Some("All conditions must be met."),
         min_properties: Some(1),
         additional_properties: Some(Box::new(no_other())),
         ..object(&[], properties)

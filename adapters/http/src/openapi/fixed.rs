@@ -36,47 +36,45 @@ pub fn register(registry: &mut Registry) {
 
 const _: () = assert!(Violations::LIMIT == 100, "`max_items` below");
 
-/// The state of an item, and what the service has to say about it.
+/// Metadata of an item: its version, times and remarks.
 #[derive(Object)]
 pub struct Meta {
-    /// How often the item was written.
+    /// The version of the item. Each write increases it by one.
     version: Number,
     /// When it was created (RFC 3339, UTC).
     created_at: DateTime,
     /// When it was last written (RFC 3339, UTC).
     updated_at: DateTime,
-    /// How well it matches `q`: greater is better. Only in the answer to a search.
+    /// Relevance for `q`: higher is better. Only in search results.
     score: Option<f64>,
-    /// A piece of its strings as HTML, with what was found within `<mark>`. Only in the answer to a
-    /// search.
+    /// An excerpt as HTML, with matches in `<mark>`. Only in search results.
     snippet: Option<String>,
-    /// `removed` where the body of the version that was there at the time was removed, so that only the
-    /// item's identifiers are shown. Only with `as_of`.
+    /// `removed` if the body of the version at that time was removed. Then only the item's
+    /// identifiers are shown. Only with `as_of`.
     body: Option<Removed>,
     /// When the body was removed. Only with `as_of`.
     removed_at: Option<DateTime>,
-    /// Nothing was stored: it was a dry run.
+    /// Dry run: no changes were stored.
     dry_run: Option<True>,
-    /// Remarks of business rules that do not refuse the write. Only where there are any, and with
-    /// `check=true`.
+    /// Warnings of business rules. They do not prevent the write. Only if there are warnings, or
+    /// with `check=true`.
     #[oai(validator(max_items = 100))]
     warnings: Option<Vec<Remark>>,
-    /// The violations that a replacement by the same members would have now. Only with
-    /// `check=true`.
+    /// Errors that a replacement with the same members would cause now. Only with `check=true`.
     #[oai(validator(max_items = 100))]
     errors: Option<Vec<Remark>>,
-    /// The write that made the version. Only in a version of its own.
+    /// Kind of write that created the version. Only in a single version.
     kind: Option<Kind>,
-    /// Who made the version. Only in a version of its own.
+    /// Caller who created the version. Only in a single version.
     #[oai(nullable)]
     caller: Option<String>,
-    /// Who acted for the caller. Only in a version of its own.
+    /// Who acted on behalf of the caller. Only in a single version.
     #[oai(nullable)]
     acting: Option<String>,
-    /// The program that was used. Only in a version of its own.
+    /// Client program. Only in a single version.
     #[oai(nullable)]
     client: Option<String>,
-    /// The `X-Request-Id` of the request. Only in a version of its own.
+    /// The `X-Request-Id` of the request. Only in a single version.
     #[oai(nullable)]
     request_id: Option<String>,
 }
@@ -84,26 +82,26 @@ pub struct Meta {
 /// A remark of a business rule.
 #[derive(Object)]
 pub struct Remark {
-    /// The id of the rule, or another stable word for what is wrong.
+    /// The id of the rule, or another stable error code.
     code: String,
-    /// Where, as a JSON Pointer (RFC 6901).
+    /// Location, as a JSON Pointer (RFC 6901).
     pointer: String,
-    /// A message that says what is wrong and how to fix it.
+    /// The error and how to fix it.
     message: String,
-    /// The page of the business rule, where it is one.
+    /// URL of the business rule, if a rule reported it.
     rule: Option<Uri>,
 }
 
-/// Remarks about the numbers; mostly none.
+/// Remarks about the numbers, often empty.
 #[derive(Object)]
 pub struct CollectionMeta {
-    /// `total_items` was not counted to the end: there are more.
+    /// `total_items` is a lower bound: there are more items.
     total: Option<AtLeast>,
-    /// The items that `_embedded.counts` does not tell of. Only with `count_by`.
+    /// Items not covered by `_embedded.counts`. Only with `count_by`.
     counts: Option<OtherCounts>,
-    /// Nothing was stored: it was a dry run.
+    /// Dry run: no changes were stored.
     dry_run: Option<True>,
-    /// Remarks of business rules that do not refuse the write.
+    /// Warnings of business rules. They do not prevent the write.
     #[oai(validator(max_items = 100))]
     warnings: Option<Vec<Remark>>,
 }
@@ -111,17 +109,17 @@ pub struct CollectionMeta {
 /// The numbers of a page.
 #[derive(Object)]
 pub struct PageNumbers {
-    /// How many pages there are; left out where nobody counted, or not to the end.
+    /// Number of pages. Omitted if the total was not counted or is a lower bound.
     page_count: Option<Count>,
     /// Items per page.
     page_size: Count,
-    /// How many items there are; left out with `total=none`.
+    /// Number of items. Omitted with `total=none`.
     total_items: Option<Count>,
-    /// This page, from 1.
+    /// Number of this page, from 1.
     page: Count,
 }
 
-/// How many items have a value.
+/// Number of items with a value.
 #[derive(Object)]
 pub struct ValueCount {
     /// The value, as it is stored.
@@ -130,12 +128,12 @@ pub struct ValueCount {
     count: Number,
 }
 
-/// How many items have no value that is listed.
+/// Number of items without a listed value.
 #[derive(Object)]
 pub struct OtherCounts {
-    /// The items with other values: less frequent ones, and those of more than 200 characters.
+    /// Items with other values: less frequent values, and values of more than 200 characters.
     rest: Count,
-    /// The items without the member, or with `null`.
+    /// Items without the member, or with `null`.
     absent: Count,
 }
 
@@ -144,9 +142,9 @@ pub struct OtherCounts {
 pub struct PatchOperation {
     /// The operation.
     op: PatchName,
-    /// Where, as a JSON Pointer (RFC 6901).
+    /// Location, as a JSON Pointer (RFC 6901).
     path: String,
-    /// The new value; not with `remove`.
+    /// The new value. Not with `remove`.
     value: Option<Any<Value>>,
 }
 
@@ -156,45 +154,45 @@ pub struct Problem {
     /// A page that explains the problem and how to fix it.
     #[oai(rename = "type")]
     page: Uri,
-    /// A phrase that says what happened.
+    /// Short title of the problem.
     title: String,
     /// The HTTP status.
     status: i32,
-    /// A stable word for programs.
+    /// Stable error code for programs.
     code: String,
-    /// The error in this request.
+    /// Explanation of the error in this request.
     detail: String,
     /// The requested path.
     instance: Uri,
-    /// Every error in the body; of an import, the first thousand.
+    /// All errors in the body. For imports, the first 1,000.
     #[oai(validator(max_items = 1000))]
     errors: Option<Vec<ValidationError>>,
     /// When the body of the version was removed. Only with the code `body-removed`.
     removed_at: Option<DateTime>,
-    /// The same by field and code, for Laminas clients.
+    /// The errors by field and code, for Laminas clients.
     validation_messages: Option<HashMap<String, HashMap<String, String>>>,
-    /// The changes that the full-text index knows. Only of `index-building`.
+    /// Changes indexed for full-text search so far. Only for `index-building`.
     indexed: Option<u64>,
-    /// The changes that it has to know. Only of `index-building`.
+    /// Changes to index in total. Only for `index-building`.
     of: Option<u64>,
 }
 
 /// An error in the body.
 #[derive(Object)]
 pub struct ValidationError {
-    /// Where, as a JSON Pointer into the body (RFC 6901).
+    /// Location in the body, as a JSON Pointer (RFC 6901).
     pointer: String,
-    /// The member; empty for the body as a whole.
+    /// The member. Empty for the whole body.
     field: String,
-    /// The rule, as a stable word.
+    /// Stable error code.
     code: String,
-    /// A message that says what is wrong and how to fix it.
+    /// The error and how to fix it.
     detail: String,
-    /// The page of the business rule, where it is one.
+    /// URL of the business rule, if a rule reported it.
     rule: Option<Uri>,
-    /// The row of the file, from 1. Only of an import.
+    /// The row of the file, from 1. Only for imports.
     row: Option<Number>,
-    /// The column of the file; empty for the row as a whole. Only of an import.
+    /// The column of the file. Empty for the whole row. Only for imports.
     column: Option<String>,
 }
 
@@ -203,14 +201,14 @@ pub struct ValidationError {
 pub struct Health {
     /// `ok` or `ready`.
     status: String,
-    /// `none` where the operators let everybody in without asking who they are.
+    /// `none` if no sign-in is configured.
     identity: Option<String>,
-    /// The kinds of files that have errors since they were changed, such as `rules`, so that the content from
-    /// before is in force.
+    /// Kinds of files with errors after a change, such as `rules`. Their previous content remains
+    /// in force.
     reload_failed: Option<Vec<String>>,
 }
 
-/// A question of the `OpenID` `AuthZEN` Authorization API 1.0.
+/// An access evaluation request of the `OpenID` `AuthZEN` Authorization API 1.0.
 #[derive(Object)]
 pub struct AccessEvaluation {
     resource: AccessResource,
@@ -218,32 +216,32 @@ pub struct AccessEvaluation {
     subject: Option<AccessSubject>,
 }
 
-/// The outcome of an import.
+/// Result of an import.
 #[derive(Object)]
 pub struct ImportReport {
-    /// How many items were made.
+    /// Number of created items.
     created: Count,
-    /// How many items were given other members.
+    /// Number of replaced items.
     replaced: Count,
-    /// How many rows say what is stored already.
+    /// Number of rows that equal the stored item.
     unchanged: Count,
-    /// How many rows were refused; only with `mode=each`.
+    /// Number of rejected rows. Only with `mode=each`.
     refused: Count,
     rows: Vec<ReportedRow>,
 }
 
-/// The outcome of a row.
+/// Result of a row.
 #[derive(Object)]
 #[oai(rename = "ImportedRow")]
 pub struct ReportedRow {
-    /// The number of the row, from 1; a first row of names is none.
+    /// The number of the row, from 1. A header row is not counted.
     row: Number,
-    /// Where the row begins in the file, from 1: the row of a sheet as its program shows it, the
-    /// line of CSV or NDJSON. A JSON array has none.
+    /// First line of the row in the file, from 1: the row number in a spreadsheet, or the line in
+    /// CSV or NDJSON. Omitted for a JSON array.
     line: Option<Number>,
-    /// The outcome.
+    /// The result.
     status: RowStatus,
-    /// The item; `null` where there is none.
+    /// The item. `null` if the row has no item.
     #[oai(nullable)]
     id: Uuid,
     /// Its version.
@@ -256,21 +254,21 @@ pub struct ReportedRow {
 #[derive(Object)]
 #[oai(rename = "RowError")]
 pub struct CellError {
-    /// Where in the item, as a JSON Pointer (RFC 6901).
+    /// Location in the item, as a JSON Pointer (RFC 6901).
     pointer: String,
-    /// The member; empty for the row as a whole.
+    /// The member. Empty for the whole row.
     field: String,
-    /// A stable word for programs.
+    /// Stable error code for programs.
     code: String,
     /// The error, and how to fix it.
     detail: String,
     /// The name of the column.
     column: String,
-    /// Where the row begins in the file, from 1: the row of a sheet as its program shows it, the
-    /// line of CSV or NDJSON. A JSON array has none.
+    /// First line of the row in the file, from 1: the row number in a spreadsheet, or the line in
+    /// CSV or NDJSON. Omitted for a JSON array.
     line: Option<Number>,
-    /// The cell of the sheet, such as `C4`, where the file is a workbook.
+    /// The cell of the sheet, such as `C4`, if the file is a workbook.
     cell: Option<String>,
-    /// The page of the business rule, where it is one.
+    /// URL of the business rule, if a rule reported it.
     rule: Option<Uri>,
 }

@@ -16,39 +16,40 @@ use crate::metrics::template;
 type Row = (GroupOperation, &'static str, &'static str, &'static [u16], &'static str);
 
 const ROWS: &[Row] = &documented! {
-    /// A page of {items}, oldest first unless `sort` or `q` says otherwise, with links to the other
-    /// pages. The entity tag changes when a member does: poll with `If-None-Match`.
+    /// Returns a page of {items} with links to the other pages, oldest first unless `sort` or `q`
+    /// is given. The entity tag changes with every change of a member: poll with `If-None-Match`.
     (GroupOperation::List, "list{stem}s", "List {items}", &[200, 304, 400, 408, 409, 413, 414]);
-    /// Makes {item} from the body. The service makes the `id`; `Location` names the new item.
-    /// `_links`, `_embedded` and `_meta` in the body are ignored.
+    /// Creates {item} from the body. The service assigns the `id`, and `Location` names the new
+    /// item. `_links`, `_embedded` and `_meta` in the body are ignored.
     (GroupOperation::Create, "create{stem}", "Create {item}", &[201, 400, 408, 409, 413, 422, 507]);
-    /// Returns {item} as it is stored, with links and its version; with `fields` a part of it.
+    /// Returns {item} as stored, with links and its version. `fields` selects members.
     (GroupOperation::Get, "get{stem}", "Read {item}", &[200, 304, 400, 404, 408, 413, 414]);
-    /// A merge patch (RFC 7396): members in the body replace those stored, `null` removes one, all
-    /// others stay. The result is checked as a whole.
+    /// Applies a merge patch (RFC 7396): members in the body replace stored ones, `null` removes a
+    /// member, and other members are unchanged. The whole result is validated.
     (GroupOperation::Patch, "patch{stem}", "Change members of {item}", &[200, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
-    /// Replaces all members. Send `If-Match` with the ETag that was read, so that nobody's changes in
-    /// between are lost.
+    /// Replaces all members. Send `If-Match` with the ETag you read to avoid overwriting other
+    /// changes.
     (GroupOperation::Replace, "replace{stem}", "Replace {item}", &[200, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
-    /// Removes {item}{children}. A business rule may keep it (422).
+    /// Deletes {item}{children}. A business rule may prevent it (422).
     (GroupOperation::Delete, "delete{stem}", "Delete {item}", &[204, 400, 404, 408, 412, 413, 422, 428, 507]);
-    /// Makes a new item from the body (a second phase, a resubmission, an amendment) and links the
-    /// two: `continues` on the new, `continued-by` on the old.
+    /// Creates a new item from the body (a second phase, a resubmission, an amendment) and links
+    /// the two: `continues` on the new item, `continued-by` on the old one.
     (GroupOperation::Continue, "continue{stem}", "Create {item} that continues this one", &[201, 400, 404, 408, 409, 412, 413, 422, 507]);
-    /// Every version there was, the newest first, also of what was removed: what was done, when, and
-    /// by whom. Versions count 1, 2, 3…; a removal takes the next.
+    /// Lists all versions, newest first, with kind, time and caller. Also works for deleted items.
+    /// Versions are numbered 1, 2, 3…, and a deletion takes the next number.
     (GroupOperation::ListVersions, "list{stem}Versions", "List the versions of {item}", &[200, 304, 400, 404, 408, 409, 413, 414]);
-    /// The item as it was in this version, also after it was removed. The links of RFC 5829 lead to
-    /// the others. Sent back with PUT it restores the version of an item that exists.
+    /// Returns the item as of this version, also after its deletion. Links (RFC 5829) lead to the
+    /// other versions. Send it back with PUT to restore the version of an existing item.
     (GroupOperation::GetVersion, "get{stem}Version", "Read a version of {item}", &[200, 304, 400, 404, 408, 410, 413, 414]);
-    /// The operations of a JSON Patch (RFC 6902) that make the version `from` into this one: a bare
-    /// list, empty when nothing differs.
+    /// Returns the JSON Patch (RFC 6902) from the version `from` to this one: an array of
+    /// operations, empty if the versions are equal.
     (GroupOperation::Compare, "compare{stem}Versions", "Compare two versions of {item}", &[200, 304, 400, 404, 408, 410, 413, 414]);
-    /// The item becomes what it was in this version, as a new version. One that was removed is there
-    /// again under its old id (201). It is checked like any other write. Takes no body.
+    /// Restores the item to this version, as a new version. A deleted item is recreated with its
+    /// old id (201). The write is validated like any other. Takes no body.
     (GroupOperation::Restore, "restore{stem}Version", "Restore a version of {item}", &[200, 201, 204, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507]);
-    /// Replaces the collection in one transaction: elements with a known `id` keep it, others get
-    /// one, the rest go. Takes an array of objects, or a HAL collection that holds every item.
+    /// Replaces the collection in one transaction: elements with a known `id` keep it, others are
+    /// assigned one, and all other items are deleted. Takes an array of objects, or a HAL
+    /// collection with every item.
     (GroupOperation::ReplaceAll, "replaceAll{stem}s", "Replace all {items}", &[200, 204, 400, 408, 412, 413, 422, 428, 507]);
 };
 

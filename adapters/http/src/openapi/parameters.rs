@@ -31,121 +31,118 @@ const _: () = assert!(MOST_KEYS == 8 && MOST_FIELDS == 100, "`sort` and `fields`
 
 fn of_query(group: Group) -> Vec<MetaOperationParam> {
     table(documented! {
-        /// The page, from 1. To walk through a collection follow `_links.next` instead.
+        /// Page number, from 1. To read a whole collection, follow `_links.next` instead.
         (Query, "page", MetaSchema { default: Some(1.into()), ..integer_from(1) });
         /// Items per page, 1 to 250.
         (Query, "page_size", page_size());
-        /// A place in the collection, as `_links.next` and `_links.prev` have it; not to be made up.
-        /// It goes with the collection, filters, search and order it was given for. `page` beside it
-        /// is but the number shown.
+        /// A position in the collection, from `_links.next` or `_links.prev`. Valid only for the
+        /// same collection, filters, search and order. `page` then only sets the page number shown.
         (Query, "cursor", MetaSchema { max_length: Some(1500), ..matching(CURSOR) });
-        /// Only items with these members, all of them: `filter[member]=value`, or
+        /// Only items that match all filters: `filter[member]=value`, or
         /// `filter[member][operator]=value` with `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `in`,
         /// `contains` or `exists`.
         (Query, "filter", MetaSchema::ANY);
-        /// The order: at most 8 names parted by commas, the greatest first where `-` stands before
-        /// one; `id`, `created_at` and `updated_at` too. Items without the member come last.
+        /// Sort order: at most 8 names separated by commas, also `id`, `created_at` and
+        /// `updated_at`. Prefix a name with `-` for descending order. Items without the member come
+        /// last.
         (Query, "sort", sort(group));
-        /// Only these members, at most 100, parted by commas; `id`, `_links` and `_meta` are always
-        /// shown.
+        /// Only these members, at most 100, separated by commas. `id`, `_links` and `_meta` are
+        /// always included.
         (Query, "fields", fields(group));
-        /// The related items to show with each item under `_embedded`, parted by commas; left out
-        /// where an item has none.
+        /// Related items to include under `_embedded` of each item, separated by commas. Omitted if
+        /// an item has none.
         (Query, "embed", embed(group));
-        /// Only items whose strings hold all these words, `"phrases"` and beginnings of words
-        /// (`ric*`), whatever the case and accents of their letters; the best matches first unless
-        /// `sort` says otherwise. Each has `_meta.score` and `_meta.snippet`.
+        /// Full-text search: only items whose strings contain all words, `"phrases"` and prefixes
+        /// (`ric*`), ignoring case and accents. Best matches first unless `sort` is given. Each
+        /// item has `_meta.score` and `_meta.snippet`.
         (Query, "q", some_text(&examples::searched(group)));
-        /// `none` skips the count, which is faster for large results: no `total_items`, `page_count`
-        /// and `last`.
+        /// `none` skips the count, which is faster for large results: `total_items`, `page_count`
+        /// and `last` are omitted.
         (Query, "total", MetaSchema { default: Some(TOTALS[0].into()), ..one_of(TOTALS) });
-        /// Counts all selected items by their values of this member, whatever page is shown:
-        /// `_embedded.counts`, and `_meta.counts` for the items that it does not tell of. Not with
-        /// `as_of`.
+        /// Counts all selected items by value of this member, on all pages: `_embedded.counts`, and
+        /// `_meta.counts` for items not covered there. Not with `as_of`.
         (Query, "count_by", count_by(group));
-        /// The state at this time (RFC 3339), which is not in the future. Of a collection it goes
-        /// with `page`, `page_size`, `cursor`, `fields` and `total`, of an item with `fields`.
+        /// The state at this time (RFC 3339), not in the future. For a collection, use it only with
+        /// `page`, `page_size`, `cursor`, `fields` and `total`, for an item only with `fields`.
         (Query, "as_of", formatted("date-time"));
-        /// `true` asks the business rules what they would say if the item were replaced by itself
-        /// now: `_meta.errors` and `_meta.warnings` have all of it. It goes with `embed`, not with
+        /// `true` checks the business rules as if the item were replaced by itself now. All results
+        /// are in `_meta.errors` and `_meta.warnings`. Can be combined with `embed`, not with
         /// `fields` or `as_of`.
         (Query, "check", switch());
-        /// The version to compare with; the one before when it is left out, and nothing before the
+        /// The version to compare with. Default: the previous version, or an empty object for the
         /// first.
         (Query, "from", integer_from(1));
-        /// `true` tries the write: everything is checked, the answer is the one the write would have
-        /// given, with `_meta.dry_run`, and nothing is stored.
+        /// `true` validates the write without storing it. The response is that of the real write,
+        /// with `_meta.dry_run`.
         (Query, "dry_run", switch());
     })
 }
 
 fn of_reads() -> Vec<MetaOperationParam> {
     table(documented! {
-        /// Entity tags the client has: 304 when one is current.
+        /// Entity tags that the client has: 304 if one is current.
         (Header, "If-None-Match", matching(TAGS));
-        /// The `Consistency-Token` of a write, to the letter: the read sees that write, also where a
-        /// standby is read.
+        /// The exact `Consistency-Token` of a write: the read sees that write, even on a standby.
         (Header, "Consistency-Token", matching(TOKEN));
         // No pattern: any other string is ignored.
-        /// A date, best that of `Last-Modified`: 304 when the item was not written since. Entity
-        /// tags know more: links and embedded items.
+        /// A date, preferably that of `Last-Modified`: 304 if the item was not written since.
+        /// Entity tags also cover links and embedded items.
         (Header, "If-Modified-Since", text("Mon, 16 Feb 2026 00:00:00 GMT"));
     })
 }
 
 fn of_writes() -> Vec<MetaOperationParam> {
     table(documented! {
-        /// The entity tag that was read: 412 when it has changed since.
+        /// The entity tag you read: 412 if it has changed since.
         (Header, "If-Match", matching(TAGS));
-        /// Entity tags that must not be current: 412 when one is.
+        /// Entity tags that must not be current: 412 if one is.
         (Header, "If-None-Match", matching(TAGS));
-        /// A name for this request, best a new UUID in double quotes
-        /// (draft-ietf-httpapi-idempotency-key-header-07). Sent again with the same body it is not
-        /// done again: the answer is that of the first. With another body it is 422, while the first
-        /// is at work 409.
+        /// A unique key for this request, preferably a new UUID in double quotes
+        /// (draft-ietf-httpapi-idempotency-key-header-07). A retry with the same body returns the
+        /// first response. With a different body the status is 422, and 409 while the first request
+        /// is still in progress.
         (Header, "Idempotency-Key", matching(KEY));
         // No pattern: unknown preferences are ignored.
-        /// `return=minimal` asks for a response without a body (RFC 7240): 204 in place of 200, and
-        /// 201 with its headers alone. Where business rules warn, the representation comes all the
-        /// same.
+        /// `return=minimal` requests a response without a body (RFC 7240): 204 instead of 200, or
+        /// 201 with headers only. If business rules report warnings, the response has a body
+        /// anyway.
         (Header, "Prefer", text("return=minimal"));
     })
 }
 
 fn of_own_operations() -> Vec<MetaOperationParam> {
     table(documented! {
-        /// The rule: the `code` of its violations.
+        /// Rule id: the `code` of its violations.
         (Path, "rule_id", text("dates_in_order"));
-        /// The policy's id.
+        /// Policy id.
         (Path, "policy_id", text("reviewers_read_proposals"));
-        /// The group, as rules name it.
+        /// The group, as in rules.
         (Path, "group", with_example(one_of(Collection::names()), "proposals"));
-        /// Changes after this cursor; without it, from the first on.
+        /// Changes after this cursor. Default: from the first change.
         (Query, "after", with_example(matching(CURSOR), change_cursor::example(0)));
-        /// Changes of this group alone.
+        /// Only changes of this group.
         (Query, "group", with_example(one_of(Collection::names()), "proposals"));
-        /// Most changes on a page.
+        /// Maximum number of changes per page.
         (Query, "page_size", with_example(page_size(), 100));
-        /// Filters, as of the group's collection.
+        /// Filters, as for the group's collection.
         (Query, "filter", MetaSchema::new("object"));
-        /// The order, as of the group's collection.
+        /// Sort order, as for the group's collection.
         (Query, "sort", text("-created_at"));
-        /// The members that are columns, separated by commas.
+        /// Members to export as columns, separated by commas.
         (Query, "fields", text("project_title"));
-        /// Words to look for.
+        /// Words to search for.
         (Query, "q", text("rice"));
-        /// Begins the file with a byte order mark, by which Excel knows UTF-8.
+        /// Adds a byte order mark so that Excel detects UTF-8.
         (Query, "bom", MetaSchema::new("boolean"));
-        /// `all`: all rows in one transaction, or none. `each`: every row by itself, with a result
-        /// for each.
+        /// `all`: all rows in one transaction. `each`: each row separately, with its own result.
         (Query, "mode", one_of(MODES));
-        /// Rows with an `id` change its item.
+        /// Rows with an `id` update that item.
         (Query, "upsert", MetaSchema::new("boolean"));
-        /// Checks everything and stores nothing.
+        /// Validates all rows without storing them.
         (Query, "dry_run", MetaSchema::new("boolean"));
-        /// The `id` of the last event that was received.
+        /// The `id` of the last received event.
         (Header, "Last-Event-ID", with_example(matching(CURSOR), change_cursor::example(0)));
-        /// Makes the import repeatable: each row is done once.
+        /// Makes the import safe to retry: each row is processed once.
         (Header, "Idempotency-Key", MetaSchema::new("string"));
     })
 }

@@ -12,52 +12,51 @@ pub const COMMON: [u16; 12] = [400, 401, 403, 408, 414, 421, 429, 431, 500, 501,
 pub const EARLY: [u16; 4] = [414, 431, 501, 505];
 
 const MEANINGS: &[(u16, &str)] = &documented! {
-    /// Done.
+    /// Success.
     (200);
     /// Created; `Location` names the new item.
     (201);
-    /// Done; there is no body.
+    /// Success, without a body.
     (204);
-    /// Not modified since the entity tag in `If-None-Match`, or the date in `If-Modified-Since`.
+    /// Not modified: the entity tag in `If-None-Match` is current, or there was no change since
+    /// `If-Modified-Since`.
     (304);
-    /// Client error: the body, a condition or a query parameter cannot be read.
+    /// Client error: the body, a condition or a query parameter is malformed.
     (400);
-    /// Unauthorized: the operation needs credentials, or those sent are not accepted;
-    /// `WWW-Authenticate` says how to get some. Only where callers are asked who they are.
+    /// Unauthorized: credentials are missing or invalid. `WWW-Authenticate` says how to get them.
+    /// Only if sign-in is configured.
     (401);
-    /// Forbidden: the policies do not permit this to the caller, the token's scope does not grant it,
-    /// or the page of another web site sent it.
+    /// Forbidden: the policies or the token's scope do not allow it, or another web site sent the
+    /// request.
     (403);
-    /// Not found: no such item, no such version, or no such proposal.
+    /// Not found: the item, version or proposal does not exist.
     (404);
-    /// Not acceptable: the Accept header admits none of the path's media types.
+    /// Not acceptable: the Accept header excludes all media types of the path.
     (406);
     /// Request timeout: the body did not arrive in time.
     (408);
-    /// Conflict: the page lies beyond the last one, or a request with the same `Idempotency-Key` is
-    /// at work.
+    /// Conflict: the page is beyond the last one, or a request with the same `Idempotency-Key` is
+    /// still in progress.
     (409);
-    /// Gone: with this version the item was removed, or the body of the version was, or the position
-    /// is of a history of the store that was lost.
+    /// Gone: the version deleted the item, the body of the version was removed, or the position
+    /// belongs to a lost history of the store.
     (410);
-    /// Precondition failed: the item or collection is not as `If-Match` says, or as `If-None-Match`
-    /// says it must not be.
+    /// Precondition failed: the item or collection does not meet `If-Match` or `If-None-Match`.
     (412);
-    /// Payload too large.
+    /// Request body too large.
     (413);
-    /// URI too long: the request head is larger than 64 KiB because of its URI.
+    /// URI too long: the URI makes the request head larger than 64 KiB.
     (414);
-    /// Unsupported media type of the request's body.
+    /// Unsupported media type of the request body.
     (415);
-    /// Misdirected request: a request without credentials to a host that is not one of the service,
-    /// while anonymous callers may read or write.
+    /// Misdirected request: no credentials, and the host does not belong to the service. Only while
+    /// anonymous callers may read or write.
     (421);
-    /// Unprocessable entity: `errors` lists every error, and links the business rule that found it.
+    /// Unprocessable entity: `errors` lists every error, with a link to the violated business rule.
     (422);
-    /// Precondition required: this service is run so that a change needs `If-Match`.
+    /// Precondition required: this service requires `If-Match` for changes.
     (428);
-    /// Too many requests: those of the caller or of the address come too fast, where the operators
-    /// limit them.
+    /// Too many requests: the rate limit of the caller or address is exceeded.
     (429);
     /// Request header fields too large: the request head is larger than 64 KiB or has more than 100
     /// headers.
@@ -66,11 +65,11 @@ const MEANINGS: &[(u16, &str)] = &documented! {
     (500);
     /// Not implemented: the body has a transfer coding other than `chunked`.
     (501);
-    /// Service unavailable: try again after the seconds in `Retry-After`.
+    /// Service unavailable: retry after the seconds in `Retry-After`.
     (503);
     /// HTTP version not supported: the request is not HTTP/1.1.
     (505);
-    /// Insufficient storage: the store has no room for the write.
+    /// Insufficient storage: the store is full.
     (507);
 };
 
@@ -80,9 +79,9 @@ pub fn meaning(status: u16) -> &'static str {
 
 /// Name, and `true` if required.
 const HEADERS: &[(&str, bool, &str)] = &documented! {
-    /// The methods this path serves.
+    /// Methods of this path.
     ("Allow", true);
-    /// Names the request in the service's log.
+    /// Identifies the request in the service's log.
     ("X-Request-Id", true);
     /// Strong entity tag of the current representation.
     ("ETag", true);
@@ -92,13 +91,13 @@ const HEADERS: &[(&str, bool, &str)] = &documented! {
     ("Location", true);
     /// Seconds to wait.
     ("Retry-After", true);
-    /// The links to other pages (RFC 8288), as in `_links`; without `next` on the last page.
+    /// Links to other pages (RFC 8288), as in `_links`. The last page has no `next`.
     ("Link", false);
-    /// The preference in `Prefer` that the response meets.
+    /// Preference in `Prefer` that was applied.
     ("Preference-Applied", false);
-    /// Sent with a read, the read sees this write. Where the service reads standbys.
+    /// Send it with a read to see this write. Only if the service reads standbys.
     ("Consistency-Token", false);
-    /// A standby was read, which lags by so many seconds at most.
+    /// Maximum lag in seconds of the standby that was read.
     ("Age", false);
 };
 

@@ -39,77 +39,77 @@ pub fn example() -> Value {
     })
 }
 
-/// A rule or an expression, and what it is tried on.
+/// A rule or an expression, and the item to test it on.
 #[derive(Object)]
 #[oai(rename = "RuleTrial")]
 struct Trial {
-    /// A rule as in a rule file: an object with the same keys, or a string of YAML. A trial has
-    /// either this or `expression`.
+    /// A rule as in a rule file: an object with the same keys, or a YAML string. Send either this
+    /// or `expression`.
     rule: Option<RuleSource>,
-    /// An expression (CEL) alone. What stands in `lookup` is known to it by its name.
+    /// A single expression (CEL). It can use the names in `lookup`.
     expression: Option<String>,
-    /// The group of the item, as rules name it.
+    /// Group of the item, as in rules.
     group: GroupName,
-    /// The item as it would be. It may be left out where nothing reads it.
+    /// The item after the write. Optional if the rule or expression does not use it.
     #[oai(rename = "self")]
     item: Option<AnyMembers>,
-    /// The item as it was; without it, the write is a create.
+    /// The item before the write. Without it, the write is a create.
     #[oai(nullable)]
     old: Option<AnyMembers>,
-    /// The day; without it, today.
+    /// Date of the write. Default: today.
     today: Option<Date>,
-    /// The items that the rule's lookups find, by their names: an item or null by id, an array of
-    /// items otherwise. Nothing is looked up in the store.
+    /// Results of the rule's lookups, by name: an item or null for a lookup by id, otherwise an
+    /// array of items. The store is not queried.
     lookup: Option<AnyMembers>,
 }
 
-/// The outcome of a trial.
+/// Result of a trial.
 #[derive(Object)]
 struct RuleTrialReport {
-    /// `pass` also where the rule has nothing to check. `undecided` where there is an error, or the
-    /// value of an expression is neither true nor false.
+    /// `pass` also if the rule does not apply. `undecided` if an error occurred, or the value of an
+    /// expression is neither true nor false.
     verdict: VerdictName,
-    /// Why the rule has nothing to check; `null` where it has.
+    /// Why the rule does not apply. `null` if it applies.
     skipped: StringOrNull,
-    /// The value of `expression`, or of the rule's `check`; `null` where it has none.
+    /// The value of `expression`, or of the rule's `check`. `null` if it has no value.
     value: Any<Value>,
-    /// The end of the value is missing; it has more than 64 KiB.
+    /// True if the value was truncated because it exceeds 64 KiB.
     truncated: bool,
-    /// The rule's message where it does not pass.
+    /// The rule's message if it does not pass.
     message: StringOrNull,
-    /// Every part of the expressions that was evaluated, in the order in which that ended: parts
-    /// before the whole. Literals and the bare `self`, `old` and `caller` are left out.
+    /// Every evaluated part of the expressions, in order of completion: parts before the whole.
+    /// Literals and bare `self`, `old` and `caller` are omitted.
     #[oai(validator(max_items = 200))]
     trace: Vec<EvaluatedPart>,
-    /// There were more than 200 parts.
+    /// True if there were more than 200 parts.
     trace_truncated: bool,
-    /// The errors for which there is no verdict, or no message of the rule's own.
+    /// Errors that prevented a verdict, or the rule's own message.
     #[oai(validator(max_items = 100))]
     errors: Vec<RuleTrialError>,
 }
 
-/// A part of an expression that was evaluated.
+/// An evaluated part of an expression.
 #[derive(Object)]
 #[oai(rename = "TracedExpression")]
 struct EvaluatedPart {
     /// The part, as CEL.
     expression: String,
-    /// Its value; `null` where it has none.
+    /// Its value. `null` if it has no value.
     value: Any<Value>,
-    /// The end of the value is missing; it has more than 1,000 bytes.
+    /// True if the value was truncated because it exceeds 1,000 bytes.
     truncated: bool,
     /// Why it has no value.
     error: StringOrNull,
 }
 
-/// An error of what is tried.
+/// An error in the rule or expression.
 #[derive(Object)]
 struct RuleTrialError {
     /// The error and how to fix it.
     message: String,
-    /// Where in the request, as a JSON Pointer (RFC 6901).
+    /// Location in the request, as a JSON Pointer (RFC 6901).
     pointer: String,
-    /// The line in the string there, from 1; `null` where it is the value as a whole.
+    /// The line in that string, from 1. `null` if the error concerns the whole value.
     #[oai(nullable)]
     line: i64,
     /// The character in the line, from 1.

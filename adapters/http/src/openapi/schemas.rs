@@ -47,7 +47,10 @@ fn body(group: Group, operation: GroupOperation) -> MetaSchema {
         schema.required.clear();
     }
     if operation != GroupOperation::Create {
-        let id = described(formatted("uuid"), "If sent, the identifier in the path.");
+        let id = described(
+            formatted("uuid"),
+            "Optional. If sent, it must equal the identifier in the path.",
+        );
         schema.properties.push(("id", id));
     }
     for name in ["_links", "_embedded", "_meta"] {
@@ -57,10 +60,10 @@ fn body(group: Group, operation: GroupOperation) -> MetaSchema {
         Fields::Typed(fields) => {
             schema.additional_properties = Some(Box::new(no_other()));
             let fields = fields.len().to_string();
-            keep(about(group, "The {fields} fields of {item}. `null` means absent. Any other member is refused; `_links`, `_embedded` and `_meta` are ignored, so that {item} that was read can be edited and sent back.").replace("{fields}", &fields))
+            keep(about(group, "The {fields} fields of {item}. `null` means absent. Other members are rejected. `_links`, `_embedded` and `_meta` are ignored, so you can edit and send back {item} that you read.").replace("{fields}", &fields))
         }
         Fields::Open(_) => {
-            "Any JSON object. The members named here are usual; none is required, and none is checked."
+            "Any JSON object. The members listed here are typical. They are optional and not checked."
         }
     });
     schema
@@ -74,10 +77,11 @@ fn replacement(group: Group) -> [(&'static str, MetaSchema); 4] {
     let elements = || inline(array(reference(element)));
     let mut either = any_of([elements(), reference(whole)]);
     either.description =
-        Some("An array of items, or a HAL collection as GET returns it; at most 50,000 items.");
+        Some("An array of items, or a HAL collection as returned by GET. At most 50,000 items.");
     let mut one = members(group, true);
-    one.description =
-        Some("An item: with the `id` of an existing one it replaces it, without it is new.");
+    one.description = Some(
+        "An item. With the `id` of an existing item, it replaces that item. Without `id`, it is new.",
+    );
     [
         (body_name(group, GroupOperation::ReplaceAll), either),
         (element, one),
@@ -88,7 +92,7 @@ fn replacement(group: Group) -> [(&'static str, MetaSchema); 4] {
 
 fn item(group: Group) -> MetaSchema {
     let mut schema = members(group, false);
-    let id = described(formatted("uuid"), "Identifier, made by the service (UUID version 7).");
+    let id = described(formatted("uuid"), "Identifier, assigned by the service (UUID version 7).");
     schema.properties.insert(0, ("id", id));
     schema.properties.push(("_links", inline(item_links(group))));
     if !ItemLink::of(group).is_empty() {
@@ -115,7 +119,7 @@ fn embedded(group: Group) -> MetaSchema {
     };
     let links = ItemLink::of(group).iter();
     MetaSchema {
-        description: Some("What `embed` asked for, as far as there is any."),
+        description: Some("The related items requested with `embed`, if they exist."),
         ..object(&[], links.map(|link| (link.relation.name, schema(link))))
     }
 }
@@ -172,14 +176,16 @@ fn item_links(group: Group) -> MetaSchema {
         properties.push(("continued-by", inline(array(link()))));
     }
     MetaSchema {
-        description: Some("Links; `/rels/<name>` explains those that IANA does not."),
+        description: Some(
+            "Links. `/rels/<name>` explains relations that are not registered with IANA.",
+        ),
         ..object(&always, properties)
     }
 }
 
 fn collection(group: Group) -> MetaSchema {
     let name = group.collection.name();
-    let counts = "How many of all selected items have each value of the member in `count_by`, the most frequent first, 100 at most. Only with `count_by`.";
+    let counts = "Number of selected items per value of the `count_by` member, most frequent first, at most 100 values. Only with `count_by`.";
     let counts = described(array(reference("ValueCount")), counts);
     let items = inline(array(reference(group.stem)));
     let embedded = object(&[name], [(name, items), ("counts", counts)]);

@@ -44,71 +44,72 @@ type Row<'a> = (
 );
 
 const ROWS: &[Row<'static>] = &documented! {
-    ("getEntryPoint", "/", "The entry point: links every collection",
+    ("getEntryPoint", "/", "Entry point with links to all collections",
         HAL, &[200, 406], "");
-    ("getHealth", links::HEALTH, "Whether the process lives",
+    ("getHealth", links::HEALTH, "Liveness: whether the process is running",
         JSON, &[200, 406], "Health");
-    ("getReadiness", links::READINESS, "Whether the service can do its work: checks the store",
+    ("getReadiness", links::READINESS, "Readiness: whether the service and its store are available",
         JSON, &[200, 406, 503], "Health");
-    /// Follow `_links.next`: it is on every page, also on an empty one, so a reader simply keeps
-    /// following it. Nothing is missed and nothing comes twice, however many write at once. With
-    /// `group`, a page may be empty although there is more. `kind` is `created`, `replaced`,
-    /// `patched` or `deleted`; a deletion takes the next version.
-    ("listChanges", links::CHANGES, "Every write of every group, in the order of the commits",
+    /// Keep following `_links.next`: every page has it, even an empty one. Each change appears
+    /// exactly once, even with concurrent writes. With `group`, a page may be empty although more
+    /// changes follow. `kind` is `created`, `replaced`, `patched` or `deleted`. A deletion takes
+    /// the next version.
+    ("listChanges", links::CHANGES, "List the changes of all groups, in commit order",
         HAL, &[200, 304, 400, 406, 410, 414, 503], "ChangePage");
-    /// **This answer does not end**, so it cannot be tried out on a page: read it with `curl -N` or
-    /// an `EventSource`. It is the change log as server-sent events, from now on; with
-    /// `Last-Event-ID` after the event of that `id`, which is how a browser connects again. The data
-    /// of each event is a CloudEvent 1.0 in JSON, whose `subject` is the item's path and whose `data`
-    /// is the change as `/v1/changes` shows it. A comment is sent every 15 seconds. A reader who does
-    /// not read is cut off and may connect again where it was.
+    /// **This response does not end**, so it cannot be tried out in the browser: read it with `curl
+    /// -N` or an `EventSource`. It streams the change log as server-sent events, from now on. With
+    /// `Last-Event-ID`, it resumes after that event, as browsers do on reconnect. The data of each
+    /// event is a CloudEvent 1.0 in JSON: `subject` is the item's path, and `data` is the change as
+    /// in `/v1/changes`. A comment is sent every 15 seconds. A client that does not read is
+    /// disconnected and can resume from the same position.
     ("streamChanges", links::CHANGE_STREAM,
-        "Every write as it happens, in an answer that does not end",
+        "Stream changes as they happen (response does not end)",
         STREAM, &[200, 400, 406, 410, 414, 503], EVENTS);
-    /// Every business rule that is in force, group by group: those written in Rust, then those of the
-    /// operators' rule files. Rules may change while the service runs; the entity tag changes with
+    /// Lists all business rules in force by group: rules in Rust first, then rules from the
+    /// operators' rule files. Rules can change while the service runs. The entity tag changes with
     /// them.
     ("listRules", links::RULES, "List the business rules",
         HAL, &[200, 304, 400, 406, 414], "RuleList");
     ("getRule", links::RULE, "Read a business rule",
         &PAGE_TYPES, &[200, 304, 400, 404, 406, 414], "Rule");
-    /// The verdict of a rule, or of an expression alone, about an item, and the value of each of its
-    /// parts. An error in it is no error of the request: the verdict is `undecided`, and `errors`
-    /// says where it is. It is evaluated within the limits of a write, nothing is looked up in the
-    /// store, and nothing is stored.
-    ("tryRule", links::RULE_TRIAL, "Try a business rule on an item",
+    /// Evaluates a rule or a single expression on an item. Returns the verdict and the value of
+    /// each part. An error in the rule does not fail the request: the verdict is `undecided`, and
+    /// `errors` gives the location. The limits of a write apply. The store is neither read nor
+    /// written.
+    ("tryRule", links::RULE_TRIAL, "Test a business rule on an item",
         HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], rule_trial::RESPONSE);
-    /// Every policy that is in force, in the order of the operators' files. Policies decide what
-    /// callers may do: what none allows is denied, and what one denies is denied whatever others
-    /// allow. They may change while the service runs.
+    /// Lists all policies in force, in the order of the operators' files. Policies decide what
+    /// callers may do: a caller needs a policy that allows the operation, and a policy that denies
+    /// it overrides all others. Policies can change while the service runs.
     ("listPolicies", links::POLICIES, "List the policies",
         HAL, &[200, 304, 400, 406, 414], "");
     ("getPolicy", links::POLICY, "Read a policy",
         HAL, &[200, 304, 400, 404, 406, 414], "");
-    /// For every group and operation the extent, `all`, `some` or `none`, and the policies that
-    /// decide: those that deny it, or else those that allow it. `some` are the items that the caller
-    /// created, or all others. The items that are deleted with one count for `delete`, too.
-    ("getAccess", links::ACCESS, "Who the caller is, and what the caller may do",
+    /// Returns for each group and operation the extent (`all`, `some` or `none`) and the deciding
+    /// policies: those that deny it, otherwise those that allow it. `some` means only the items
+    /// that the caller created, or all except those. For `delete`, items that are deleted with an
+    /// item count too.
+    ("getAccess", links::ACCESS, "Read the caller's identity and permissions",
         HAL, &[200, 400, 406, 414], "");
-    /// The access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group,
-    /// `resource.id` an item of it, which `create` does not need, and `action.name` an operation:
-    /// `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` is left out, or is the
-    /// caller; about somebody else the decision is `false`. About an item that the caller does not
-    /// see, the answer is the one for an item that is not there.
-    ("evaluateAccess", links::EVALUATION, "Whether the caller may do one thing",
+    /// Access evaluation of the OpenID AuthZEN Authorization API 1.0. `resource.type` is a group,
+    /// `resource.id` is an item of it (not needed for `create`), and `action.name` is an operation:
+    /// `read`, `history`, `create`, `replace`, `patch` or `delete`. `subject` must be the caller or
+    /// omitted; for any other subject the decision is `false`. For an item that the caller may not
+    /// see, the response is the same as for an item that does not exist.
+    ("evaluateAccess", links::EVALUATION, "Check one permission of the caller",
         HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], "");
-    /// The metadata of the service as a protected resource (RFC 9728).
-    ("getProtectedResource", links::PROTECTED_RESOURCE, "Where clients get access tokens",
+    /// Metadata of the service as a protected resource (RFC 9728).
+    ("getProtectedResource", links::PROTECTED_RESOURCE, "Read where to get access tokens",
         JSON, &[200, 304, 400, 406, 414], "");
     // Served for any Accept header.
-    /// An editor that knows it completes and checks rule files as they are written: name its URL in
-    /// the file's first line, `# yaml-language-server: $schema=…`.
-    ("getRuleSchema", links::RULE_SCHEMA, "The JSON Schema of rule files",
+    /// Editors use it for completion and validation of rule files. Put its URL in the first line of
+    /// the file: `# yaml-language-server: $schema=…`.
+    ("getRuleSchema", links::RULE_SCHEMA, "Read the JSON Schema of rule files",
         JSON, &[200, 304, 400, 414], "");
-    /// Makes an item of each row of a file. With `upsert=true`, rows with an `id` change the item: a
-    /// column that is absent leaves its member alone, and an empty cell removes it; `_version` must
-    /// be the item's. Every row is judged by fields and rules. With an `Idempotency-Key`, an import
-    /// that is sent again continues where it broke off.
+    /// Creates an item from each row of a file. With `upsert=true`, rows with an `id` update the
+    /// item: a missing column leaves its member unchanged, and an empty cell removes it. `_version`
+    /// must match the item's version. Every row is validated against fields and rules. With an
+    /// `Idempotency-Key`, a retried import resumes where it stopped.
     ("importItems", IMPORT, "Import items from a file",
         JSON_OR_HAL, &[200, 400, 404, 406, 408, 409, 413, 414, 415, 422, 503, 507], "ImportReport");
 };
@@ -124,7 +125,7 @@ fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str
 }
 
 const EXPORT_STATUSES: &[u16] = &[200, 400, 404, 414, 422, 503];
-const EXPORT: &str = "All items that `filter` and `q` select, in the order of `sort`, as they are at one moment: what is written meanwhile is not in the file. `id`, `_version` and the members are columns; a file that is changed can be sent back to `/imports/{group}?upsert=true`. A string that could be taken for a number or a formula begins with an apostrophe.";
+const EXPORT: &str = "Exports all items selected by `filter` and `q`, in the order of `sort`, from one snapshot: concurrent writes are not included. `id`, `_version` and the members are columns. An edited file can be sent back to `/imports/{group}?upsert=true`. A string that looks like a number or a formula is prefixed with an apostrophe.";
 
 pub fn paths() -> Vec<MetaPath> {
     let own = ROWS.iter().map(|row| match row {

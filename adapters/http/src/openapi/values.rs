@@ -86,7 +86,7 @@ values! {
 /// A link.
 #[derive(Object)]
 pub struct Link {
-    /// Where it leads.
+    /// Target URL.
     href: Uri,
 }
 
@@ -100,7 +100,7 @@ impl Link {
     }
 }
 
-/// Links to the other pages, as far as there are any.
+/// Links to the other pages, if they exist.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub struct CollectionLinks {

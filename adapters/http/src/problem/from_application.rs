@@ -1,7 +1,7 @@
 //! Errors of the layers below as problems. Only this module maps an error to a status.
 
 use application::{ApplicationError, MOST_EMBEDDED, RepositoryError};
-use domain::{JsonError, JsonErrorKind};
+use domain::{JsonError, JsonErrorKind, Operation};
 use poem::http::HeaderValue;
 use poem::http::header;
 
@@ -36,7 +36,7 @@ impl From<ApplicationError> for Problem {
             Error::ItemNotFound => return Self::item_not_found(),
             Error::ParentNotFound => return Self::parent_not_found(),
             Error::PreconditionFailed { current, links } => {
-                let detail = format!("The item is at version {current} now");
+                let detail = format!("The item is now at version {current}");
                 return Self::changed(&detail, &EntityTag::of_item(current, &links));
             }
             Error::CollectionChanged { current } => {
@@ -44,7 +44,7 @@ impl From<ApplicationError> for Problem {
                 return Self::changed("The collection has changed", &tag);
             }
             Error::KeyInUse => {
-                let detail = "A request with this Idempotency-Key is being processed; send it again when it is done.";
+                let detail = "A request with this Idempotency-Key is still in progress. Retry when it has finished.";
                 return Self::new(&kinds::KEY_IN_USE, detail)
                     .with_header(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
@@ -55,30 +55,30 @@ impl From<ApplicationError> for Problem {
             | Error::WholeCollectionNeeded) => return Self::of_access(error),
             Error::Invalid(violations) => return Self::invalid(violations),
             Error::TooManyConflicts => {
-                return Self::unavailable("Too many writers change this item at once.");
+                return Self::unavailable("Too many concurrent writes to this item.");
             }
             Error::Store(error) => return Self::of_store(error),
-            Error::ItemDeleted => (&kinds::PRECONDITION_FAILED, "The item was removed, so it has no version that If-Match could name; leave the header out, or send `If-None-Match: *`.".to_owned()),
+            Error::ItemDeleted => (&kinds::PRECONDITION_FAILED, "The item was deleted, so If-Match cannot match. Omit the header, or send `If-None-Match: *`.".to_owned()),
             Error::VersionNotFound { latest } => {
                 (&kinds::VERSION_NOT_FOUND, format!("The last version of the item is {latest}."))
             }
             Error::VersionGone { version, time } => {
                 let time = TIME.timestamp_to_string(&time);
-                let detail = format!("With version {version} the item was removed, at {time}.");
+                let detail = format!("The item was deleted with version {version}, at {time}.");
                 (&kinds::VERSION_GONE, detail)
             }
             Error::BodyRemoved { version, removed_at } => {
                 return Self::body_removed(version, removed_at);
             }
-            Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` lies in the future; take a time that has passed.".to_owned()),
-            Error::KeyReused => (&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body; make a new one.".to_owned()),
+            Error::InFuture => (&kinds::INVALID_QUERY, "`as_of` is in the future. Use a past time.".to_owned()),
+            Error::KeyReused => (&kinds::KEY_REUSED, "This Idempotency-Key was used at this path with another body. Use a new key.".to_owned()),
             Error::PageOutOfRange { page, page_count } => {
-                let last = page_count.map(|last| format!("; the last page is {last}"));
-                let detail = format!("There is no page {page}{}.", last.unwrap_or_default());
+                let last = page_count.map(|last| format!(" The last page is {last}."));
+                let detail = format!("Page {page} does not exist.{}", last.unwrap_or_default());
                 (&kinds::PAGE_OUT_OF_RANGE, detail)
             }
-            Error::BeyondLog => (&kinds::INVALID_QUERY, "the cursor is beyond the end of the change log: it is of another store, or this one is a copy made before it; begin without it.".to_owned()),
-            Error::TooMuchEmbedded => (&kinds::INVALID_QUERY, format!("More than {MOST_EMBEDDED} items would be embedded; ask for a smaller `page_size`, or leave `embed` out.")),
+            Error::BeyondLog => (&kinds::INVALID_QUERY, "The cursor is beyond the end of the change log: it belongs to another store, or this store is an older copy. Start without a cursor.".to_owned()),
+            Error::TooMuchEmbedded => (&kinds::INVALID_QUERY, format!("More than {MOST_EMBEDDED} items would be embedded. Use a smaller `page_size`, or omit `embed`.")),
         };
         Self::new(kind, detail)
     }
@@ -86,7 +86,7 @@ impl From<ApplicationError> for Problem {
 
 impl Problem {
     fn changed(detail: &str, tag: &EntityTag) -> Self {
-        let detail = format!("{detail}; its current entity tag is in the ETag header.");
+        let detail = format!("{detail}. Its current entity tag is in the ETag header.");
         Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag.header())
     }
 
@@ -99,21 +99,27 @@ impl Problem {
                 Self::new(&kinds::INSUFFICIENT_SCOPE, detail)
             }
             ApplicationError::WholeCollectionNeeded => {
-                let detail =
-                    "You may write some items of this collection, and this writes all of them.";
+                let detail = "You may write only some items of this collection, but this request writes all of them.";
                 Self::new(&kinds::NEEDS_WHOLE_COLLECTION, detail)
             }
             ApplicationError::NotPermitted { operation, collection, policies } => {
-                let (operation, collection) = (operation.name(), collection.name());
-                let detail = format!(
-                    "The policies do not permit you the operation `{operation}` on `{collection}`, or not on this item."
-                );
+                let name = collection.name();
+                let detail = match operation {
+                    Operation::Read => format!("You are not allowed to read `{name}`."),
+                    Operation::History => {
+                        format!("You are not allowed to read the history of `{name}`.")
+                    }
+                    _ => {
+                        let verb = operation.name();
+                        format!("You are not allowed to {verb} this item of `{name}`.")
+                    }
+                };
                 Self::not_permitted(detail, policies)
             }
             ApplicationError::NotPermittedBelow { collection, policies } => {
                 let collection = collection.name();
                 let detail = format!(
-                    "The items of `{collection}` that belong to it would be deleted, too, and you are not allowed to delete all of them."
+                    "This would also delete items of `{collection}` that you are not allowed to delete."
                 );
                 Self::not_permitted(detail, policies)
             }
@@ -127,7 +133,7 @@ impl Problem {
     fn of_store(error: RepositoryError) -> Self {
         match error {
             RepositoryError::Full => {
-                Self::new(&kinds::STORE_FULL, "The store has no space for this write.")
+                Self::new(&kinds::STORE_FULL, "No storage space is left for this write.")
             }
             RepositoryError::Unavailable => Self::unavailable("The store cannot be reached."),
             RepositoryError::IndexBuilding { indexed, of, seconds } => {
@@ -150,7 +156,7 @@ mod tests {
     use crate::base_url::BaseUrl;
 
     #[test]
-    fn a_search_is_told_how_far_the_index_is() {
+    fn a_search_reports_the_progress_of_the_index() {
         let behind = RepositoryError::IndexBuilding { indexed: 7, of: 900, seconds: 42 };
         let problem = Problem::from(ApplicationError::from(behind));
         let retry = problem.headers().find(|(name, _)| *name == header::RETRY_AFTER);

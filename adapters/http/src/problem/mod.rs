@@ -65,7 +65,7 @@ impl Problem {
 
     pub fn index_building(indexed: u64, of: u64, seconds: u64) -> Self {
         let detail = format!(
-            "The full-text index knows {indexed} of {of} changes; the rest takes about {seconds} seconds."
+            "The full-text index contains {indexed} of {of} changes. The rest takes about {seconds} seconds."
         );
         let more = More::Members(vec![("indexed", indexed.into()), ("of", of.into())]);
         Self { more, ..Self::new(&kinds::INDEX_BUILDING, detail) }
@@ -75,12 +75,12 @@ impl Problem {
     pub fn invalid(violations: Violations) -> Self {
         let count = violations.iter().count();
         let detail = match (count, violations.omitted()) {
-            (1, 0) => "One error was found; `errors` says where and how to fix it.".to_owned(),
+            (1, 0) => "1 error found. `errors` shows its place and fix.".to_owned(),
             (count, 0) => {
-                format!("{count} errors were found; `errors` says where and how to fix them.")
+                format!("{count} errors found. `errors` shows their places and fixes.")
             }
             (count, omitted) => {
-                format!("{} errors were found; `errors` lists the first {count}.", count + omitted)
+                format!("{} errors found. `errors` lists the first {count}.", count + omitted)
             }
         };
         Self { more: More::Violations(violations), ..Self::new(&kinds::INVALID_MEMBERS, detail) }
@@ -90,7 +90,7 @@ impl Problem {
     pub fn rows_refused(rows: Vec<RowError>, refused: usize) -> Self {
         let (listed, were) = (rows.len(), if refused == 1 { "row was" } else { "rows were" });
         let detail = format!(
-            "{refused} {were} refused, so nothing was imported; errors listed with their rows: {listed}."
+            "{refused} {were} refused, so no rows were imported. Errors listed with their rows: {listed}."
         );
         Self { more: More::Rows(rows), ..Self::new(&kinds::ROWS_REFUSED, detail) }
     }
@@ -189,7 +189,7 @@ impl Problem {
     pub fn body_removed(version: Version, removed_at: Timestamp) -> Self {
         let time = TIME.timestamp_to_string(&removed_at);
         let detail = format!(
-            "The body of version {version} was removed at {time}, because it was superseded long before."
+            "The body of version {version} was removed at {time}, long after it was superseded."
         );
         let more = More::Members(vec![("removed_at", time.into())]);
         Self { more, ..Self::new(&kinds::BODY_REMOVED, detail) }

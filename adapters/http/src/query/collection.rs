@@ -34,7 +34,7 @@ impl ItemQuery {
         let is_checked = parameters.is_on("check")?;
         if is_checked && ["fields", "as_of"].iter().any(|name| parameters.get(name).is_some()) {
             return Err(invalid(
-                "`check` applies the rules to the whole item as it is now; leave `fields` and `as_of` out.",
+                "`check` applies the rules to the whole current item. Omit `fields` and `as_of`.",
             ));
         }
         let view = view::read(group, &parameters)?;
@@ -132,12 +132,12 @@ pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem>
     let Some(written) = parameters.get("q") else { return Ok(None) };
     if written.chars().count() > MOST_VALUE {
         return Err(invalid(format!(
-            "`q` has more than {MOST_VALUE} characters; look for fewer words."
+            "`q` has more than {MOST_VALUE} characters. Use fewer words."
         )));
     }
     Search::read(written).map(Some).map_err(|error| {
         invalid(format!(
-            "`q` {error}; it takes words, \"phrases\" in quotation marks, and beginnings of words such as ric*."
+            "`q` {error}. Use words, \"phrases\" in quotation marks, or beginnings of words such as ric*."
         ))
     })
 }
@@ -146,26 +146,24 @@ pub(super) fn search(parameters: &Parameters) -> Result<Option<Search>, Problem>
 fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Problem> {
     let Some(name) = parameters.get("count_by") else { return Ok(None) };
     if name == "id" || TIMES.iter().any(|(time, _)| *time == name) {
-        return Err(invalid(format!(
-            "`count_by` takes the name of a member, which `{name}` is not."
-        )));
+        return Err(invalid(format!("`count_by` must name a member. `{name}` is not a member.")));
     }
     names::subject(group, "count_by", name, &[]).map(Some)
 }
 
-/// Precise to the microsecond. Not allowed with parameters about the present.
+/// Truncates to microseconds. Rejects parameters that apply only to current items.
 fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
     let Some(written) = parameters.get("as_of") else { return Ok(None) };
     let time = written.parse::<Timestamp>();
     let time = time.and_then(|time| Timestamp::from_microsecond(time.as_microsecond()));
     let time = time.map_err(|_| {
-        invalid("`as_of` takes a time as RFC 3339 writes it, such as 2026-11-20T10:00:00Z; a `+` before an offset is written %2B.")
+        invalid("`as_of` must be an RFC 3339 time, such as 2026-11-20T10:00:00Z. Write a `+` before an offset as %2B.")
     })?;
     let now_only =
         ["sort", "embed", "q", "count_by"].into_iter().find(|name| parameters.get(name).is_some());
     match now_only.or((!parameters.filters.is_empty()).then_some("filter")) {
         Some(name) => Err(invalid(format!(
-            "`{name}` is about the present and does not go with `as_of`, which takes {}.",
+            "`{name}` cannot be combined with `as_of`. Use `as_of` only with {}.",
             listed(GOES_WITH_AS_OF)
         ))),
         None => Ok(Some(time)),

@@ -62,7 +62,7 @@ pub fn read(
 ) -> Result<PageStart, Problem> {
     let (own, is_backward, at) = parse(cursor).ok_or_else(damaged)?;
     if own != fingerprint {
-        let detail = "`cursor` belongs to another collection, filter, search or order; follow the links of this one, or ask for a `page`.";
+        let detail = "`cursor` belongs to another collection, filter, search or order. Follow the links of this collection, or use `page`.";
         return Err(invalid(detail));
     }
     let are_sound = at.keys.len() == subjects.len()
@@ -75,9 +75,7 @@ pub fn read(
 }
 
 fn damaged() -> Problem {
-    invalid(
-        "`cursor` is none that this service gave; start again from the collection itself, or from a `page`.",
-    )
+    invalid("Invalid cursor. Start again from the collection itself, or use `page`.")
 }
 
 fn parse(cursor: &str) -> Option<(Fingerprint, bool, SortPosition)> {

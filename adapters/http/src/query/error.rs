@@ -14,7 +14,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 pub fn fix(nearest: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
-    nearest.map_or_else(otherwise, |name| format!("did you mean `{name}`?"))
+    nearest.map_or_else(otherwise, |name| format!("Did you mean `{name}`?"))
 }
 
 /// Formats names as `` `a`, `b` or `c` ``.

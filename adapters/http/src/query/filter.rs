@@ -1,6 +1,6 @@
 //! `filter[member][operator]=value`: conditions on items.
 //!
-//! A JSON object with only operators as names stands for several filters. Swagger UI sends
+//! A JSON object with only operators as names means several filters. Swagger UI sends
 //! `filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}` if the document describes an object.
 
 use std::slice;
@@ -25,14 +25,14 @@ type Make = fn(&Subject, &str) -> Made;
 /// The first is the default.
 pub const OPERATORS: [(&str, Make, &str); 9] = [
     ("eq", |it, value| compare(Equal, it, value), "Equals the value."),
-    ("ne", |it, value| compare(NotEqual, it, value), "Is there and does not equal the value."),
-    ("lt", |it, value| compare(Less, it, value), "Is less."),
-    ("lte", |it, value| compare(AtMost, it, value), "Is less or equal."),
-    ("gt", |it, value| compare(Greater, it, value), "Is greater."),
-    ("gte", |it, value| compare(AtLeast, it, value), "Is greater or equal."),
+    ("ne", |it, value| compare(NotEqual, it, value), "Exists and does not equal the value."),
+    ("lt", |it, value| compare(Less, it, value), "Is less than the value."),
+    ("lte", |it, value| compare(AtMost, it, value), "Is less than or equal to the value."),
+    ("gt", |it, value| compare(Greater, it, value), "Is greater than the value."),
+    ("gte", |it, value| compare(AtLeast, it, value), "Is greater than or equal to the value."),
     ("in", one_of, "Equals one of the values of a list, separated by commas."),
-    ("contains", contains, "Is a string with the value in it, whatever the letter case."),
-    ("exists", exists, "`true`: is there and not `null`; `false`: is not."),
+    ("contains", contains, "Is a string that contains the value, ignoring case."),
+    ("exists", exists, "`true`: exists and is not `null`. `false`: is missing or `null`."),
 ];
 
 pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Problem> {
@@ -44,7 +44,7 @@ pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Pr
             read.push(Filter { condition: condition(filter, &subject)?, subject: subject.clone() });
         }
         if read.len() > MOST_FILTERS {
-            return Err(invalid(format!("there are more than {MOST_FILTERS} filters.")));
+            return Err(invalid(format!("Too many filters. Use at most {MOST_FILTERS}.")));
         }
     }
     Ok(read)
@@ -52,7 +52,8 @@ pub fn read(filters: &[FilterParameter], group: Group) -> Result<Vec<Filter>, Pr
 
 fn subject(member: &str, group: Group) -> Result<Subject, Problem> {
     if member == "id" {
-        let detail = "`filter` does not take `id`; read an item by its path, `<collection>/<id>`.";
+        let detail =
+            "`filter` does not support `id`. Read an item by its path, `<collection>/<id>`.";
         return Err(invalid(detail));
     }
     names::subject(group, "filter", member, &TIMES)
@@ -86,7 +87,7 @@ fn condition(filter: &FilterParameter, subject: &Subject) -> Result<Condition, P
     let operator = operator.as_deref().unwrap_or(OPERATORS[0].0);
     let make = operator_named(operator).ok_or_else(|| unknown_operator(operator))?;
     let condition = if value.chars().count() > MOST_VALUE || value.contains('\0') {
-        Err(format!("takes at most {MOST_VALUE} characters, none of them U+0000"))
+        Err(format!("takes at most {MOST_VALUE} characters, without U+0000"))
     } else {
         make(subject, value)
     };
@@ -114,12 +115,11 @@ fn one_of(subject: &Subject, list: &str) -> Made {
 
 fn contains(subject: &Subject, piece: &str) -> Made {
     let Subject::Member { .. } = subject else {
-        let reason =
-            "looks for a piece of a string, and this is a time; compare it with `gte` and `lt`";
+        let reason = "applies to strings, but this is a time. Compare it with `gte` and `lt`";
         return Err(reason.to_owned());
     };
     if piece.is_empty() {
-        return Err("takes a string that is not empty".to_owned());
+        return Err("takes a non-empty string".to_owned());
     }
     Ok(Condition::Contains(piece.into()))
 }
@@ -134,8 +134,8 @@ fn exists(_: &Subject, value: &str) -> Made {
 
 fn unknown_operator(name: &str) -> Problem {
     let names = || OPERATORS.iter().map(|(name, ..)| *name);
-    let fix = fix(nearest(name, names()), || format!("it takes {}.", listed(names())));
-    invalid(format!("{} is no operator of a filter; {fix}", quoted(name)))
+    let fix = fix(nearest(name, names()), || format!("Use {}.", listed(names())));
+    invalid(format!("Unknown filter operator {}. {fix}", quoted(name)))
 }
 
 #[cfg(test)]
@@ -217,26 +217,26 @@ mod tests {
         let many = "filter[research_type]=x&".repeat(MOST_FILTERS + 1);
         let list = format!("filter[research_type][in]={}", "x,".repeat(100));
         for (query, expected) in [
-            ("filter[researchtype]=x", "did you mean `research_type`?"),
-            ("filter[create_at]=x", "did you mean `created_at`?"),
-            ("filter[colour]=x", "no such field"),
-            ("filter[_meta]=x", "no such field"),
-            ("filter[start_date][after]=2026-01-01", "it takes `eq`"),
-            ("filter[start_date][gt=]=2026-01-01", "no filter"),
-            ("filter[start_date][gteq]=2026-01-01", "did you mean `gte`?"),
-            ("filter[start_date][]=2026-01-01", "no operator"),
+            ("filter[researchtype]=x", "Did you mean `research_type`?"),
+            ("filter[create_at]=x", "Did you mean `created_at`?"),
+            ("filter[colour]=x", "Unknown field"),
+            ("filter[_meta]=x", "Unknown field"),
+            ("filter[start_date][after]=2026-01-01", "Use `eq`"),
+            ("filter[start_date][gt=]=2026-01-01", "not a valid filter"),
+            ("filter[start_date][gteq]=2026-01-01", "Did you mean `gte`?"),
+            ("filter[start_date][]=2026-01-01", "Unknown filter operator"),
             ("filter[start_date]=2026", "takes a day"),
             ("filter[start_date][in]=2026-01-01,x", "takes a day"),
             ("filter[start_date]=", "takes a day"),
             ("filter[created_at]=yesterday", "takes a time"),
             ("filter[created_at][contains]=2026", "this is a time"),
-            ("filter[research_type][contains]=", "not empty"),
+            ("filter[research_type][contains]=", "non-empty"),
             ("filter[research_type][exists]=yes", "`true` or `false`"),
             ("filter[]=x", "empty name"),
             ("filter[id]=x", "by its path"),
             (r#"filter[research_type]={"eq":"\u0000"}"#, "U+0000"),
             (&long, "at most 1000 characters"),
-            (&many, "more than 32 filters"),
+            (&many, "at most 32"),
             (&list, "at most 100 values"),
         ] {
             let error = filters(named("proposals"), query).err().unwrap_or_default();

@@ -23,7 +23,7 @@ impl ChangesQuery {
         let parameters = Parameters::read(query, CHANGES_PARAMETERS)?;
         let after = parameters.get("after").map(|cursor| {
             change_cursor::read(cursor).ok_or_else(|| {
-                invalid("`after` is no cursor that this service gave; take the `cursor` of a change, follow `_links.next`, or begin without it.")
+                invalid("Invalid cursor in `after`. Use the `cursor` of a change, follow `_links.next`, or omit `after`.")
             })
         });
         let page_size = parameters.page_size()?;
@@ -39,8 +39,8 @@ fn collection(parameters: &Parameters) -> Result<Option<Collection>, Problem> {
     let Some(group) = parameters.get("group") else { return Ok(None) };
     Collection::named(group).map(Some).ok_or_else(|| {
         let nearest = nearest(group, Collection::names());
-        let fix = fix(nearest, || format!("there are {}.", listed(Collection::names())));
-        invalid(format!("`group` names {}, which is none; {fix}", quoted(group)))
+        let fix = fix(nearest, || format!("Use {}.", listed(Collection::names())));
+        invalid(format!("Unknown group {} in `group`. {fix}", quoted(group)))
     })
 }
 
@@ -64,7 +64,7 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
 
 fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem> {
     let number = parameters.get(name).and_then(version);
-    number.ok_or_else(|| invalid(format!("`{name}` takes the number of a version, from 1.")))
+    number.ok_or_else(|| invalid(format!("`{name}` must be a version number, from 1.")))
 }
 
 pub struct WhatToTry {

@@ -27,7 +27,7 @@ pub fn split<'a>(
 ) -> Result<impl Iterator<Item = &'a str>, Problem> {
     if written.split(',').count() > most || written.chars().count() > MOST_IN_NAMES {
         return Err(invalid(format!(
-            "`{parameter}` takes at most {most} names, and {MOST_IN_NAMES} characters in all."
+            "`{parameter}` takes at most {most} names and {MOST_IN_NAMES} characters in total."
         )));
     }
     Ok(written.split(','))
@@ -45,12 +45,12 @@ pub fn subject(
     let item = group.item_name;
     if name.is_empty() {
         return Err(invalid(format!(
-            "`{parameter}` has an empty name in it; name a member of {item}."
+            "`{parameter}` contains an empty name. Name a member of {item}."
         )));
     }
     if name.chars().count() > MOST_VALUE {
         return Err(invalid(format!(
-            "`{parameter}` has a name of more than {MOST_VALUE} characters."
+            "`{parameter}` contains a name of more than {MOST_VALUE} characters."
         )));
     }
     let Fields::Typed(fields) = group.collection.spec().fields else {
@@ -61,7 +61,7 @@ pub fn subject(
     }
     let known = fields.iter().map(|field| field.name).chain(others.iter().map(|(name, _)| *name));
     let fix =
-        fix(nearest(name, known), || "see the list of its fields in the documentation.".to_owned());
+        fix(nearest(name, known), || "See the list of fields in the documentation.".to_owned());
     let name = quoted(name);
-    Err(invalid(format!("`{parameter}` names {name}, and {item} has no such field; {fix}")))
+    Err(invalid(format!("Unknown field {name} of {item} in `{parameter}`. {fix}")))
 }

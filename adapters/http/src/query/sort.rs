@@ -21,7 +21,10 @@ pub fn read(parameters: &Parameters, group: Group) -> Result<Vec<SortKey>, Probl
         let (descending, name) = key.strip_prefix('-').map_or((false, key), |name| (true, name));
         let subject = subject(group, "sort", name, &others)?;
         if keys.iter().any(|key| key.subject == subject) {
-            return Err(invalid(format!("`sort` names {} twice; name it once.", quoted(name))));
+            return Err(invalid(format!(
+                "`sort` names {} more than once. Name it once.",
+                quoted(name)
+            )));
         }
         keys.push(SortKey { subject, descending });
     }
@@ -60,12 +63,12 @@ mod tests {
             ("sort=", Err("empty name")),
             ("sort=-", Err("empty name")),
             ("sort=start_date,", Err("empty name")),
-            ("sort=start_date,-start_date", Err("twice")),
-            ("sort=id,id", Err("twice")),
-            ("sort=startdate", Err("did you mean `start_date`?")),
-            ("sort=create_at", Err("did you mean `created_at`?")),
-            ("sort=-title", Err("did you mean `project_title`?")),
-            ("sort=score", Err("no such field")),
+            ("sort=start_date,-start_date", Err("more than once")),
+            ("sort=id,id", Err("more than once")),
+            ("sort=startdate", Err("Did you mean `start_date`?")),
+            ("sort=create_at", Err("Did you mean `created_at`?")),
+            ("sort=-title", Err("Did you mean `project_title`?")),
+            ("sort=score", Err("Unknown field")),
             ("sort=a,b,c,d,e,f,g,h,i", Err("at most 8")),
         ] {
             match (order(query, proposals), expected) {

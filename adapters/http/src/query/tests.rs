@@ -39,12 +39,12 @@ fn a_query_is_read_as_a_whole() {
 #[test]
 fn errors_name_what_is_wrong() {
     for (query, expected) in [
-        ("pagesize=10", "did you mean `page_size`?"),
-        ("q=%21", "`q` holds no word"),
+        ("pagesize=10", "Did you mean `page_size`?"),
+        ("q=%21", "`q` contains no word"),
         ("q=%22rice", "quotation mark"),
-        ("cursor=x", "`cursor` is none"),
-        ("cursor=", "`cursor` is none"),
-        ("fields=titel", "`fields` names `titel`"),
+        ("cursor=x", "Invalid cursor."),
+        ("cursor=", "Invalid cursor."),
+        ("fields=titel", "Unknown field `titel` of a proposal in `fields`."),
     ] {
         assert!(error(query).contains(expected), "{query}: {}", error(query));
     }
@@ -66,7 +66,7 @@ fn writes_know_no_parameters_and_items_two() {
 }
 
 #[test]
-fn a_selection_is_told_from_the_whole() {
+fn a_selection_differs_from_the_whole_collection() {
     for (query, expected) in [
         ("", false),
         ("page=1&page_size=250&sort=a&total=exact", false),

@@ -48,16 +48,14 @@ fn embed(group: Group, written: &str) -> Result<Vec<Relation>, Problem> {
         let Some(relation) = relations.iter().find(|relation| relation.name == name) else {
             let item = group.item_name;
             if relations.is_empty() {
-                return Err(invalid(format!("{item} embeds nothing; leave `embed` out.")));
+                return Err(invalid(format!("`embed` is not supported for {item}. Omit it.")));
             }
-            let fix = fix(nearest(name, known()), || format!("it takes {}.", listed(known())));
+            let fix = fix(nearest(name, known()), || format!("Use {}.", listed(known())));
             let name = quoted(name);
-            return Err(invalid(format!(
-                "`embed` names {name}, which {item} does not embed; {fix}"
-            )));
+            return Err(invalid(format!("Unknown relation {name} of {item} in `embed`. {fix}")));
         };
         if embed.contains(relation) {
-            return Err(invalid(format!("`embed` names `{name}` twice; name it once.")));
+            return Err(invalid(format!("`embed` names `{name}` more than once. Name it once.")));
         }
         embed.push(*relation);
     }
@@ -108,11 +106,11 @@ mod tests {
         assert_eq!(embedded(named("lib"), "embed=proposal"), Ok(vec!["proposal"]));
         assert_eq!(embedded(named("proposals lib"), "embed=proposal"), Ok(vec!["proposal"]));
         for (found, expected) in [
-            (embedded(named("proposals"), "embed=programme"), "did you mean `program`?"),
-            (embedded(named("proposals"), "embed=files"), "it takes `lib` or `program`."),
-            (embedded(named("proposals"), "embed="), "it takes"),
-            (embedded(named("proposals"), "embed=lib,lib"), "twice"),
-            (embedded(named("statuses"), "embed=lib"), "embeds nothing"),
+            (embedded(named("proposals"), "embed=programme"), "Did you mean `program`?"),
+            (embedded(named("proposals"), "embed=files"), "Use `lib` or `program`."),
+            (embedded(named("proposals"), "embed="), "Use `lib`"),
+            (embedded(named("proposals"), "embed=lib,lib"), "more than once"),
+            (embedded(named("statuses"), "embed=lib"), "not supported"),
         ] {
             assert!(found.clone().is_err_and(|error| error.contains(expected)), "{found:?}");
         }

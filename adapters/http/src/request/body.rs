@@ -122,7 +122,7 @@ fn broken_off(error: &(dyn Error + 'static)) -> Problem {
     if iter::successors(Some(error), |error| (*error).source()).any(is_late) {
         return not_received("The body stopped arriving.");
     }
-    let detail = "The body breaks off before its declared end, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
+    let detail = "The body ended before its declared length, or its chunks are malformed (RFC 9112 section 7.1).".to_owned();
     Problem::of_whole_body(&kinds::INCOMPLETE_BODY, "incomplete_body", detail)
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
@@ -138,7 +138,7 @@ pub async fn members(body: Bytes) -> Result<Members, Problem> {
         // The members are a copy, so the body is no longer needed.
         drop(body);
         Members::from_read(read)
-            .ok_or_else(|| wrong_shape("The body is no JSON object; send one.".to_owned()))
+            .ok_or_else(|| wrong_shape("The body must be a JSON object.".to_owned()))
     })
     .await
 }
@@ -146,14 +146,14 @@ pub async fn members(body: Bytes) -> Result<Members, Problem> {
 fn count_elements(collection: Value<'_>, name: &str) -> Result<usize, Problem> {
     let Some((elements, _)) = elements_of(collection, name) else {
         let detail = format!(
-            "The body is neither an array of objects nor a HAL collection with `_embedded.{name}`; send one of them."
+            "The body must be an array of objects or a HAL collection with `_embedded.{name}`."
         );
         return Err(wrong_shape(detail));
     };
     let count = elements.count();
     if count > MAX_ELEMENTS {
         let detail = format!(
-            "a collection can be replaced by at most {MAX_ELEMENTS} items at once, not {count}; change items one by one"
+            "A collection can be replaced with at most {MAX_ELEMENTS} items at once, not {count}. Change items one by one."
         );
         let violation = Violation::new(Pointer::root(), "too_many_elements", detail);
         return Err(Problem::invalid(violation.into()));
@@ -206,7 +206,7 @@ fn refuse_part(collection: Value<'_>, count: usize) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = format!(
-        "this is one page or a selection of a larger collection, or does not say how large it is: with the {count} items embedded all others would be deleted; send all items with all their members, `total_items` as a number and no `prev` or `next` link, or an array of those to keep"
+        "This is one page or a selection of a larger collection, or its size is missing. All items except the {count} embedded ones would be deleted. Send all items with all their members, `total_items` as a number and no `prev` or `next` link, or an array of the items to keep."
     );
     let place = if is_linked { "_links" } else { "total_items" };
     Err(Problem::invalid(Violation::of_member(place, "partial_collection", detail).into()))
@@ -235,7 +235,7 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
 pub fn unsupported(types: &[MediaType]) -> Problem {
     let names: Vec<_> = types.iter().map(|media| media.name()).collect();
     let detail = format!(
-        "Send the body with a Content-Type of {}; the only parameter allowed is charset=utf-8, and no Content-Encoding.",
+        "Send the body with the Content-Type {} and without Content-Encoding. The only allowed parameter is charset=utf-8.",
         names.join(" or ")
     );
     Problem::new(&kinds::UNSUPPORTED_MEDIA_TYPE, detail)
@@ -284,7 +284,6 @@ mod tests {
         }
     }
 
-    /// Any bytes, and what is nearly a collection.
     fn sent() -> impl Strategy<Value = Vec<u8>> {
         let pieces = [
             r#"{"_embedded":{"cashprogram":"#,
@@ -320,7 +319,7 @@ mod tests {
                 let sent = json.as_array().or_else(|| json["_embedded"]["cashprogram"].as_array()).unwrap();
                 prop_assert_eq!(found.elements.len(), sent.len(), "none is lost");
                 for ((pointer, element), sent) in found.elements.iter().zip(sent) {
-                    prop_assert_eq!(json.pointer(&pointer.to_string()), Some(sent), "its place is told");
+                    prop_assert_eq!(json.pointer(&pointer.to_string()), Some(sent), "the pointer finds it");
                     prop_assert_eq!(element.is_some(), sent.is_object());
                 }
             }

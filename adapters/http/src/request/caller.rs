@@ -11,7 +11,7 @@ use crate::headers::sole::{Repeated, sole};
 /// In bytes.
 const LONGEST_TOKEN: usize = 8 << 10;
 
-pub static NOBODY: Caller = Caller::Anonymous;
+pub static ANONYMOUS: Caller = Caller::Anonymous;
 
 /// Has no `Debug`, so that the token is never logged.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ impl PresentedToken {
 }
 
 pub fn caller_of(request: &Request) -> &Caller {
-    request.data::<Caller>().unwrap_or(&NOBODY)
+    request.data::<Caller>().unwrap_or(&ANONYMOUS)
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum UnreadableCredentials {
     #[error("Send one Authorization header: `Bearer`, a space and the token.")]
     Malformed,
     #[error(
-        "The token has {0} bytes; tokens of at most {LONGEST_TOKEN} bytes are taken. Ask the issuer for a token with fewer claims."
+        "The token has {0} bytes, but at most {LONGEST_TOKEN} bytes are allowed. Ask the issuer for a token with fewer claims."
     )]
     TooLong(usize),
 }

@@ -8,7 +8,7 @@ use crate::tables::{MOST_ROWS, sheet::MOST_CELLS};
 /// In bytes, with `mode=each`: the row and its outcome.
 const ROW: usize = 512;
 
-/// In bytes, with `mode=all`: in addition the new item and its change.
+/// In bytes, with `mode=all`: the row, its outcome, the new item and its change.
 const ROW_OF_ALL: usize = 1_280;
 
 /// In bytes, without the cell's text.

@@ -176,8 +176,7 @@ impl MemoryBudget {
 impl Collector for MemoryBudget {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let name = "proposal_service_memory_budget_bytes";
-        let help =
-            "Memory that requests may reserve, by budget: what is reserved now, and what is free.";
+        let help = "Memory for requests, by budget and state (reserved or free).";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for class in &self.0 {
             let free = class.free.available_permits();
@@ -194,7 +193,7 @@ impl Collector for MemoryBudget {
             class.waits.encode(family.encode_family(&[("budget", class.name)])?)?;
         }
         let name = "proposal_service_memory_refused";
-        let help = "Requests that were refused because a memory budget stayed used up, by budget.";
+        let help = "Requests that were refused because a memory budget was exhausted, by budget.";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for class in &self.0 {
             class.refused.encode(family.encode_family(&[("budget", class.name)])?)?;

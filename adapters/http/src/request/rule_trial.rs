@@ -19,7 +19,7 @@ pub async fn read(body: Bytes) -> Result<(RuleTrial, Option<Date>), Problem> {
         let read = domain::json::read_within(&body, MAX_DEPTH + ENVELOPE_DEPTH)?;
         drop(body);
         if read.value().kind() != Kind::Object {
-            let detail = "The body is no JSON object; send one.".to_owned();
+            let detail = "The body must be a JSON object.".to_owned();
             return Err(Problem::of_whole_body(&kinds::NOT_AN_OBJECT, "not_an_object", detail));
         }
         TrialReader { body: read.value(), violations: Violations::default() }.trial()
@@ -68,8 +68,8 @@ impl<'a> TrialReader<'a> {
             }
             let name = decoded(name);
             let detail = match nearest(&name, MEMBERS) {
-                Some(known) => format!("a trial has no such member; did you mean `{known}`?"),
-                None => format!("a trial has no such member; it has `{}`", MEMBERS.join("`, `")),
+                Some(known) => format!("Unknown member. Did you mean `{known}`?"),
+                None => format!("Unknown member. Use `{}`.", MEMBERS.join("`, `")),
             };
             self.refuse(at(&name), "unknown_member", detail);
         }
@@ -84,7 +84,8 @@ impl<'a> TrialReader<'a> {
                 }
                 None => {
                     let found = rule.kind().with_article();
-                    let detail = format!("a rule is an object, or a string of YAML, not {found}");
+                    let detail =
+                        format!("A rule must be an object or a string of YAML, not {found}.");
                     self.refuse(at("rule"), "wrong_type", detail);
                     None
                 }
@@ -93,12 +94,12 @@ impl<'a> TrialReader<'a> {
                 self.string(expression, "expression").map(TrialSubject::Expression)
             }
             (Some(_), Some(_)) => {
-                let detail = "a trial has a `rule` or an `expression`; remove one of the two";
+                let detail = "Send a `rule` or an `expression`, not both.";
                 self.refuse(at("expression"), "not_both", detail);
                 None
             }
             (None, None) => {
-                let detail = "send a `rule`, or an `expression`";
+                let detail = "Send a `rule` or an `expression`.";
                 self.refuse(at("rule"), "required", detail);
                 None
             }
@@ -108,7 +109,7 @@ impl<'a> TrialReader<'a> {
     fn string(&mut self, value: Value<'_>, name: &str) -> Option<String> {
         let string = value.as_string();
         if string.is_none() {
-            let detail = format!("`{name}` is a string, not {}", value.kind().with_article());
+            let detail = format!("`{name}` must be a string, not {}.", value.kind().with_article());
             self.refuse(at(name), "not_a_string", detail);
         }
         string.map(Into::into)
@@ -116,7 +117,7 @@ impl<'a> TrialReader<'a> {
 
     fn collection(&mut self) -> Option<Collection> {
         let Some(group) = self.body.member("group") else {
-            let detail = "name the group of the item, such as `proposals`";
+            let detail = "Name the group of the item, such as `proposals`.";
             self.refuse(at("group"), "required", detail);
             return None;
         };
@@ -125,8 +126,8 @@ impl<'a> TrialReader<'a> {
         if collection.is_none() {
             let names = Collection::names();
             let detail = match nearest(&name, names.iter().copied()) {
-                Some(known) => format!("there is no such group; did you mean `{known}`?"),
-                None => format!("there is no such group; there are `{}`", names.join("`, `")),
+                Some(known) => format!("Unknown group. Did you mean `{known}`?"),
+                None => format!("Unknown group. Use `{}`.", names.join("`, `")),
             };
             self.refuse(at("group"), "unknown_group", detail);
         }
@@ -139,7 +140,7 @@ impl<'a> TrialReader<'a> {
         // The parser accepts other forms of ISO 8601 as well.
         let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text);
         if date.is_none() {
-            let detail = "`today` is a date of the form YYYY-MM-DD";
+            let detail = "`today` must be a date of the form YYYY-MM-DD.";
             self.refuse(at("today"), "invalid_date", detail);
         }
         date
@@ -154,7 +155,7 @@ impl<'a> TrialReader<'a> {
         let members = Members::from_value(value)?;
         if members.is_none() {
             let found = value.kind().with_article();
-            let detail = format!("an item is an object of its members, not {found}");
+            let detail = format!("An item must be an object of its members, not {found}.");
             self.refuse(pointer.clone(), "not_an_object", detail);
         }
         Ok(members)
@@ -164,14 +165,14 @@ impl<'a> TrialReader<'a> {
         let Some(lookup) = self.body.member("lookup") else { return Ok(Vec::new()) };
         let Some(entries) = lookup.entries() else {
             let found = lookup.kind().with_article();
-            let detail = format!("`lookup` is an object of what lookups find, not {found}");
+            let detail = format!("`lookup` must be an object of lookup results, not {found}.");
             self.refuse(at("lookup"), "not_an_object", detail);
             return Ok(Vec::new());
         };
         let mut lookups = Vec::new();
         for (index, (name, found)) in entries.enumerate() {
             if index == Lookup::MOST {
-                let detail = format!("a rule looks up at most {} times", Lookup::MOST);
+                let detail = format!("A rule can look up at most {} times.", Lookup::MOST);
                 self.refuse(at("lookup"), "too_many_lookups", detail);
                 break;
             }

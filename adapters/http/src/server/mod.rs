@@ -164,7 +164,7 @@ async fn accept_all<E: poem::Endpoint + Clone + 'static>(
             metrics.over_limit.inc();
             if shortage.begins() {
                 tracing::warn!(
-                    "the limit of connections is reached; {RESERVED_CONNECTIONS} may wait, and others are refused"
+                    "the connection limit is reached; {RESERVED_CONNECTIONS} may wait, others are refused"
                 );
             }
             reserve.admit(stream, permits, connection, open);
@@ -185,7 +185,7 @@ async fn accept(listener: &TcpListener, failures: &mut Burst) -> TcpStream {
             Err(error) if concerns_one_connection(&error) => {}
             Err(error) => {
                 if failures.begins() {
-                    tracing::error!(%error, "cannot accept connections for now; existing ones are served, new ones wait");
+                    tracing::error!(%error, "cannot accept new connections; they wait, existing ones are served");
                 }
                 sleep(PAUSE_AFTER_FAILURE).await;
             }
@@ -225,7 +225,7 @@ async fn drain(
         return Drained::Finished;
     }
     let open = connections as usize - permits.available_permits();
-    tracing::warn!(connections = open, "cut off requests that did not finish in time");
+    tracing::warn!(connections = open, "closed connections whose requests did not finish in time");
     stage.send_replace(Stage::Over);
     // Requests should release database connections before the caller closes the database.
     let _ = timeout(RELEASE_TIMEOUT, permits.acquire_many(connections)).await;

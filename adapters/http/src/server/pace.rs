@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_below_the_least_rate_is_too_slow_whatever_it_took_at_once_before() {
+    async fn a_client_below_the_minimum_rate_is_too_slow_even_after_a_burst() {
         let mut slow = pace_of(999, 30, Duration::ZERO).await;
         assert_eq!(slow.waited(), Duration::from_secs(30));
         assert!(slow.is_too_slow(RATE));

@@ -41,25 +41,25 @@ pub(super) fn is_of_unknown_coding(error: &hyper::Error) -> bool {
 fn explain(status: StatusCode) -> (&'static str, String) {
     match status {
         StatusCode::REQUEST_TIMEOUT => {
-            ("request-timeout", "the head of the request did not arrive in time; send it in one go".into())
+            ("request-timeout", "The request head did not arrive in time. Send it in one piece.".into())
         }
         StatusCode::URI_TOO_LONG => {
-            ("uri-too-long", format!("the request line is too long; method, URI and headers together may have {MAX_HEAD} bytes"))
+            ("uri-too-long", format!("The request line is too long. Method, URI and headers together may have {MAX_HEAD} bytes."))
         }
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
-            ("header-too-large", format!("the headers are too large or too many; there may be 100, and {MAX_HEAD} bytes with the request line"))
+            ("header-too-large", format!("The headers are too large or too many. The limit is 100 headers, and {MAX_HEAD} bytes with the request line."))
         }
         StatusCode::HTTP_VERSION_NOT_SUPPORTED => {
-            ("version-not-supported", "the server speaks HTTP/1.1 only; do not start with HTTP/2".into())
+            ("version-not-supported", "The server supports HTTP/1.1 only. Do not start with HTTP/2.".into())
         }
         StatusCode::NOT_IMPLEMENTED => {
-            ("transfer-coding-not-supported", "the body has a transfer coding other than chunked; send it with Content-Length or in chunks, and without another coding".into())
+            ("transfer-coding-not-supported", "The body has a transfer coding other than chunked. Send it with Content-Length or in chunks, without another coding.".into())
         }
         StatusCode::SERVICE_UNAVAILABLE => {
-            ("unavailable", "the limit of connections is reached; try again after the seconds in Retry-After".into())
+            ("unavailable", "The connection limit is reached. Retry after the seconds in Retry-After.".into())
         }
         _ => {
-            ("malformed-request", "the request is not HTTP/1.1 (RFC 9112): check the request line, the URI's percent-encoding and the headers".into())
+            ("malformed-request", "The request is not HTTP/1.1 (RFC 9112). Check the request line, the URI's percent-encoding and the headers.".into())
         }
     }
 }

@@ -113,7 +113,7 @@ async fn refuse(mut stream: TcpStream) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn health_is_told_by_the_request_line() {
+    fn health_requests_are_recognized_by_their_request_line() {
         for (start, is_for_health) in [
             ("GET /healthz HTTP", true),
             ("HEAD /readyz HTTP", true),

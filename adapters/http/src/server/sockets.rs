@@ -86,13 +86,17 @@ pub struct ListenError {
 fn listen_error(option: &str, address: SocketAddr, cause: &io::Error) -> ListenError {
     let fix = match cause.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("another process uses it; stop that one, or choose another port with {option}")
+            format!(
+                "another process uses it; stop that process, or choose another port with {option}"
+            )
         }
         io::ErrorKind::AddrNotAvailable => {
-            format!("this machine has no such address; {option} 0.0.0.0:PORT takes all it has")
+            format!(
+                "this machine does not have this address; {option} 0.0.0.0:PORT uses all addresses"
+            )
         }
         io::ErrorKind::PermissionDenied => {
-            format!("ports below 1024 need a privilege; choose another with {option}")
+            format!("ports below 1024 need a privilege; choose another port with {option}")
         }
         _ => cause.to_string(),
     };
@@ -116,7 +120,7 @@ pub fn affordable_connections(wanted: u32, database_connections: u32) -> u32 {
             connections
         }
         Err(error) => {
-            tracing::warn!(%error, "the limit of open files cannot be raised");
+            tracing::warn!(%error, "cannot raise the limit of open files");
             wanted
         }
     }

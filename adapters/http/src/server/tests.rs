@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(30);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const BIG: usize = 32 << 20;
 
-/// Limits none of which a test meets unless it shortens one.
+/// Limits that a test does not reach unless it shortens one.
 fn generous() -> ServerLimits {
     ServerLimits {
         connections: 100,
@@ -43,8 +43,8 @@ fn generous() -> ServerLimits {
 }
 
 /// `/` answers at once, `/slow` after [`SHORT`], `/stuck` never, `/big` at length, `/echo` with the
-/// body or its error, `/refuse` without looking at the body, `/events` with an event stream that
-/// goes on.
+/// body or its error, `/refuse` without reading the body, `/events` with an event stream that
+/// does not end.
 fn endpoint() -> impl Endpoint<Output = Response> + 'static {
     endpoint::make(|mut request: Request| async move {
         match request.uri().path() {
@@ -102,7 +102,6 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A connection on which `request` was sent.
     async fn send(&self, request: &[u8]) -> TcpStream {
         let mut client = self.connect().await;
         client.write_all(request).await.unwrap();
@@ -118,14 +117,12 @@ impl Server {
     }
 }
 
-/// Reads until the server closes.
 async fn rest(client: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     timeout(Duration::from_secs(10), client.read_to_end(&mut bytes)).await.unwrap().unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
-/// One answer with a body that ends with `end`.
 async fn answer(client: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     while !text.ends_with(end) {
@@ -224,7 +221,7 @@ async fn a_body_that_progresses_has_all_the_time_it_needs() {
 }
 
 #[tokio::test]
-async fn a_response_nobody_reads_is_given_up() {
+async fn an_unread_response_is_given_up() {
     let server = Server::start(ServerLimits { write_timeout: SHORT, ..generous() }).await;
     let mut client = server.send(b"GET /big HTTP/1.1\r\nhost: a\r\n\r\n").await;
     sleep(SHORT * 3).await;
@@ -258,7 +255,7 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn nothing_goes_on_for_a_client_that_went_away() {
+async fn work_stops_when_the_client_disconnects() {
     let server = Server::start(generous()).await;
     let mut client = server.send(b"GET /stuck HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert!(timeout(SHORT, client.read(&mut [0; 10])).await.is_err(), "it waits");
@@ -403,7 +400,7 @@ async fn a_malformed_chunk_fails_the_read_and_closes() {
 }
 
 #[tokio::test]
-async fn a_length_beside_chunks_is_not_believed_and_ends_the_connection() {
+async fn a_length_with_chunks_is_ignored_and_ends_the_connection() {
     let server = Server::start(generous()).await;
     let smuggled = b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n";
     let mut client = server.send(smuggled).await;

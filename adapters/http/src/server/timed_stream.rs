@@ -178,7 +178,7 @@ impl TimedStream {
         };
         ready!(self.reading.poll(cx, wait, limit));
         self.timed_out = Some(wait);
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client sent nothing more")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client stopped sending")))
     }
 
     fn wait_to_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -229,7 +229,7 @@ impl TimedStream {
             Ok(_) => return Poll::Pending,
             Err(error) => return Poll::Ready(error),
         }
-        Poll::Ready(io::Error::new(io::ErrorKind::ConnectionAborted, "the client went away"))
+        Poll::Ready(io::Error::new(io::ErrorKind::ConnectionAborted, "the client disconnected"))
     }
 
     /// Withholds hyper's own response to a refused head, which lacks a body and this service's

@@ -38,7 +38,7 @@ fn written(write: impl FnOnce(&mut Writer<Vec<u8>>) -> ::csv::Result<()>) -> Vec
     let mut writer =
         WriterBuilder::new().terminator(Terminator::CRLF).flexible(true).from_writer(Vec::new());
     if let Err(error) = write(&mut writer) {
-        tracing::error!(%error, "rows could not be written");
+        tracing::error!(%error, "cannot write rows");
     }
     writer.into_inner().unwrap_or_default()
 }
@@ -51,14 +51,15 @@ pub fn read(
     let content = std::str::from_utf8(body).map_err(|error| {
         let at = error.valid_up_to();
         malformed_file(format!(
-            "The file is not UTF-8: byte {at} is wrong. Save it as \"CSV UTF-8\"."
+            "The file is not valid UTF-8 at byte {at}. Save it as \"CSV UTF-8\"."
         ))
     })?;
     let content = content.strip_prefix(BOM).unwrap_or(content);
     scan(content, most_columns(collection))?;
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
-    let malformed = |error: ::csv::Error| malformed_file(format!("The file is not CSV: {error}."));
+    let malformed =
+        |error: ::csv::Error| malformed_file(format!("The file is not valid CSV: {error}."));
     let mut names = StringRecord::new();
     if !reader.read_record(&mut names).map_err(malformed)? {
         return Err(malformed_file("The file is empty."));
@@ -139,7 +140,7 @@ fn scan(content: &str, most: usize) -> Result<(), Problem> {
 
 fn unbalanced(line: u64) -> Problem {
     malformed_file(format!(
-        "Before line {line} or in it, a quotation mark is missing: a cell that begins with one ends with one, and those within it are doubled."
+        "A quotation mark is missing in or before line {line}. A cell that starts with a quotation mark must end with one. Double the quotation marks within it."
     ))
 }
 
@@ -151,7 +152,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn a_record_is_told_by_its_number_and_the_line_that_it_begins_on() {
+    fn a_record_is_identified_by_its_number_and_first_line() {
         let places = |file: &'static str| {
             let body = Bytes::from_static(file.as_bytes());
             let rows = read(Collection::known("files"), &body, 1 << 20).unwrap();

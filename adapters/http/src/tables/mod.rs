@@ -51,7 +51,7 @@ impl HeaderRow {
 pub fn members_of(item: &ItemContent) -> io::Result<Members> {
     let members = Members::read(item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {
-        tracing::error!(id = %item.id, "the stored members are no JSON object");
+        tracing::error!(id = %item.id, "the stored members are not a JSON object");
         io::Error::from(io::ErrorKind::InvalidData)
     })
 }
@@ -68,6 +68,6 @@ pub fn require_rows(count: usize) -> Result<(), Problem> {
     if count <= MOST_ROWS {
         return Ok(());
     }
-    let detail = format!("at most {MOST_ROWS} rows are imported at once; send them in parts");
+    let detail = format!("An import may have at most {MOST_ROWS} rows. Split the file.");
     Err(too_much(detail))
 }

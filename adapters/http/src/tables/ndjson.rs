@@ -74,21 +74,21 @@ fn row(
     let refused = |code, detail| Err(Violation::new(Pointer::root(), code, detail));
     let content = match read {
         Ok(Some(object)) => RowContent::of_object(&object, |name| Column::named(collection, name)),
-        Ok(None) => refused("not_an_object", "the row is no JSON object; send one".to_owned()),
-        Err(error) => refused("malformed_json", format!("the row is no JSON: {error}")),
+        Ok(None) => refused("not_an_object", "The row must be a JSON object.".to_owned()),
+        Err(error) => refused("malformed_json", format!("The row is not valid JSON: {error}.")),
     };
     ImportRow { number, line, content }
 }
 
 pub fn read_array(collection: Collection, body: &Bytes) -> Result<Vec<ImportRow>, Problem> {
     let read = read_within(body, MAX_DEPTH + ARRAY_DEPTH)
-        .map_err(|error| malformed_file(format!("The file is no JSON: {error}.")))?;
+        .map_err(|error| malformed_file(format!("The file is not valid JSON: {error}.")))?;
     let elements = match read.value().kind() {
         Kind::Array => read.value().elements(),
         _ => None,
     };
     let Some(elements) = elements else {
-        let detail = "The file is no JSON array; send one, or an object on every line as `application/x-ndjson`.";
+        let detail = "The file must be a JSON array. To send one object per line, use `application/x-ndjson`.";
         return Err(malformed_file(detail));
     };
     let mut rows = Vec::new();

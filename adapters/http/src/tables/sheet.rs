@@ -21,7 +21,7 @@ pub fn require_columns(most: usize, count: usize) -> Result<(), Problem> {
     if count <= most {
         return Ok(());
     }
-    Err(too_much(format!("A file may have at most {most} columns, not {count}.")))
+    Err(too_much(format!("A file may have at most {most} columns, found {count}.")))
 }
 
 pub struct SheetReader {
@@ -44,20 +44,22 @@ impl SheetReader {
         let used = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
         let names = &names[..used];
         if names.is_empty() {
-            let detail = "The first row is to name the columns, and names none.";
+            let detail = "The first row has no column names. Put the column names there.";
             return Err(malformed_file(detail));
         }
         require_columns(most_columns(collection), names.len())?;
         if let Some(place) = names.iter().position(String::is_empty) {
             let detail = format!(
-                "Column {} has no name in the first row; name it, or remove it.",
+                "Column {} has no name in the first row. Name it, or remove it.",
                 place + 1
             );
             return Err(malformed_file(detail));
         }
         let columns = Columns::named(collection, names.iter().map(String::as_str));
         let columns = columns.map_err(|name| {
-            malformed_file(format!("The column `{name}` is in the first row twice; remove one."))
+            malformed_file(format!(
+                "The column `{name}` is given more than once in the first row. Remove one."
+            ))
         })?;
         Ok(Self {
             columns: Arc::new(columns),
@@ -81,14 +83,14 @@ impl SheetReader {
         require_rows(self.rows.len() + 1)?;
         self.cells += used;
         if self.cells > MOST_CELLS {
-            let detail = format!("A file may have at most {MOST_CELLS} cells; send it in parts.");
+            let detail = format!("A file may have at most {MOST_CELLS} cells. Split the file.");
             return Err(too_much(detail));
         }
         self.take_bytes(&cells[..used])?;
         let named = self.columns.all().len();
         let content = if used > named {
             let detail = format!(
-                "the row has {used} cells and the first row names {named} columns; a cell that holds a comma is put in quotation marks"
+                "The row has {used} cells, but the first row names {named} columns. Put cells that contain a comma in quotation marks."
             );
             Err(Violation::new(Pointer::root(), "too_many_cells", detail))
         } else {
@@ -107,7 +109,7 @@ impl SheetReader {
         });
         self.left = self.left.checked_sub(sizes.sum()).ok_or_else(|| {
             too_much(format!(
-                "The rows and the names of their columns take more than {} bytes as items; shorten the names, or send the file in parts.",
+                "The rows with their column names are larger than {} bytes as items. Shorten the names, or split the file.",
                 self.most_bytes
             ))
         })?;

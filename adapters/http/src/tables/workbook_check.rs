@@ -41,11 +41,11 @@ const KEPT: [(&str, usize, usize); 9] = [
 /// Checks all parts and counts the unpacked bytes: the declared size may be wrong.
 pub fn check(body: &Bytes, most_bytes: usize) -> Result<(), Problem> {
     let malformed = |error: &dyn std::fmt::Display| {
-        malformed_file(format!("The file is no workbook: {error}."))
+        malformed_file(format!("The file is not a workbook: {error}."))
     };
     // The reader searches for another container before the archive, possibly without end.
     if !body.starts_with(b"PK") {
-        return Err(malformed(&"it does not begin as one"));
+        return Err(malformed(&"it is not a ZIP archive"));
     }
     require_small_directory(body)?;
     let mut archive = ZipArchive::new(Cursor::new(body)).map_err(|error| malformed(&error))?;
@@ -76,14 +76,14 @@ fn require_small_directory(body: &[u8]) -> Result<(), Problem> {
             .iter()
             .sum::<usize>();
         if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
-            return Err(too_much("The workbook has too many parts."));
+            return Err(too_much("The workbook has too many parts. Split it."));
         }
     }
     Ok(())
 }
 
 pub fn too_large(most_bytes: usize) -> Problem {
-    too_much(format!("The workbook unpacks to more than {most_bytes} bytes; send it in parts."))
+    too_much(format!("The workbook unpacks to more than {most_bytes} bytes. Split it."))
 }
 
 /// Checks attributes that the reader computes with, and counts the kept elements. Parses the part
@@ -121,7 +121,7 @@ fn check_part(part: &[u8]) -> Result<(), Problem> {
 }
 
 fn too_many(name: &str, most: usize) -> Problem {
-    too_much(format!("The workbook has more than {most} of `{name}`; send it in parts."))
+    too_much(format!("The workbook has more than {most} of `{name}`. Split it."))
 }
 
 /// Checks attributes that the reader computes with, and the length of kept ones.
@@ -132,13 +132,13 @@ fn check_element(element: &BytesStart<'_>, longest: Option<usize>) -> Result<(),
     }
     let refused = |name: &str, value: &str| {
         let value: String = value.chars().take(40).collect();
-        malformed_file(format!("The workbook cannot be read: `{name}` is `{value}`."))
+        malformed_file(format!("The workbook cannot be read: invalid `{name}` `{value}`."))
     };
     for attribute in element.attributes() {
-        let attribute = attribute.map_err(|_| refused("an attribute", own.as_ref()))?;
+        let attribute = attribute.map_err(|_| refused("attribute", own.as_ref()))?;
         let (name, value) = (attribute.key.local_name(), attribute.value.as_ref());
         if !attribute.key.as_ref().bytes().all(is_of_name) {
-            return Err(refused("an attribute", attribute.key.as_ref()));
+            return Err(refused("attribute", attribute.key.as_ref()));
         }
         let is_possible = match (own.as_ref(), name.as_ref()) {
             ("sst", "uniqueCount") => {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_part_says_of_itself_is_possible() {
+    fn the_sizes_that_a_part_declares_are_possible() {
         for (part, is_possible) in [
             (r#"<sst count="2" uniqueCount="1"><si/></sst>"#, true),
             (r#"<sst uniqueCount="1000000000000000"><si/></sst>"#, false),
@@ -259,7 +259,7 @@ mod tests {
             (r#"<sst uniqueCount="1"><a b=c d='1' d='2'/></sst>"#, true),
             (r#"<fonts><font><name val="x"/></font></fonts>"#, true),
             (r#"<row r="1"><c r="A1"><f ref="B1:A1">1</f></c></row>"#, false),
-            // What looks like an attribute, and is none.
+            // This looks like an attribute, but it is a comment.
             (r#"<!-- =" --><sst uniqueCount="1000000000000000" xmlns="x"/>"#, false),
             (r#"<![CDATA[ =" ]]><sst uniqueCount="1000000000000000" xmlns="x"/>"#, false),
             (r#"<?x =" ?><sst uniqueCount="1000000000000000" xmlns="x"/>"#, false),

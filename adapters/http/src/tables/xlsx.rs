@@ -31,9 +31,9 @@ pub enum WriteError {
     /// The items exceed a limit of the format.
     #[error("{0}")]
     DoesNotFit(String),
-    #[error("the workbook cannot be written: {0}")]
+    #[error("cannot write the workbook: {0}")]
     Failed(#[from] io::Error),
-    #[error("the workbook cannot be written: {0}")]
+    #[error("cannot write the workbook: {0}")]
     Refused(#[from] XlsxError),
 }
 
@@ -65,7 +65,7 @@ impl WorkbookWriter {
             self.row += 1;
             if self.row == SHEET_ROWS {
                 let detail = format!(
-                    "A sheet has at most {SHEET_ROWS} rows; select fewer items, or export them as CSV."
+                    "A sheet has at most {SHEET_ROWS} rows. Select fewer items, or export them as CSV."
                 );
                 return Err(WriteError::DoesNotFit(detail));
             }
@@ -109,7 +109,7 @@ fn require_length(name: &str) -> Result<(), WriteError> {
     }
     let begins: String = name.chars().take(40).collect();
     let detail = format!(
-        "The member `{begins}…` has a name of more than {MOST_UNITS} characters, which a cell cannot hold; leave it out with `fields`, or export the items as CSV."
+        "The name of the member `{begins}…` exceeds the {MOST_UNITS} characters of a cell. Exclude it with `fields`, or export the items as CSV."
     );
     Err(WriteError::DoesNotFit(detail))
 }
@@ -127,7 +127,7 @@ pub fn read(
         sheet.visible == SheetVisible::Visible && sheet.typ == SheetType::WorkSheet
     };
     let Some(shown) = workbook.sheets_metadata().iter().find(is_shown).cloned() else {
-        return Err(malformed_file("The workbook has no sheet that is shown."));
+        return Err(malformed_file("The workbook has no visible sheet."));
     };
     let mut cells =
         workbook.worksheet_cells_reader(&shown.name).map_err(|error| malformed(&error))?;
@@ -143,7 +143,11 @@ pub fn read(
         let (Some(cell), Some((next, column))) = (cell, place) else { break };
         let column = column as usize;
         if next < row {
-            return Err(malformed_file(format!("Row {} comes after row {}.", next + 1, row + 1)));
+            return Err(malformed_file(format!(
+                "Row {} is out of order after row {}.",
+                next + 1,
+                row + 1
+            )));
         }
         row = next;
         let value = value_of(&cell)?;
@@ -154,7 +158,7 @@ pub fn read(
             require_columns(most_columns, column + 1)?;
             current.resize(current.len().max(column + 1), Cell::Empty);
             if current[column] != Cell::Empty {
-                return Err(malformed_cell(cell.pos, "stands there twice"));
+                return Err(malformed_cell(cell.pos, "is given more than once"));
             }
             current[column] = value;
         }
@@ -193,7 +197,7 @@ fn malformed_cell((row, column): (u32, u32), error: &str) -> Problem {
 fn value_of(cell: &XlsxCellFormulaMetadataRecord<'_>) -> Result<Cell<'static>, Problem> {
     // Some programs leave the results of formulas to Excel. An empty cell would remove a member.
     if cell.formula.is_some() && matches!(cell.value, DataRef::Empty) {
-        let error = "has a formula without a result; open the file in Excel and save it";
+        let error = "has a formula without a result. Open the file in Excel and save it";
         return Err(malformed_cell(cell.pos, error));
     }
     value(&cell.value).map_err(|error| malformed_cell(cell.pos, error))
@@ -213,18 +217,18 @@ fn value(data: &DataRef<'_>) -> Result<Cell<'static>, &'static str> {
             Cell::sent(time.strip_suffix("T00:00:00").unwrap_or(time).to_owned())
         }
         DataRef::DurationIso(duration) => Cell::sent(duration.clone()),
-        DataRef::Error(_) => return Err("holds an error such as #REF!; correct its formula"),
+        DataRef::Error(_) => return Err("contains an error such as #REF!. Correct its formula"),
     })
 }
 
 /// Writes whole numbers without a decimal point.
 fn float(number: f64) -> Result<Cell<'static>, &'static str> {
     if !number.is_finite() {
-        return Err("holds a number that is too large; write it as text");
+        return Err("contains a number that is too large. Enter it as text");
     }
     let digits = number.to_string();
     if number.fract() == 0.0 && !is_exact_in_a_double(&digits) {
-        return Err("holds a number with more digits than a workbook keeps; write it as text");
+        return Err("contains a number with more digits than a workbook keeps. Enter it as text");
     }
     Ok(Cell::Number(digits.into()))
 }
@@ -236,7 +240,7 @@ fn date(time: &ExcelDateTime) -> Result<Cell<'static>, &'static str> {
         return float(time.as_f64());
     }
     if !DAYS.contains(&time.as_f64()) {
-        return Err("holds a date that is none; correct it");
+        return Err("contains an invalid date. Correct it");
     }
     let (year, month, day, hour, minute, second, milli) = time.to_ymd_hms_milli();
     let date = format!("{year:04}-{month:02}-{day:02}");

@@ -16,8 +16,8 @@ enum ClaimForm {
     List,
 }
 
-/// Known claims with their types, and true if required. A claim of a wrong type is an error:
-/// another reader might interpret it.
+/// Known claims: name, type, and whether required. A claim of the wrong type is an error, because
+/// another verifier might accept it.
 const CLAIMS: &[(&str, ClaimForm, bool)] = &[
     ("iss", ClaimForm::String, true),
     ("exp", ClaimForm::Time, true),
@@ -110,7 +110,7 @@ impl<'a> Claims<'a> {
             return Err("the token has no `sub`".into());
         }
         let (Some(issued), Some(expires)) = (at("iat"), at("exp")) else {
-            return Err("the token has no times".into());
+            return Err("the token has no `iat` or no `exp`".into());
         };
         let acting = acting(members)?;
         Ok(Self { members, issued, expires, not_before: at("nbf"), client, acting })
@@ -129,17 +129,17 @@ impl<'a> Claims<'a> {
         let soon = now.checked_add(leeway).unwrap_or(Timestamp::MAX);
         if let Some(from) = self.not_before.filter(|from| *from > soon) {
             let wait = rounded(from.duration_since(now));
-            return Err(format!("the token is not valid yet, but in {wait}").into());
+            return Err(format!("the token is not valid yet; retry in {wait}").into());
         }
         if self.issued > soon {
             return Err("the token was issued in the future; a clock is wrong".into());
         }
         if self.expires.duration_since(self.issued) > conditions.longest_lifetime {
-            return Err("the token is valid for longer than is accepted".into());
+            return Err("the token is valid for longer than allowed".into());
         }
         let accepts = |audience: &str| conditions.audiences.iter().any(|own| **own == *audience);
         if !self.strings("aud").iter().any(|audience| accepts(audience)) {
-            return Err("the token was made for another audience".into());
+            return Err("the token was issued for another audience".into());
         }
         if let Some(clients) = &conditions.clients {
             let is_known = |client: &str| clients.iter().any(|own| **own == *client);
@@ -178,7 +178,7 @@ pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
     } else if subject.chars().count() > LONGEST_SUBJECT {
         Err(format!("the token's subject has more than {LONGEST_SUBJECT} characters").into())
     } else if subject.chars().any(char::is_control) {
-        Err("the token's subject has a control character in it".into())
+        Err("the token's subject contains a control character".into())
     } else {
         Ok(())
     }
@@ -188,12 +188,11 @@ pub(crate) fn check_subject(subject: &str) -> Result<(), Reason> {
 fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, Reason> {
     match (id, party) {
         (Some(id), Some(party)) if id != party => {
-            Err("the token's `client_id` and its `azp` are not the same".into())
+            Err("the token's `client_id` and `azp` differ".into())
         }
         (id, party) => match id.or(party) {
             Some(client) if check_subject(&client).is_err() => {
-                Err("the token's client is empty, too long, or has a control character in it"
-                    .into())
+                Err("the token's client is empty, too long, or contains a control character".into())
             }
             client => Ok(client),
         },
@@ -205,11 +204,11 @@ fn client(id: Option<String>, party: Option<String>) -> Result<Option<String>, R
 fn acting(members: &Members) -> Result<Option<String>, Reason> {
     let Some(act) = members.get("act") else { return Ok(None) };
     let subject = act.member("sub").and_then(Value::as_string);
-    let subject = subject.ok_or("the token's `act` has no `sub` that is a string")?;
+    let subject = subject.ok_or("the token's `act` has no string `sub`")?;
     check_subject(&subject)?;
     match act.member("iss") {
         Some(issuer) if Some(issuer) != members.get("iss") => {
-            Err("the token's `act` is of another issuer".into())
+            Err("the token's `act` names another issuer".into())
         }
         _ => Ok(Some(subject.into_owned())),
     }

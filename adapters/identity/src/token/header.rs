@@ -15,9 +15,9 @@ pub(crate) struct TokenHeader {
 
 /// Members that would change the interpretation of a token.
 const REFUSED: [(&str, &str); 4] = [
-    ("crit", "the token's header has `crit`, of which no extension is understood"),
-    ("b64", "the token's header has `b64`, which is not understood"),
-    ("zip", "the token is compressed, which is not understood"),
+    ("crit", "the token's header has `crit`, but no extension is supported"),
+    ("b64", "the token's header has `b64`, which is not supported"),
+    ("zip", "the token is compressed, which is not supported"),
     ("enc", "the token is encrypted; send a signed token"),
 ];
 

@@ -88,14 +88,14 @@ impl<'a> Token<'a> {
 /// Returns the encoded header and payload. Checks that the signature is base64url.
 fn parts(text: &str) -> Result<(&str, &str), Reason> {
     if text.len() > MOST_BYTES {
-        return Err(format!("a token has at most {MOST_BYTES} bytes").into());
+        return Err(format!("a token may have at most {MOST_BYTES} bytes").into());
     }
     let mut parts = text.split('.');
     let (Some(header), Some(payload), Some(signature), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
         return Err(
-            "an access token is a JSON Web Token of three parts, with a dot between them".into()
+            "an access token must be a JSON Web Token of three parts separated by dots".into()
         );
     };
     match decode(signature, MOST_BYTES) {
@@ -115,7 +115,7 @@ fn members(part: &str, json: &[u8]) -> Result<Members, Reason> {
     let reason = match Members::read(json).map_err(|error| error.kind) {
         Ok(Some(members)) => return Ok(members),
         Ok(None) => "is not a JSON object",
-        Err(JsonErrorKind::DuplicateMember) => "has a member twice",
+        Err(JsonErrorKind::DuplicateMember) => "has a duplicate member",
         Err(JsonErrorKind::TooDeep) => "is nested too deeply",
         Err(_) => "is not JSON",
     };

@@ -11,7 +11,7 @@ enum Made {
     /// A member of the header is this JSON.
     Header(&'static str, &'static str),
     WithoutHeader(&'static str),
-    /// A claim is this JSON. `ISS` stands for the issuer, `NOW+n` for a time.
+    /// A claim is this JSON. `ISS` is the issuer, `NOW+n` a time.
     Claim(&'static str, &'static str),
     Without(&'static str),
     /// The header is this text, and the token is signed.
@@ -29,6 +29,10 @@ const ALGORITHM: &str = "an algorithm that is not accepted";
 const SIGNATURE: &str = "the token's signature is wrong";
 const BASE64: &str = "base64url";
 const PARTS: &str = "three parts";
+const AUDIENCES: &str = "the token's `aud` is not a string or a list of strings";
+const HEADER_JSON: &str = "the token's header is not JSON";
+const PAYLOAD_JSON: &str = "the token's payload is not JSON";
+const TWICE: &str = "the token's header has a duplicate member";
 const UNKNOWN: &str = "a key that its issuer does not have";
 const HEADER: &str = r#"{"alg":"ES256","typ":"at+jwt","kid":"ec","alg":"ES256"}"#;
 
@@ -54,7 +58,7 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("RSA-OAEP", Header("alg", "\"RSA-OAEP\""), ALGORITHM),
     ("Ed448", Header("alg", "\"Ed448\""), ALGORITHM),
     ("an algorithm that the issuer does not use", Header("alg", "\"EdDSA\""), ALGORITHM),
-    ("algorithm of another key", Header("alg", "\"RS256\""), "does not say with which key"),
+    ("algorithm of another key", Header("alg", "\"RS256\""), "does not name the key"),
     ("algorithm as a list", Header("alg", "[\"ES256\"]"), "`alg` of its header is not a string"),
     ("algorithm as null", Header("alg", "null"), "`alg` of its header is not a string"),
     ("algorithm as a number", Header("alg", "256"), "`alg` of its header is not a string"),
@@ -85,53 +89,29 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("empty key", Header("kid", "\"\""), UNKNOWN),
     ("key as a number", Header("kid", "1"), "`kid` of its header is not a string"),
     ("key as null", Header("kid", "null"), "`kid` of its header is not a string"),
-    ("key of another type", Header("kid", "\"rsa\""), "does not say with which key"),
-    ("no key where two fit", WithoutHeader("kid"), "does not say with which key"),
+    ("key of another type", Header("kid", "\"rsa\""), "does not name the key"),
+    ("no key where two fit", WithoutHeader("kid"), "does not name the key"),
     // JSON.
-    ("algorithm twice", RawHeader(HEADER), "the token's header has a member twice"),
+    ("algorithm twice", RawHeader(HEADER), TWICE),
     (
         "algorithm twice by an escape",
         RawHeader(r#"{"alg":"none","typ":"at+jwt","kid":"ec","\u0061lg":"ES256"}"#),
-        "the token's header has a member twice",
+        TWICE,
     ),
     ("header is a list", RawHeader("[]"), "the token's header is not a JSON object"),
     ("header is a string", RawHeader("\"ES256\""), "the token's header is not a JSON object"),
     ("header is null", RawHeader("null"), "the token's header is not a JSON object"),
-    ("header is empty", RawHeader(""), "the token's header is not JSON"),
-    ("header with a rest", RawHeader(r#"{"alg":"ES256"}{}"#), "the token's header is not JSON"),
-    (
-        "header with a comma more",
-        RawHeader(r#"{"alg":"ES256",}"#),
-        "the token's header is not JSON",
-    ),
-    (
-        "header with a comment",
-        RawHeader(r#"{"alg":"ES256"/**/}"#),
-        "the token's header is not JSON",
-    ),
-    (
-        "header with a lone surrogate",
-        RawHeader(r#"{"alg":"\ud800"}"#),
-        "the token's header is not JSON",
-    ),
-    (
-        "issuer twice",
-        RawPayload(r#"{"iss":"ISS","iss":"ISS"}"#),
-        "the token's payload has a member twice",
-    ),
+    ("header is empty", RawHeader(""), HEADER_JSON),
+    ("header with a rest", RawHeader(r#"{"alg":"ES256"}{}"#), HEADER_JSON),
+    ("header with a comma more", RawHeader(r#"{"alg":"ES256",}"#), HEADER_JSON),
+    ("header with a comment", RawHeader(r#"{"alg":"ES256"/**/}"#), HEADER_JSON),
+    ("header with a lone surrogate", RawHeader(r#"{"alg":"\ud800"}"#), HEADER_JSON),
+    ("issuer twice", RawPayload(r#"{"iss":"ISS","iss":"ISS"}"#), "payload has a duplicate member"),
     ("payload is a list", RawPayload("[]"), "the token's payload is not a JSON object"),
-    ("payload is a token", RawPayload("e30.e30.AA"), "the token's payload is not JSON"),
-    ("payload is empty", RawPayload(""), "the token's payload is not JSON"),
-    (
-        "payload with NaN",
-        RawPayload(r#"{"iss":"ISS","exp":NaN}"#),
-        "the token's payload is not JSON",
-    ),
-    (
-        "payload with a mark of its order",
-        RawPayload("\u{feff}{}"),
-        "the token's payload is not JSON",
-    ),
+    ("payload is a token", RawPayload("e30.e30.AA"), PAYLOAD_JSON),
+    ("payload is empty", RawPayload(""), PAYLOAD_JSON),
+    ("payload with NaN", RawPayload(r#"{"iss":"ISS","exp":NaN}"#), PAYLOAD_JSON),
+    ("payload with a mark of its order", RawPayload("\u{feff}{}"), PAYLOAD_JSON),
     // Issuers and audiences.
     ("no issuer", Without("iss"), "no `iss`"),
     ("issuer as a list", Claim("iss", "[\"ISS\"]"), "the token's `iss` is not a string"),
@@ -142,26 +122,14 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("issuer with a user", Claim("iss", "\"http://a@ISS\""), "not one of those known here"),
     ("another issuer", Claim("iss", "\"https://evil.example\""), "not one of those known here"),
     ("no audience", Without("aud"), "no `aud`"),
-    (
-        "audience as null",
-        Claim("aud", "null"),
-        "the token's `aud` is not a string or a list of strings",
-    ),
-    (
-        "audience as a number",
-        Claim("aud", "5"),
-        "the token's `aud` is not a string or a list of strings",
-    ),
-    ("audience as an object", Claim("aud", "{}"), "the token's `aud` is not a string or a list"),
-    (
-        "audience of numbers",
-        Claim("aud", "[5]"),
-        "the token's `aud` is not a string or a list of strings",
-    ),
+    ("audience as null", Claim("aud", "null"), AUDIENCES),
+    ("audience as a number", Claim("aud", "5"), AUDIENCES),
+    ("audience as an object", Claim("aud", "{}"), AUDIENCES),
+    ("audience of numbers", Claim("aud", "[5]"), AUDIENCES),
     (
         "audience of a string and a list",
         Claim("aud", "[\"https://proposals.example\",[]]"),
-        "the token's `aud` is not a string or a list of strings",
+        AUDIENCES,
     ),
     ("audiences none", Claim("aud", "[]"), "another audience"),
     ("another audience", Claim("aud", "\"https://other.example\""), "another audience"),
@@ -186,13 +154,13 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("ended long ago", Claim("exp", "0"), "the token expired"),
     ("ended a minute ago", Claim("exp", "NOW-60"), "the token expired 60 seconds ago"),
     ("ended with the leeway", Claim("exp", "NOW-30"), "the token expired 30 seconds ago"),
-    ("ends too late", Claim("exp", "NOW+86401"), "valid for longer than is accepted"),
-    ("ends in a year", Claim("exp", "NOW+31536000"), "valid for longer than is accepted"),
+    ("ends too late", Claim("exp", "NOW+86401"), "valid for longer than allowed"),
+    ("ends in a year", Claim("exp", "NOW+31536000"), "valid for longer than allowed"),
     ("no beginning", Without("iat"), "no `iat`"),
     ("issued as a string", Claim("iat", "\"NOW+0\""), "the token's `iat` is not a number"),
     ("issued in the future", Claim("iat", "NOW+31"), "issued in the future"),
-    ("issued long ago", Claim("iat", "0"), "valid for longer than is accepted"),
-    ("not yet", Claim("nbf", "NOW+60"), "the token is not valid yet, but in 60 seconds"),
+    ("issued long ago", Claim("iat", "0"), "valid for longer than allowed"),
+    ("not yet", Claim("nbf", "NOW+60"), "the token is not valid yet; retry in 60 seconds"),
     ("not before as a string", Claim("nbf", "\"0\""), "the token's `nbf` is not a number"),
     ("not before as null", Claim("nbf", "null"), "the token's `nbf` is not a number"),
     // Other claims.
@@ -205,23 +173,19 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("subject with a line", Claim("sub", "\"ana\\nbob\""), "control character"),
     ("subject with a zero byte", Claim("sub", "\"ana\\u0000\""), "control character"),
     ("no subject", Without("sub"), "no `sub`"),
-    (
-        "client as a list",
-        Claim("client_id", "[\"portal\"]"),
-        "the token's `client_id` is not a string",
-    ),
-    ("two clients", Claim("azp", "\"other\""), "not the same"),
+    ("client as a list", Claim("client_id", "[\"portal\"]"), "`client_id` is not a string"),
+    ("two clients", Claim("azp", "\"other\""), "differ"),
     ("another client", Claim("client_id", "\"other\""), "the token's client is not accepted"),
     ("no client", Without("client_id"), "the token's client is not accepted"),
-    (
-        "scope as a list",
-        Claim("scope", "[\"proposals.write\"]"),
-        "the token's `scope` is not a string",
-    ),
+    ("scope as a list", Claim("scope", "[\"proposals.write\"]"), "`scope` is not a string"),
     ("actor as a string", Claim("act", "\"robot\""), "the token's `act` is not an object"),
-    ("actor without a name", Claim("act", "{}"), "`act` has no `sub`"),
-    ("actor with a number", Claim("act", "{\"sub\":1}"), "`act` has no `sub`"),
-    ("actor of another issuer", Claim("act", "{\"sub\":\"a\",\"iss\":\"x\"}"), "of another issuer"),
+    ("actor without a name", Claim("act", "{}"), "`act` has no string `sub`"),
+    ("actor with a number", Claim("act", "{\"sub\":1}"), "`act` has no string `sub`"),
+    (
+        "actor of another issuer",
+        Claim("act", "{\"sub\":\"a\",\"iss\":\"x\"}"),
+        "names another issuer",
+    ),
     // The form of the token.
     ("no letters", Text(|_| String::new()), PARTS),
     ("dots only", Text(|_| "..".to_owned()), "the token is not signed"),
@@ -274,14 +238,11 @@ const ATTACKS: &[(&str, Made, &str)] = &[
 fn spare_bits(signature: &str) -> String {
     let (rest, last) = signature.split_at(signature.len() - 1);
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let next = letters
-        .chars()
-        .nth(letters.find(last).expect("sound test data") + 1)
-        .expect("sound test data");
-    format!("{rest}{next}")
+    let next = letters.find(last).expect("base64url") + 1;
+    format!("{rest}{}", &letters[next..=next])
 }
 
-/// The payload of somebody else.
+/// The payload of another caller.
 fn another(payload: &str) -> String {
     use base64::Engine;
     let bytes =
@@ -299,7 +260,7 @@ fn changed(mut object: Value, name: &str, json: Option<&str>, iss: &str) -> Stri
     object.to_string().replace("\"PUT\"", &filled(json, iss))
 }
 
-/// JSON in which `ISS` stands for the issuer, and `NOW+n` for a time.
+/// JSON in which `ISS` is the issuer, and `NOW+n` a time.
 pub fn filled(json: &str, iss: &str) -> String {
     let mut filled = json.replace("ISS", iss);
     while let Some(at) = filled.find("NOW") {
@@ -358,7 +319,7 @@ async fn each_attack_is_refused_for_its_reason() {
     world.caller(&issuer.token(&signer)).await;
 }
 
-/// Keys within a token, and keys that it tells where to find, are not looked at.
+/// Keys within a token, and keys to which it refers, are not used.
 #[tokio::test]
 async fn a_key_that_a_token_brings_along_signs_nothing() {
     let (signer, own) = (Signer::new("ES256", "ec"), Signer::new("ES256", "ec"));
@@ -416,7 +377,7 @@ async fn a_token_of_one_issuer_is_not_signed_by_another() {
     assert!(world.refusal(&theirs.token(&second)).await.contains("another audience"));
     let mut payload = theirs.payload();
     payload["aud"] = "https://elsewhere.example".into();
-    let token = second.token(&second.header().to_string(), &payload.to_string());
+    let token = second.signed(&payload);
     assert_eq!(&*world.caller(&token).await.id, "other:ana");
     assert_ne!(AUDIENCE, "https://elsewhere.example");
 }

@@ -1,20 +1,18 @@
-//! Bounds of what is remembered of tokens, for which nobody is refused.
+//! Bounds of the caches of tokens. No caller is refused because of them.
 
-use crate::support::{Issuer, NOW, Signer, World};
+use crate::support::{Issuer, NOW, Signer, known_issuer};
 
 /// A token that is another for each number.
 fn numbered(issuer: &Issuer, signer: &Signer, number: usize, ends: i64) -> String {
     let mut claims = issuer.payload();
     claims["jti"] = format!("{number}").into();
     claims["exp"] = ends.into();
-    signer.token(&signer.header().to_string(), &claims.to_string())
+    signer.signed(&claims)
 }
 
 #[tokio::test]
 async fn at_most_10_000_verified_tokens_are_remembered() {
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(""));
+    let (signer, issuer, world) = known_issuer("").await;
     let token = |number| numbered(&issuer, &signer, number, NOW + 600);
     for number in 0..11_000 {
         world.caller(&token(number)).await;
@@ -31,9 +29,7 @@ async fn at_most_10_000_verified_tokens_are_remembered() {
 
 #[tokio::test]
 async fn at_most_4_096_refusals_are_remembered_and_push_out_no_token() {
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(""));
+    let (signer, issuer, world) = known_issuer("").await;
     for number in 0..100 {
         world.caller(&numbered(&issuer, &signer, number, NOW + 600)).await;
     }
@@ -50,4 +46,4 @@ async fn at_most_4_096_refusals_are_remembered_and_push_out_no_token() {
 }
 
 const THREE_PARTS: &str =
-    "an access token is a JSON Web Token of three parts, with a dot between them";
+    "an access token must be a JSON Web Token of three parts separated by dots";

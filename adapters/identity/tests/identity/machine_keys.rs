@@ -5,7 +5,7 @@ use identity_adapter::new_key;
 use crate::support::World;
 
 #[tokio::test]
-async fn a_key_is_somebody_until_it_ends() {
+async fn a_key_is_accepted_until_it_expires() {
     let roles = ["exporter".to_owned()];
     // The tests begin on 2027-01-15 at 08:00.
     let last = jiff::civil::date(2027, 1, 16);
@@ -18,23 +18,23 @@ async fn a_key_is_somebody_until_it_ends() {
     world.advance(40 * 3_600 - 1);
     world.caller(&key.printed).await;
     world.advance(1);
-    assert_eq!(world.refusal(&key.printed).await, "the key has expired; make another");
+    assert_eq!(world.refusal(&key.printed).await, "the key has expired; create a new one");
 }
 
 #[tokio::test]
-async fn a_typing_error_is_told_apart_from_a_wrong_key() {
+async fn a_typing_error_is_distinguished_from_a_wrong_key() {
     let key = new_key("a", &[], None).expect("sound test data");
     let other = new_key("a", &[], None).expect("sound test data");
     let unknown = new_key("b", &[], None).expect("sound test data");
     let world = World::new(&format!("keys:\n{}\n", key.line));
     assert_eq!(&*world.caller(&key.printed).await.id, "key:a");
     for (sent, reason) in [
-        (other.printed.clone(), "there is no such key"),
-        (unknown.printed, "there is no such key"),
-        (key.printed[..key.printed.len() - 1].to_owned(), "typing error"),
-        (key.printed.replace("psk_a", "psk_c"), "typing error"),
-        (format!("{}x", key.printed), "typing error"),
-        ("psk_".to_owned(), "typing error"),
+        (other.printed.clone(), "the key is unknown"),
+        (unknown.printed, "the key is unknown"),
+        (key.printed[..key.printed.len() - 1].to_owned(), "the key is mistyped"),
+        (key.printed.replace("psk_a", "psk_c"), "the key is mistyped"),
+        (format!("{}x", key.printed), "the key is mistyped"),
+        ("psk_".to_owned(), "the key is mistyped"),
         (key.printed.replace("psk_", "PSK_"), "a JSON Web Token of three parts"),
     ] {
         let refusal = world.refusal(&sent).await;
@@ -51,21 +51,18 @@ async fn a_key_is_refused_from_the_time_of_its_revocation() {
     let file =
         |revoked: &str| format!("keys:\n{}\n{}\nrevoked: [{revoked}]\n", key.line, other.line);
     // It is 2027-01-15T08:00:00Z.
+    let (now, later) = ("2027-01-15T08:00:00Z", "2028-01-01T00:00:00Z");
     for (revoked, is_refused) in [
-        ("{subject: 'key:a', before: 2027-01-15T00:00:00Z}", true),
-        ("{subject: 'key:a', before: 2027-01-15T08:00:00Z}", true),
-        ("{subject: 'key:a', before: 2027-01-15T08:00:01Z}", false),
-        ("{subject: 'key:b', before: 2027-01-15T08:00:00Z}", false),
-        (
-            "{subject: 'key:a', before: 2027-01-15T08:00:00Z}, {subject: 'key:a', before: 2028-01-01T00:00:00Z}",
-            true,
-        ),
-        (
-            "{subject: 'key:a', before: 2028-01-01T00:00:00Z}, {subject: 'key:a', before: 2027-01-15T08:00:00Z}",
-            true,
-        ),
+        (&[("a", "2027-01-15T00:00:00Z")][..], true),
+        (&[("a", now)], true),
+        (&[("a", "2027-01-15T08:00:01Z")], false),
+        (&[("b", now)], false),
+        (&[("a", now), ("a", later)], true),
+        (&[("a", later), ("a", now)], true),
     ] {
-        let world = World::new(&file(revoked));
+        let element = |(name, before)| format!("{{subject: 'key:{name}', before: {before}}}");
+        let revoked = revoked.iter().copied().map(element).collect::<Vec<_>>().join(", ");
+        let world = World::new(&file(&revoked));
         let refusal = world.refusal(&key.printed).await;
         let expected = if is_refused { "the key was revoked" } else { "accepted as key:a" };
         assert_eq!(refusal, expected, "{revoked}");
@@ -78,5 +75,5 @@ async fn a_key_is_refused_from_the_time_of_its_revocation() {
     world.caller(&other.printed).await;
     world.rewrite("keys: []\n");
     assert_eq!(world.identity.files.reload(), Ok(true));
-    assert_eq!(world.refusal(&other.printed).await, "there is no such key");
+    assert_eq!(world.refusal(&other.printed).await, "the key is unknown");
 }

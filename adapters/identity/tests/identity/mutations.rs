@@ -1,4 +1,4 @@
-//! No token is accepted of which a byte was changed.
+//! No token with a changed byte is accepted.
 
 use std::sync::LazyLock;
 

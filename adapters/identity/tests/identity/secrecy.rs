@@ -46,23 +46,23 @@ async fn no_part_of_a_credential_is_logged_or_repeated() {
     let world = World::new(&format!("{}keys:\n{}\n", issuer.file(claims), key.line));
     let mut payload = issuer.payload();
     payload["jti"] = "secretclaim".into();
-    let token = signer.token(&signer.header().to_string(), &payload.to_string());
+    let token = signer.signed(&payload);
     let mut reasons = vec![world.refusal(&token).await, world.refusal(&token[..200]).await];
     world.caller(&key.printed).await;
     reasons.push(world.refusal(&key.printed[..40]).await);
     issuer.set_configuration(Answer::of(500));
     world.advance(86_400);
-    let other = signer.token(&signer.header().to_string(), &issuer.payload().to_string());
+    let other = signer.signed(&issuer.payload());
     reasons.push(world.refusal(&other).await);
     let log = String::from_utf8(log.0.lock().expect("sound test data").clone());
     let log = log.expect("sound test data");
     assert!(log.contains("an expression of the identity file failed for a token"), "{log}");
-    let told = format!("{log}{reasons:?}");
+    let written = format!("{log}{reasons:?}");
     let parts = token.split(['.', '_']).chain(other.split('.')).chain(key.printed.split('_'));
     for part in parts.filter(|part| part.len() > 8).chain(["secretclaim"]) {
-        assert!(!told.contains(part), "{part} in {told}");
+        assert!(!written.contains(part), "{part} in {written}");
     }
     for window in token.as_bytes().windows(24).chain(key.printed.as_bytes().windows(24)) {
-        assert!(!told.contains(std::str::from_utf8(window).expect("sound test data")));
+        assert!(!written.contains(std::str::from_utf8(window).expect("sound test data")));
     }
 }

@@ -1,4 +1,4 @@
-//! A clock that is moved by hand, keys that sign, and an issuer that does what it is told.
+//! A clock that is moved by hand, keys that sign, and an issuer whose answers are set.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair,
-    KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaKeyPair,
+    ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
+    EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaKeyPair,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ pub const NOW: i64 = 1_800_000_000;
 /// The base URL of the service.
 pub const AUDIENCE: &str = "https://proposals.example";
 
-/// A clock that stands still until it is moved.
+/// A clock that is stopped, and moved by the test.
 pub struct TestClock(Mutex<Timestamp>);
 
 impl TestClock {
@@ -62,6 +62,14 @@ enum Key {
     Ed(Ed25519KeyPair),
 }
 
+impl Key {
+    fn ec(curve: &'static EcdsaSigningAlgorithm, random: &SystemRandom) -> Self {
+        let document = EcdsaKeyPair::generate_pkcs8(curve, random).expect("sound test data");
+        let key = EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), random);
+        Self::Ec(key.expect("sound test data"))
+    }
+}
+
 /// A key that signs by one algorithm.
 pub struct Signer {
     pub algorithm: &'static str,
@@ -73,22 +81,11 @@ impl Signer {
     pub fn new(algorithm: &'static str, id: &str) -> Self {
         let random = SystemRandom::new();
         let key = match algorithm {
-            "RS256" | "PS256" => Key::Rsa(Box::new(
-                RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).expect("sound test data"),
-            )),
-            "ES256" | "ES384" => {
-                let curve = if algorithm == "ES256" {
-                    &ECDSA_P256_SHA256_FIXED_SIGNING
-                } else {
-                    &ECDSA_P384_SHA384_FIXED_SIGNING
-                };
-                let document =
-                    EcdsaKeyPair::generate_pkcs8(curve, &random).expect("sound test data");
-                Key::Ec(
-                    EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), &random)
-                        .expect("sound test data"),
-                )
+            "RS256" | "PS256" => {
+                Key::Rsa(Box::new(RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).expect("RSA")))
             }
+            "ES256" => Key::ec(&ECDSA_P256_SHA256_FIXED_SIGNING, &random),
+            "ES384" => Key::ec(&ECDSA_P384_SHA384_FIXED_SIGNING, &random),
             _ => {
                 let document = Ed25519KeyPair::generate_pkcs8(&random).expect("sound test data");
                 Key::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).expect("sound test data"))
@@ -102,15 +99,11 @@ impl Signer {
         let mut jwk = match &self.key {
             Key::Rsa(key) => {
                 let public = ring::rsa::PublicKeyComponents::<Vec<u8>>::from(key.public());
-                json!({
-                    "kty": "RSA",
-                    "n": encode(public.n),
-                    "e": encode(public.e),
-                })
+                json!({"kty": "RSA", "n": encode(public.n), "e": encode(public.e)})
             }
             Key::Ec(key) => {
-                let (x, y) =
-                    key.public_key().as_ref()[1..].split_at(key.public_key().as_ref().len() / 2);
+                let point = &key.public_key().as_ref()[1..];
+                let (x, y) = point.split_at(point.len() / 2);
                 let curve = if x.len() == 32 { "P-256" } else { "P-384" };
                 json!({"kty": "EC", "crv": curve, "x": encode(x), "y": encode(y)})
             }
@@ -143,6 +136,11 @@ impl Signer {
     pub fn token(&self, header: &str, payload: &str) -> String {
         let message = format!("{}.{}", encode(header), encode(payload));
         format!("{message}.{}", encode(self.sign(message.as_bytes())))
+    }
+
+    /// A token with this payload.
+    pub fn signed(&self, payload: &Value) -> String {
+        self.token(&self.header().to_string(), &payload.to_string())
     }
 
     /// A header by RFC 9068.
@@ -210,11 +208,8 @@ impl Issuer {
                         for (name, value) in answer.headers {
                             response = response.header(name, value);
                         }
-                        Ok::<_, Infallible>(
-                            response
-                                .body(Full::new(Bytes::from(answer.body)))
-                                .expect("sound test data"),
-                        )
+                        let body = Full::new(Bytes::from(answer.body));
+                        Ok::<_, Infallible>(response.body(body).expect("sound test data"))
                     }
                 });
                 let connection = hyper::server::conn::http1::Builder::new();
@@ -232,12 +227,10 @@ impl Issuer {
         *self.keys.lock().expect("sound test data") = answer;
     }
 
-    /// How often its keys were fetched.
     pub fn key_fetches(&self) -> usize {
         self.fetches[0].load(Ordering::SeqCst)
     }
 
-    /// How often its configuration was fetched.
     pub fn configuration_fetches(&self) -> usize {
         self.fetches[1].load(Ordering::SeqCst)
     }
@@ -252,7 +245,7 @@ impl Issuer {
 
     /// A token that is accepted.
     pub fn token(&self, signer: &Signer) -> String {
-        signer.token(&signer.header().to_string(), &self.payload().to_string())
+        signer.signed(&self.payload())
     }
 
     /// The element of `issuers` for it, with some lines more.
@@ -266,7 +259,7 @@ pub fn jwks(signers: &[&Signer]) -> Answer {
     Answer::json(&json!({"keys": keys}))
 }
 
-/// A service with an identity file of its own.
+/// A service with its own identity file.
 pub struct World {
     pub clock: Arc<TestClock>,
     pub identity: Arc<ReloadableIdentity>,
@@ -303,6 +296,19 @@ impl World {
         }
     }
 
+    /// Waits until a token is refused, or accepted, as expected.
+    pub async fn until_refusal(&self, token: &str, expected: &str) {
+        let mut refusal = self.refusal(token).await;
+        for _ in 0..100 {
+            if refusal == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            refusal = self.refusal(token).await;
+        }
+        assert_eq!(refusal, expected);
+    }
+
     /// How many verified tokens and how many refusals are remembered.
     pub fn remembered(&self) -> [usize; 2] {
         let described = format!("{:?}", self.identity);
@@ -318,7 +324,15 @@ impl World {
     }
 }
 
-/// Waits for something that happens beside the test.
+/// An issuer with one key, and a service that knows it, with some lines more.
+pub async fn known_issuer(lines: &str) -> (Signer, Issuer, World) {
+    let signer = Signer::new("ES256", "k");
+    let issuer = Issuer::start(&[&signer]).await;
+    let world = World::new(&issuer.file(lines));
+    (signer, issuer, world)
+}
+
+/// Waits for a concurrent event.
 pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..500 {
         if is_so() {

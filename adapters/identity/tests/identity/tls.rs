@@ -1,4 +1,4 @@
-//! Keys come over TLS from whom the certificate is, as an authority says that is known.
+//! Keys are fetched over TLS, and the certificate is that of a known authority.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ async fn secured(issuer: &Issuer, host: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_authority_of_its_own_vouches_for_an_issuer_and_for_no_other_name() {
+async fn a_configured_authority_is_trusted_for_the_name_of_its_certificate_alone() {
     let signer = Signer::new("ES256", "k");
     let issuer = Issuer::start(&[&signer]).await;
     let ca = format!("  ca: {CERTIFICATES}/ca.pem\n");
@@ -58,7 +58,7 @@ async fn an_authority_of_its_own_vouches_for_an_issuer_and_for_no_other_name() {
         let url = secured(&issuer, host).await;
         let mut payload = issuer.payload();
         payload["iss"] = url.as_str().into();
-        let token = signer.token(&signer.header().to_string(), &payload.to_string());
+        let token = signer.signed(&payload);
         let world = World::new(&issuer.file(lines).replace(&issuer.url, &url));
         let expected = if is_reached { "accepted as agency:ana" } else { "unavailable" };
         assert_eq!(world.refusal(&token).await, expected, "{host} {lines}");

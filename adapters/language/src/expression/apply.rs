@@ -82,7 +82,7 @@ impl Operator {
 pub(super) fn negate<'a>(value: &Val<'a>) -> Outcome<Val<'a>> {
     if let Val::Duration(duration) = value {
         let negated = duration.checked_neg().and_then(dates::in_span).map(Val::Duration);
-        return negated.ok_or_else(|| failed!("the duration is too long to be turned round"));
+        return negated.ok_or_else(|| failed!("the duration is too long to be negated"));
     }
     let number = value.as_number().ok_or_else(|| value.is_not("a number"))?;
     numbers::negate(number).map(Val::from)

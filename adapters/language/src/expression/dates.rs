@@ -105,5 +105,5 @@ pub(super) fn in_zone(time: Time, zone: &str) -> Outcome<Time> {
     })?;
     let offset = found.to_offset(Offset::UTC.to_timestamp(time).unwrap_or(Timestamp::MAX));
     let shown = time.checked_add(SignedDuration::from_secs(offset.seconds().into()));
-    shown.map_err(|_| failed!("the time lies beyond the year 9999 there"))
+    shown.map_err(|_| failed!("the time lies beyond the year 9999 in that time zone"))
 }

@@ -138,7 +138,7 @@ impl<'a> Evaluation<'a> {
                 let at = key.as_number().and_then(Number::whole);
                 let at = at.ok_or_else(|| key.is_not("an integer"))?;
                 list.get(at, self.meter)?.ok_or_else(|| {
-                    failed!("the list has no element {at}; the first is 0, and size() tells how many there are")
+                    failed!("the list has no element {at}; the first is 0, and size() is the number of elements")
                 })
             }
             Val::Map(map) => map.get_key(&key, self.meter)?.ok_or_else(|| match &key {
@@ -198,13 +198,13 @@ impl<'a> Evaluation<'a> {
             let (key, value) = (self.value(key)?, self.value(value)?);
             if !matches!(key, Val::String(_) | Val::Integer(_) | Val::Boolean(_)) {
                 return Err(failed!(
-                    "the key of a map is a string, an integer or a boolean, not {}",
+                    "the key of a map must be a string, an integer or a boolean, not {}",
                     key.kind().with_article()
                 ));
             }
             for (earlier, _) in &made {
                 if earlier.equals(&key, self.meter)? {
-                    return Err(failed!("a key stands twice in a map"));
+                    return Err(failed!("a key of a map is given more than once"));
                 }
             }
             made.push((key, value));
@@ -306,7 +306,7 @@ pub(super) fn described(node: &Term) -> Option<&str> {
 fn wanted(node: &Term, wanted: &str, value: &Val<'_>) -> EvaluationError {
     let is = value.kind().with_article();
     match described(node) {
-        Some(path) => failed!("`{path}` must be {wanted} here, and is {is}"),
+        Some(path) => failed!("`{path}` must be {wanted} here, not {is}"),
         None => value.is_not(wanted),
     }
 }

@@ -312,7 +312,7 @@ fn extreme<'a>(
             best = Some(element);
         }
     }
-    best.ok_or_else(|| failed!("{name}() of an empty list is nothing; test size() before"))
+    best.ok_or_else(|| failed!("{name}() of an empty list has no value; test size() first"))
 }
 
 fn unique<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
@@ -346,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_what_stands_between_white_space(text in "([a-z \t-\r]{0,300})|([ -~\t-\r\x1c-\x1f\u{85}\u{a0}\u{3000}ñ’]{0,40})") {
+        fn words_are_separated_by_white_space(text in "([a-z \t-\r]{0,300})|([ -~\t-\r\x1c-\x1f\u{85}\u{a0}\u{3000}ñ’]{0,40})") {
             prop_assert_eq!(count_words(&text), text.split_whitespace().count());
         }
     }

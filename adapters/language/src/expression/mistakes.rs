@@ -1,23 +1,23 @@
 //! Mistakes of users of other languages, with their CEL replacement.
 
 const FOREIGN: &[(&str, &str)] = &[
-    ("=", "two values are compared with `==`, not with `=`"),
-    ("<>", "`<>` is written `!=`"),
-    ("=~", "`=~` is written `.matches()`, as in self.title.matches('^A')"),
-    ("!~", "`!~` is written `!` and `.matches()`, as in !self.title.matches('^A')"),
-    ("&", "`&` is written `&&`"),
-    ("|", "`|` is written `||`"),
-    ("and", "`and` is written `&&`"),
-    ("or", "`or` is written `||`"),
-    ("not", "`not` is written `!`"),
-    ("is", "`is null` is written `== null`, and `is not null` `!= null`"),
-    ("if", "`if` is written with `? :`, as in self.budget > 0 ? 'some' : 'none'"),
+    ("=", "compare values with `==`, not with `=`"),
+    ("<>", "use `!=` instead of `<>`"),
+    ("=~", "use `.matches()` instead of `=~`, as in self.title.matches('^A')"),
+    ("!~", "use `!` and `.matches()` instead of `!~`, as in !self.title.matches('^A')"),
+    ("&", "use `&&` instead of `&`"),
+    ("|", "use `||` instead of `|`"),
+    ("and", "use `&&` instead of `and`"),
+    ("or", "use `||` instead of `or`"),
+    ("not", "use `!` instead of `not`"),
+    ("is", "use `== null` instead of `is null`, and `!= null` instead of `is not null`"),
+    ("if", "use `? :` instead of `if`, as in self.budget > 0 ? 'some' : 'none'"),
 ];
 
 const FUNCTIONS: &[(&str, &str)] = &[
-    ("len", "its name is size()"),
-    ("length", "its name is size()"),
-    ("if", "write a choice with `? :`, as in self.budget > 0 ? 'some' : 'none'"),
+    ("len", "use size()"),
+    ("length", "use size()"),
+    ("if", "use `? :`, as in self.budget > 0 ? 'some' : 'none'"),
     ("now", "`now` is a variable; write it without parentheses"),
     ("today", "`today` is a variable; write it without parentheses"),
 ];

@@ -148,7 +148,7 @@ pub fn complete<'a>(name: &str, found: Option<&'a Found>) -> Outcome<&'a [Item]>
         Some(Found::Items(items)) => return Ok(items),
         Some(Found::TooMany) => format!("found more than {} items", Lookup::MOST_ITEMS),
         Some(Found::TooLarge) => format!("found more than {} bytes", Lookup::MOST_BYTES),
-        None => "was not asked".to_owned(),
+        None => "was not made".to_owned(),
     };
     Err(failed!("the lookup `{name}` {reason}"))
 }

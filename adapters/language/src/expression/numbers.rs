@@ -40,7 +40,7 @@ pub(super) fn of_json(meter: &Meter, digits: &str) -> Outcome<Number> {
     let decimal =
         if is_scientific { scientific(digits) } else { Decimal::from_str_exact(digits).ok() };
     decimal.map(Number::Decimal).ok_or_else(|| {
-        failed!("the number {} has more digits than rules compute with (28)", shorten(digits))
+        failed!("the number {} has more digits than rules support (28)", shorten(digits))
     })
 }
 

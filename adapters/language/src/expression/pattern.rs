@@ -66,7 +66,7 @@ fn reason(source: &str, error: &dense::BuildError) -> String {
     }
     // Word boundaries in a table would need whole characters.
     if source.contains("\\b") || source.contains("\\B") {
-        return "a word boundary is found for ASCII only: write (?-u:\\b) instead of \\b"
+        return "word boundaries are supported for ASCII only: write (?-u:\\b) instead of \\b"
             .to_owned();
     }
     "the regular expression is too large or cannot be matched in one pass".to_owned()

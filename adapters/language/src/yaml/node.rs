@@ -81,7 +81,7 @@ impl Node {
                 ScalarKind::Number => out.push_str(&scalar.text),
                 ScalarKind::OddNumber => {
                     let reason = format!(
-                        "JSON does not write a number as `{}`; write it as JSON does, or in quotes if it is a string",
+                        "`{}` is not a JSON number; write it as in JSON, or in quotes if it is a string",
                         scalar.text
                     );
                     return Err((self.place, reason));

@@ -79,7 +79,8 @@ impl<'t> Builder<'t, '_, '_> {
         while let Some((event, span)) = self.next()? {
             match event {
                 Event::DocumentStart(..) if root.is_some() => {
-                    let reason = "a file holds one YAML document; remove what follows `---`";
+                    let reason =
+                        "a file must contain one YAML document; remove the lines from `---` on";
                     return Err((place(&span), reason.to_owned()));
                 }
                 Event::StreamStart
@@ -96,13 +97,13 @@ impl<'t> Builder<'t, '_, '_> {
         let place = place(span);
         if let Some(tag) = event.tag() {
             let reason = format!(
-                "the tag `{}` has no meaning here; write a string that begins with `!` in quotes, or in the lines below `|`",
+                "the tag `{}` is not supported; put a string that begins with `!` in quotes, or in the lines below `|`",
                 tag.original()
             );
             return Err((place, reason));
         }
         *self.values_left = self.values_left.checked_sub(1).ok_or_else(|| {
-            (place, format!("there are more than {MOST_VALUES} values in the files"))
+            (place, format!("the files contain more than {MOST_VALUES} YAML values; remove some"))
         })?;
         let (content, anchor) = match event {
             Event::Scalar(text, style, anchor, _) => {
@@ -115,7 +116,8 @@ impl<'t> Builder<'t, '_, '_> {
             Event::MappingStart(_, anchor, _) => (Content::Mapping(self.entries()?), anchor),
             Event::Alias(anchor) => {
                 return self.anchors.get(&anchor).cloned().ok_or_else(|| {
-                    let reason = "the alias stands within the value that it names; write it out";
+                    let reason =
+                        "the alias is inside the value that it refers to; write the value out";
                     (place, reason.to_owned())
                 });
             }
@@ -166,7 +168,7 @@ impl<'t> Builder<'t, '_, '_> {
         {
             let (place, name) = (place(&span), self.node(event, &span)?);
             let Some(Scalar { text: key, .. }) = name.scalar() else {
-                return Err((place, "a key is a string, not a list or a mapping".to_owned()));
+                return Err((place, "a key must be a string, not a list or a mapping".to_owned()));
             };
             // An absent value ends at its colon.
             let rest = &self.file[self.end..];
@@ -177,7 +179,7 @@ impl<'t> Builder<'t, '_, '_> {
             let value = self.node(event, &span)?;
             if let Some(line) = lines.get(key) {
                 let reason = format!(
-                    "the key `{key}` stands here a second time, first in line {line}; remove one of the two"
+                    "the key `{key}` is given more than once, first in line {line}; remove one of the two"
                 );
                 self.errors.add(place, reason);
             } else {

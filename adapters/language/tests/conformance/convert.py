@@ -123,12 +123,12 @@ def fields_within(message):
 
 
 def values_of(test):
-    """The fields of a test that hold values, with its times told from messages."""
+    """The fields of a test that hold values, with its times separate from messages."""
     return [(name, with_times(value)) for name, value in test if name in VALUES]
 
 
 def with_times(message):
-    """A message in which timestamps and durations are fields of their own."""
+    """A message in which timestamps and durations are separate fields."""
     if not isinstance(message, list):
         return message
     within = first(message, "object_value")
@@ -200,10 +200,10 @@ def source(message):
 
 
 def row(name, test):
-    """A test as it stands in the table."""
+    """A row of the table."""
     bindings = {first(binding, "key").decode(): source(first(first(binding, "value"), "value"))
                 for binding in every(test, "bindings")}
-    # A literal stays what it is, whatever a variable of its name has.
+    # A literal keeps its value, even if a variable has its name.
     bindings = {name: value for name, value in bindings.items() if name not in LITERALS}
     result = first(test, "value")
     return {"name": name, "expr": first(test, "expr").decode(),

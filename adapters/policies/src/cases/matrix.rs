@@ -34,7 +34,7 @@ impl CaseReader {
             let Some(row) = rows.get(name) else {
                 let cells: Vec<_> = items.iter().map(|(item, _)| format!("{item}: []")).collect();
                 let reason = format!(
-                    "`expect` does not say what `{name}` may do; add `{name}: {{{}}}` with the operations that are permitted",
+                    "`expect` has no entry for `{name}`; add `{name}: {{{}}}` with the allowed operations",
                     cells.join(", ")
                 );
                 errors.add(expect.place, reason);
@@ -66,7 +66,7 @@ impl Cells<'_> {
         for (name, item) in items {
             let Some(cell) = cells.get(name) else {
                 let reason = format!(
-                    "`expect` does not say what `{caller_name}` may do with `{name}`; add `{name}: []` with the operations that are permitted"
+                    "`expect` has no entry for `{caller_name}` and `{name}`; add `{name}: []` with the allowed operations"
                 );
                 errors.add(row.place, reason);
                 continue;

@@ -60,12 +60,12 @@ impl Case {
                 permitted.union(self.expected).without(permitted.intersection(self.expected));
             let ids = deciding(differing);
             let by = if ids.is_empty() {
-                "no policy is about it".to_owned()
+                "no policy applies".to_owned()
             } else {
                 format!("decided by {}", listed(&ids, "and"))
             };
             // Writing to a String cannot fail.
-            let _ = write!(line, " where {} was expected; {by}", self.described(self.expected));
+            let _ = write!(line, ", expected {}; {by}", self.described(self.expected));
         }
         CaseReport { decided_by: deciding(asked), passed, line }
     }

@@ -32,9 +32,7 @@ impl CaseReader {
     ) -> bool {
         let has_space = self.cases.len().saturating_add(count) <= MOST_CASES;
         if !has_space {
-            let reason = format!(
-                "there are more than {MOST_CASES} cases and cells of matrices; remove some"
-            );
+            let reason = format!("more than {MOST_CASES} cases and cells of matrices; remove some");
             errors.add(node.place, reason);
         }
         has_space
@@ -49,7 +47,7 @@ impl CaseReader {
         self.bytes += caller.principal().map_or(0, |caller| caller.described.encoded().len());
         if self.bytes > MOST_BYTES {
             let reason =
-                format!("the callers of all cases together are larger than {MOST_BYTES} bytes");
+                format!("the callers of all cases have more than {MOST_BYTES} bytes in total");
             errors.add(node.place, reason);
             return None;
         }

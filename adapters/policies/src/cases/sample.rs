@@ -16,7 +16,7 @@ pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Cal
     if principal.is_none() && matches!(node.content, Content::Mapping(_)) {
         // A caller without an identifier is anonymous and has no roles.
         let reason = format!(
-            "a caller needs an `id`, such as `id: 'agency:1'`; write `{ANONYMOUS}` for nobody"
+            "a caller needs an `id`, such as `id: 'agency:1'`; write `{ANONYMOUS}` for a caller without an id"
         );
         errors.add(node.place, reason);
         return None;

@@ -37,7 +37,7 @@ impl Case {
         let mut line = format!("{outcome} {file}:{}: {}: {name}: {verdict}", place.line, rule.id);
         // Writing to a String cannot fail.
         if !passed {
-            let _ = write!(line, " where {expected} was expected");
+            let _ = write!(line, ", expected {expected}");
         }
         if let Err(message) = judged {
             let _ = write!(line, ": {message}");

@@ -156,7 +156,7 @@ impl CaseReader<'_, '_, '_> {
         let LookupTarget { collection, by, .. } = self.rule.targets.get(lookup)?;
         let Some(value) = value else {
             let reason = format!(
-                "the rule looks up `{name}`, and the case does not say what it finds; add `{name}:` under `lookup:`"
+                "the case has no result for the lookup `{name}`; add `{name}:` under `lookup:`"
             );
             self.errors.add(self.keys.place, reason);
             return None;
@@ -207,16 +207,16 @@ impl CaseReader<'_, '_, '_> {
         if !matches!(node.content, Content::Mapping(_)) {
             let found = node.with_article();
             self.errors
-                .add(node.place, format!("an item is a mapping of its members, not {found}"));
+                .add(node.place, format!("an item must be a mapping of its members, not {found}"));
             return None;
         }
         let most_bytes = *self.bytes_left;
         let too_large =
-            format!("the items of all cases together are larger than {most_bytes} bytes");
+            format!("the items of all cases have more than {most_bytes} bytes in total");
         let json = self.errors.take(node.json(most_bytes, &too_large))?;
         *self.bytes_left = self.bytes_left.saturating_sub(json.len());
         let members = Members::read(json.as_bytes())
-            .map_err(|error| (node.place, format!("this cannot be an item: {}", error.detail)));
+            .map_err(|error| (node.place, format!("invalid item: {}", error.detail)));
         let members = self.errors.take(members)??;
         let mut taken = |name: &str| match node.entry(name).filter(|entry| !entry.value.is_null()) {
             Some(entry) => self.id(&entry.value, name).map(Some),
@@ -231,8 +231,10 @@ impl CaseReader<'_, '_, '_> {
     fn id(&mut self, node: &Node, key: &str) -> Option<ItemId> {
         let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
         if id.is_none() {
-            let reason =
-                format!("`{key}` is the id of an item, such as {}, or is left out", made_up_id(0));
+            let reason = format!(
+                "`{key}` must be the id of an item, such as {}; or leave it out",
+                made_up_id(0)
+            );
             self.errors.add(node.place, reason);
         }
         id

@@ -1,9 +1,8 @@
 //! Input of a trial: an item before and after the write, and results of lookups.
 
 use application::{RuleTrial, TrialLookup};
-use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations};
+use domain::{Collection, Found, ItemId, Members, Pointer, Violation, Violations, nearest};
 use language::expression::{Shape, Variable};
-use language::keys::did_you_mean;
 
 use super::subject::CompiledSubject;
 use crate::sample_items::{SampleItem, made_up_id, own_members};
@@ -30,7 +29,7 @@ impl Given {
             .as_ref()
             .and_then(|after| id(after, "id", &Pointer::to_member("self"), &mut violations));
         if trial.after.is_none() && subject.uses(Variable::After) {
-            let detail = "the expression reads `self`; send an item as `self`";
+            let detail = "The expression reads `self`. Send an item as `self`.";
             violations.push(Violation::of_member("self", "required", detail));
         }
         let found = found(trial, subject, &mut violations);
@@ -78,8 +77,9 @@ fn found(
     let names = || variables.iter().map(|(name, _)| name.as_str());
     for (name, _) in trial.lookups.iter().filter(|(name, _)| !names().any(|known| known == name)) {
         violations.push_with(|| {
-            let guess = did_you_mean(name, names());
-            let detail = format!("the rule has no lookup of this name{guess}");
+            let guess = nearest(name, names()).map(|guess| format!(" Did you mean `{guess}`?"));
+            let detail =
+                format!("The rule has no lookup of this name.{}", guess.unwrap_or_default());
             Violation::new(base.member(name), "unknown_member", detail)
         });
     }
@@ -115,8 +115,8 @@ fn found(
 
 fn wrong_shape(pointer: Pointer, shape: Shape) -> Violation {
     let detail = match shape {
-        Shape::One => "the lookup finds one item by its id; send an object, or null",
-        Shape::Many => "the lookup finds a list of items; send an array, empty for none",
+        Shape::One => "This lookup returns one item. Send an object, or `null` if there is none.",
+        Shape::Many => "This lookup returns a list of items. Send an array; it may be empty.",
     };
     Violation::new(pointer, "wrong_type", detail)
 }
@@ -143,8 +143,10 @@ fn id(
     let value = members.get(name).filter(|value| !value.is_null())?;
     let id = value.as_string().and_then(|text| ItemId::parse(&text));
     if id.is_none() {
-        let detail =
-            format!("`{name}` is the id of an item, such as {}, or is left out", made_up_id(0));
+        let detail = format!(
+            "`{name}` must be the id of an item, such as {}. Correct or omit it.",
+            made_up_id(0)
+        );
         violations.push(Violation::new(pointer.member(name), "invalid_id", detail));
     }
     id

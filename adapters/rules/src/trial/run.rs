@@ -57,7 +57,7 @@ pub(super) async fn rule(
         let reason = if rule.operations.contains(&operation) {
             format!("the rule is not in force on {}", context.today)
         } else {
-            format!("the rule does not judge a {}", operation.name())
+            format!("the rule does not apply to a {}", operation.name())
         };
         return skipped(reason);
     }
@@ -86,14 +86,21 @@ pub(super) async fn rule(
         (Ok(CheckOutcome::Skipped), _) => skipped("`when` is false".to_owned()),
         // A failing early guard has returned above, so results are missing.
         (Err(_), Err(missing)) => undecided(
-            missing.into_iter().map(|name| {
-                let reason = format!("the rule looks up `{name}`, and the trial does not say what it finds; add `{name}` to `lookup`");
-                let pointer = pointer("lookup");
-                error_at(if is_json { pointer.member(name) } else { pointer }, reason)
-            }).collect(),
+            missing
+                .into_iter()
+                .map(|name| {
+                    let reason = format!(
+                        "the trial has no result for the lookup `{name}`; add `{name}` to `lookup`"
+                    );
+                    let pointer = pointer("lookup");
+                    error_at(if is_json { pointer.member(name) } else { pointer }, reason)
+                })
+                .collect(),
         ),
         (Ok(CheckOutcome::Passed), _) => of_check(true),
-        (Ok(CheckOutcome::Failed(message)), _) => not_met(rule, message, pointer("message_expression")),
+        (Ok(CheckOutcome::Failed(message)), _) => {
+            not_met(rule, message, pointer("message_expression"))
+        }
         (Err(failure), Ok(_)) => failed(failure),
     };
     with_trace(report, [of_lookups, traced])
@@ -114,7 +121,7 @@ fn not_met(rule: &FileRule, message: Outcome<String>, of_message: Pointer) -> Tr
     let (message, errors) = match message {
         Ok(message) => (message, Vec::new()),
         Err(error) => {
-            let reason = format!("the message cannot be made: {}", error.into_reason());
+            let reason = format!("the message cannot be computed: {}", error.into_reason());
             (rule.other_message(), vec![error_at(of_message, reason)])
         }
     };

@@ -101,11 +101,10 @@ fn rule(source: &str, collection: Collection) -> Result<FileRule, FileErrors> {
     let mut all = FileErrors::default();
     let mut errors = ErrorCollector::new(&file, &mut all);
     let rule = if source.trim().is_empty() {
-        errors.add_to_file("there is no rule; write one");
+        errors.add_to_file("the rule is missing; write one");
         None
     } else if source.len() > MOST_BYTES {
-        let reason =
-            format!("a rule has at most {MOST_BYTES} bytes, and this one {}", source.len());
+        let reason = format!("a rule may have at most {MOST_BYTES} bytes, not {}", source.len());
         errors.add_to_file(reason);
         None
     } else {
@@ -128,7 +127,7 @@ fn of_tree(
     let rule = rule?;
     if rule.collection != collection {
         let reason = format!(
-            "the rule is about `{}`, and is tried on an item of `{}`; correct one of the two",
+            "the rule is for `{}`, but the item is of `{}`; correct one of the two",
             rule.collection.name(),
             collection.name()
         );
@@ -143,7 +142,7 @@ fn only_rule(tree: &Node) -> Result<&Node, Located> {
     match &list.content {
         Content::List(elements) if elements.len() == 1 => Ok(&elements[0]),
         Content::List(others) => {
-            let reason = format!("one rule is tried at a time, and here are {}", others.len());
+            let reason = format!("only one rule can be tried at a time, not {}", others.len());
             Err((list.place, reason))
         }
         _ => Ok(tree),

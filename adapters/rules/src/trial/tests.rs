@@ -38,20 +38,23 @@ async fn report(trial: &RuleTrial) -> TrialReport {
     run(trial).await.unwrap_or_else(|violations| panic!("{violations:?}"))
 }
 
-/// The pointer of an error, its line and column, and its message.
-type ErrorSummary<'a> = (String, Option<(u32, u32)>, &'a str);
-
-fn errors(report: &TrialReport) -> Vec<ErrorSummary<'_>> {
-    let errors = report.errors.iter();
-    errors.map(|error| (error.pointer.to_string(), error.place, error.message.as_str())).collect()
+/// The errors, each as `POINTER LINE:COLUMN MESSAGE`, as far as it has them.
+fn errors(report: &TrialReport) -> Vec<String> {
+    let of = |error: &application::TrialError| {
+        let place = error.place.map(|(line, column)| format!("{line}:{column}"));
+        format!("{} {} {}", error.pointer, place.unwrap_or_default(), error.message)
+    };
+    report.errors.iter().map(of).collect()
 }
 
-async fn refusals(trial: &RuleTrial) -> Vec<(String, String)> {
+/// The violations of a refusal, each as `POINTER CODE`.
+async fn refusals(trial: &RuleTrial) -> Vec<String> {
     let violations = run(trial).await.expect_err("a refusal");
-    violations
-        .iter()
-        .map(|violation| (violation.pointer.to_string(), violation.code.to_string()))
-        .collect()
+    violations.iter().map(|found| format!("{} {}", found.pointer, found.code)).collect()
+}
+
+fn sources(report: &TrialReport) -> Vec<&str> {
+    report.trace.iter().map(|entry| entry.expression.as_str()).collect()
 }
 
 const SIZED: &str = "
@@ -70,8 +73,7 @@ async fn a_rule_passes_fails_or_has_nothing_to_check() {
     let failed = report(&rule(SIZED, r#"{"size": 0}"#)).await;
     assert_eq!(failed.verdict, TrialVerdict::Fail);
     assert_eq!(failed.message.as_deref(), Some("it has 0 bytes"));
-    let sources: Vec<_> = failed.trace.iter().map(|entry| entry.expression.as_str()).collect();
-    assert_eq!(sources[..3], ["has(self.size)", "self.size", "self.size > 0"]);
+    assert_eq!(sources(&failed)[..3], ["has(self.size)", "self.size", "self.size > 0"]);
     assert_eq!(failed.trace[2].outcome.as_ref().unwrap().json, "false");
     let guarded = report(&rule(SIZED, "{}")).await;
     assert_eq!((guarded.verdict, guarded.value), (TrialVerdict::Pass, None));
@@ -81,7 +83,7 @@ async fn a_rule_passes_fails_or_has_nothing_to_check() {
     assert_eq!(skipped.as_deref(), Some("the rule is not in force on 2026-06-30"));
     let changes = format!("{SIZED}on: [replace]");
     let created = report(&rule(&changes, r#"{"size": 0}"#)).await;
-    assert_eq!(created.skipped.as_deref(), Some("the rule does not judge a create"));
+    assert_eq!(created.skipped.as_deref(), Some("the rule does not apply to a create"));
     let replaced = RuleTrial { before: Some(members("{}")), ..rule(&changes, r#"{"size": 0}"#) };
     assert_eq!(report(&replaced).await.verdict, TrialVerdict::Fail);
 }
@@ -95,7 +97,7 @@ async fn what_cannot_be_evaluated_is_undecided() {
     let failed = report(&rule(&nameless, r#"{"size": 0}"#)).await;
     assert_eq!(failed.verdict, TrialVerdict::Fail);
     assert_eq!(failed.message.as_deref(), Some("the rule `sized` is not met"));
-    assert!(failed.errors[0].message.starts_with("the message cannot be made: `self.name`"));
+    assert!(failed.errors[0].message.starts_with("the message cannot be computed: `self.name`"));
 }
 
 #[tokio::test]
@@ -116,7 +118,7 @@ async fn an_expression_has_the_verdict_that_its_value_is() {
     let without = RuleTrial { after: None, ..expression("1 + 1 == 2", "{}") };
     assert_eq!(report(&without).await.verdict, TrialVerdict::Pass);
     let needed = RuleTrial { after: None, ..expression("has(self.size)", "{}") };
-    assert_eq!(refusals(&needed).await, [("/self".to_owned(), "required".to_owned())]);
+    assert_eq!(refusals(&needed).await, ["/self required"]);
 }
 
 #[tokio::test]
@@ -124,20 +126,18 @@ async fn errors_of_a_source_have_their_place() {
     let unknown = report(&expression("1 == 1 &&\n  slef.a == 1", "{}")).await;
     let message = "there is no variable `slef`; did you mean `self`?";
     assert_eq!(unknown.verdict, TrialVerdict::Undecided);
-    assert_eq!(errors(&unknown), [(String::new(), Some((2, 3)), message)]);
+    assert_eq!(errors(&unknown), [format!(" 2:3 {message}")]);
     let in_yaml = report(&rule(&SIZED.replace("self.size >", "slef.size >"), "{}")).await;
-    assert_eq!(errors(&in_yaml), [(String::new(), Some((5, 8)), message)]);
+    assert_eq!(errors(&in_yaml), [format!(" 5:8 {message}")]);
     let json = r#"{"id":"a","group":"files","check":"true ||\n slef.a","message":"m","lookup":{"x":"files[1 +]"}}"#;
     let in_json = report(&trial(TrialSubject::Json(json.to_owned()), "{}")).await;
-    let places: Vec<_> =
-        errors(&in_json).into_iter().map(|(pointer, place, _)| (pointer, place)).collect();
-    assert_eq!(
-        places,
-        [("/check".to_owned(), Some((2, 2))), ("/lookup/x".to_owned(), Some((1, 10)))]
-    );
+    let in_json = errors(&in_json);
+    assert_eq!(in_json.len(), 2);
+    assert!(in_json[0].starts_with("/check 2:2 ") && in_json[1].starts_with("/lookup/x 1:10 "));
     let other = report(&rule(&SIZED.replace("files", "lib"), "{}")).await;
-    assert_eq!(errors(&other)[0].1, Some((3, 8)));
-    assert!(errors(&other)[0].2.contains("is about `lib`, and is tried on an item of `files`"));
+    let other = &errors(&other)[0];
+    assert!(other.starts_with(" 3:8 "), "{other}");
+    assert!(other.contains("is for `lib`, but the item is of `files`"), "{other}");
     for source in ["", "# nothing", "text", "[]", "- a: 1\n- b: 2", "rules: []", "{", "id: &a [*a]"]
     {
         let report = report(&rule(source, "{}")).await;
@@ -173,15 +173,19 @@ async fn errors_of_an_evaluation_point_to_its_key() {
     ] {
         let trial = RuleTrial { lookups, ..trial(subject, r#"{"a": "1"}"#) };
         let report = report(&trial).await;
-        let pointers: Vec<_> = errors(&report).into_iter().map(|(pointer, ..)| pointer).collect();
+        let pointers: Vec<_> =
+            report.errors.iter().map(|error| error.pointer.to_string()).collect();
         assert_eq!(pointers, [pointer], "{trial:?}: {report:?}");
     }
     // A guard that is evaluated before the lookups is traced once.
     let guarded = rule(&format!(r#""when":"has(self.a)",{looking}"#));
     let trial = RuleTrial { lookups: many(1), ..trial(guarded, r#"{"a": "1"}"#) };
     let report = report(&trial).await;
-    let sources: Vec<_> = report.trace.iter().map(|entry| entry.expression.as_str()).collect();
-    assert_eq!(sources, ["has(self.a)", "self.a", "x", "size(x)", "size(x) == 1"], "{report:?}");
+    assert_eq!(
+        sources(&report),
+        ["has(self.a)", "self.a", "x", "size(x)", "size(x) == 1"],
+        "{report:?}"
+    );
 }
 
 const LOOKING: &str = "
@@ -213,13 +217,13 @@ async fn lookups_find_what_is_given_and_nothing_else() {
     assert_eq!(passed.verdict, TrialVerdict::Pass, "{passed:?}");
     assert_eq!(report(&given(None, &[])).await.verdict, TrialVerdict::Fail);
     let many = report(&given(Some(members("{}")), &["{}"; 1_001])).await;
-    assert_eq!(errors(&many)[0].2, "the lookup `others` found more than 1000 items");
+    assert_eq!(many.errors[0].message, "the lookup `others` found more than 1000 items");
     let none = rule(LOOKING, OF_PROPOSAL);
     let unknown = report(&none).await;
     assert_eq!(unknown.verdict, TrialVerdict::Undecided);
-    let messages: Vec<_> = errors(&unknown).into_iter().map(|(_, _, message)| message).collect();
-    assert_eq!(messages.len(), 2);
-    assert!(messages[1].starts_with("the rule looks up `others`, and the trial does not say"));
+    assert_eq!(unknown.errors.len(), 2);
+    let message = &unknown.errors[1].message;
+    assert!(message.starts_with("the trial has no result for the lookup `others`"), "{message}");
     let guarded = report(&RuleTrial { after: Some(members("{}")), ..none.clone() }).await;
     assert_eq!((guarded.verdict, guarded.errors), (TrialVerdict::Pass, Vec::new()));
     let misfit = RuleTrial {
@@ -233,11 +237,10 @@ async fn lookups_find_what_is_given_and_nothing_else() {
     assert_eq!(
         refusals(&misfit).await,
         [
-            ("/lookup/other", "unknown_member"),
-            ("/lookup/proposal", "wrong_type"),
-            ("/lookup/others/0/id", "invalid_id")
+            "/lookup/other unknown_member",
+            "/lookup/proposal wrong_type",
+            "/lookup/others/0/id invalid_id"
         ]
-        .map(|(pointer, code)| (pointer.to_owned(), code.to_owned()))
     );
 }
 
@@ -254,10 +257,10 @@ async fn an_expression_alone_has_the_lookups_that_are_given() {
         lookups: vec![("self".to_owned(), TrialLookup::One(None))],
         ..expression("true", "{}")
     };
-    assert_eq!(refusals(&named).await, [("/lookup/self".to_owned(), "invalid_name".to_owned())]);
+    assert_eq!(refusals(&named).await, ["/lookup/self invalid_name"]);
 }
 
-/// Sources that nest, go on or repeat without end: each has a report, and a small one.
+/// Sources that nest, continue or repeat without end: each has a report, and a small one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn hostile_sources_have_a_small_report() {
     let item =

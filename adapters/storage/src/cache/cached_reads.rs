@@ -19,8 +19,9 @@ use crate::engine::Engine;
 use crate::metrics::write_series;
 use crate::read::queued::QueuedReads;
 
-/// The reads behind their caches. Where this process alone writes, the engine's cache says what is
-/// current; elsewhere the revision does, which one small statement tells for all who wait.
+/// The reads and their caches. If this process is the only writer, the engine's cache holds the
+/// current items. Otherwise the revision decides whether a cached item is current; all waiting
+/// reads share one small statement that reads it.
 pub(crate) struct CachedReads {
     engine: Arc<dyn Engine>,
     reads: QueuedReads,
@@ -41,7 +42,7 @@ impl CachedReads {
         };
         let sizes = [("items", items), ("pages", self.pages.bytes())];
         let sizes = sizes.map(|(cache, bytes)| ([("cache", cache)], ConstGauge::new(bytes)));
-        let help = "About how large a cache is.";
+        let help = "Approximate size of a cache.";
         write_series(encoder, "proposal_service_cache_bytes", help, sizes)?;
         self.reads.encode(encoder)
     }

@@ -11,8 +11,8 @@ const CAPACITY_BYTES: u64 = 40 * 1024 * 1024;
 /// The number of items that are expected to fit.
 const EXPECTED_ITEMS: usize = 10_000;
 
-/// About how many bytes an item takes beside its members.
-const BESIDE_MEMBERS: usize = 256;
+/// The approximate size of an item in bytes, without its members.
+const ITEM_OVERHEAD: usize = 256;
 
 /// The state of the store that something was read in, or an earlier one. After a loss of connections
 /// the store may be one that has other things under the same revision.
@@ -20,7 +20,7 @@ const BESIDE_MEMBERS: usize = 256;
 pub(crate) struct CachedAt {
     /// The number of losses of connections before it was read.
     pub losses: u64,
-    /// The revision, or whatever else counts the writes.
+    /// The revision, or another counter of the writes.
     pub revision: i64,
 }
 
@@ -40,7 +40,7 @@ struct ByBytes;
 impl Weighter<ItemId, CachedItem> for ByBytes {
     fn weight(&self, _id: &ItemId, cached: &CachedItem) -> u64 {
         (cached.shown.item.members.len()
-            + BESIDE_MEMBERS
+            + ITEM_OVERHEAD
             + cached.shown.links.continued_by.len() * size_of::<ItemId>()) as u64
     }
 }

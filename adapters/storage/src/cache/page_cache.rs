@@ -1,4 +1,4 @@
-//! Pages read lately, each with what tells whether it is still current.
+//! Recently read pages, each with the state that decides whether it is still current.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::cache::item_cache::CachedAt;
 /// Bytes of pages that are cached.
 const CAPACITY_BYTES: u64 = 16 * 1024 * 1024;
 
-/// About how many bytes a page and each of its items take beside the members.
-const BESIDE_MEMBERS: usize = 384;
+/// The approximate size in bytes of a page, and of each of its items without the members.
+const ITEM_OVERHEAD: usize = 384;
 
-/// About how many bytes a count takes beside its value.
-const BESIDE_VALUES: usize = 48;
+/// The approximate size of a count in bytes, without its value.
+const COUNT_OVERHEAD: usize = 48;
 
 /// Pages by what was asked for.
 pub(crate) struct PageCache(Cache<(Scope, PageQuery), CachedPage, ByBytes>);
@@ -44,10 +44,10 @@ struct ByBytes;
 impl Weighter<(Scope, PageQuery), CachedPage> for ByBytes {
     fn weight(&self, _asked: &(Scope, PageQuery), cached: &CachedPage) -> u64 {
         let items =
-            cached.page.items.iter().map(|listed| listed.shown.item.members.len() + BESIDE_MEMBERS);
+            cached.page.items.iter().map(|listed| listed.shown.item.members.len() + ITEM_OVERHEAD);
         let counts = cached.page.counts.iter().flat_map(|counts| &counts.values);
-        let counts = counts.map(|count| count.value.len() + BESIDE_VALUES);
-        (items.sum::<usize>() + counts.sum::<usize>() + BESIDE_MEMBERS) as u64
+        let counts = counts.map(|count| count.value.len() + COUNT_OVERHEAD);
+        (items.sum::<usize>() + counts.sum::<usize>() + ITEM_OVERHEAD) as u64
     }
 }
 

@@ -1,11 +1,11 @@
-//! Items seen in a store that others write to as well, each with the revision of its collection at
-//! which it was read.
+//! Items of a store that other processes write to as well, each with the revision of its collection
+//! at the time of the read.
 //!
-//! An item is current while its collection, and those it links to, are at that revision, which one
-//! small statement tells for all who wait. Where writes are frequent that would be asked in vain,
-//! so it is asked only for items that are as new as anything known of their collection. What was
-//! read before connections were lost is not used: a failover may have lost the last commits, and
-//! others have their revisions now.
+//! An item is current while its collection, and the collections it links to, have that revision. All
+//! waiting reads share one small statement that reads the revision. When writes are frequent, the
+//! check rarely succeeds, so it runs only for items with the latest known revision of their
+//! collection. Items read before a connection was lost are not used: a failover may have lost the
+//! last commits, and other writes may have their revisions now.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -31,15 +31,15 @@ impl RevisionCache {
         self.items.bytes()
     }
 
-    /// The least that the collection's state can be, after so many losses. What is read from now on
-    /// is at least as new.
+    /// The oldest possible state of the collection after this number of losses. All later reads
+    /// return this state or a newer one.
     pub fn least(&self, collection: Collection, losses: u64) -> CachedAt {
         let states = self.states.read();
         let known = states.get(&collection).copied().unwrap_or_default();
         known.max(CachedAt { losses, ..CachedAt::default() })
     }
 
-    /// Takes note of a state that the store told.
+    /// Records a state that was read from the store.
     pub fn observe(&self, collection: Collection, state: CachedAt) {
         if self.least(collection, 0) < state {
             let mut states = self.states.write();

@@ -101,7 +101,7 @@ impl WriteThroughCache {
         collections.map(|collection| self.epoch_of(*collection).load(Ordering::Acquire)).sum()
     }
 
-    /// Takes note of a write that was committed, or may have been.
+    /// Updates the cache after a write that was, or may have been, committed.
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemNotFound, ParentNotFound, VersionConflict};
         match (&write.change, answer) {

@@ -1,4 +1,4 @@
-//! The display names of callers, beside the change log.
+//! The display names of callers, stored separately from the change log.
 
 pub(crate) mod directory;
 pub(crate) mod statements;

@@ -21,14 +21,14 @@ pub struct Model {
     pub time: i64,
     /// The caller; `None` for an anonymous one.
     pub caller: Option<String>,
-    /// Whoever acted on the caller's behalf.
+    /// The party that acted on the caller's behalf.
     pub acting: Option<String>,
     /// The program that was used.
     pub client: Option<String>,
     pub request_id: Option<String>,
-    /// The item that the item belongs to.
+    /// The id of the item that this one belongs to.
     pub parent: Option<Uuid>,
-    /// The item that the item continues.
+    /// The id of the item that this one continues.
     pub continues: Option<Uuid>,
     /// The members as JSON, as they were sent; `None` of a removal, and where they were removed.
     #[sea_orm(select_as = "text")]

@@ -1,5 +1,5 @@
-//! Filling in what is stored already: rows of `items` in the order of their identifiers, some at a
-//! time, with pauses, while services read and write. Interrupted anywhere it goes on where it was.
+//! The backfill of existing rows of `items`: in the order of their identifiers, in small batches
+//! with pauses, while services read and write. After an interruption it continues where it stopped.
 
 use std::time::{Duration, Instant};
 

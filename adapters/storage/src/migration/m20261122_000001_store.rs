@@ -12,8 +12,8 @@ use crate::sql::dialect::Dialect;
 /// The version of the schema that these tables are.
 const SCHEMA_VERSION: i32 = 2;
 
-/// The columns of references and of indexed members, as they were when this migration was written:
-/// those that came later have migrations of their own.
+/// The columns of references and of indexed members at the time of this migration. Each later
+/// column has its own migration.
 const REFERENCES: [&str; 1] = ["reference_0"];
 const INDEXED: [&str; 5] =
     ["program_id", "research_type", "researcher_id", "start_date", "subject"];
@@ -124,9 +124,9 @@ fn idempotency_keys(Dialect { uuid, without_rowid, .. }: &Dialect) -> String {
     )
 }
 
-/// The display names of callers are apart from the log: names change and can be erased. The counts
-/// are of the items as they were at the change that `search_progress` names. The history has an id of
-/// its own in every database.
+/// The display names of callers are not in the log, because names change and can be erased. The
+/// counts describe the items as of the change that `search_progress` names. Each database has its
+/// own history id.
 fn rest(dialect: &Dialect) -> String {
     let Dialect { key, without_rowid, .. } = dialect;
     let id = if dialect.backend == DbBackend::Sqlite {

@@ -1,5 +1,5 @@
-//! Amounts of money are added up by month. Where there are any, the index task begins anew: it counts
-//! from the log's first change. An older service would not add up what it indexes.
+//! Monthly sums of amounts of money. If the store has amounts, the index task restarts at the first
+//! change of the log. An older service would not add the amounts that it indexes.
 
 use crate::sql::dialect::Dialect;
 

@@ -1,6 +1,6 @@
-//! Tables by which versions of the service know of each other on one database: the steps of
-//! migrations that are done, and the instances that run. The version of the schema stays: who has
-//! not heard of these tables does not miss them.
+//! Tables for several versions of the service on one database: the completed migration steps and
+//! the running instances. The schema version stays the same, because older services do not need
+//! these tables.
 
 use crate::sql::dialect::Dialect;
 

@@ -1,5 +1,5 @@
-//! Bodies of superseded versions can be removed: when that was is noted beside the change, and the
-//! work has a row for its progress. Older services may go on until the first body is removed.
+//! Removal of the bodies of superseded versions: the change records the time of the removal, and a
+//! separate row records the progress. Older services can run until the first body is removed.
 
 use crate::sql::dialect::Dialect;
 

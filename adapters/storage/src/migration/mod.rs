@@ -1,9 +1,9 @@
 //! The migrations in their order: each is one file here and one line in the list. None is ever
 //! undone.
 //!
-//! A migration is data (`stages.rs`), and [`runner`] does what is left of it. Most are statements in
-//! one transaction. One that older services must go on beside has stages: what is added, what is
-//! filled in while services run, and what is taken away when the older ones are gone.
+//! A migration is data (`stages.rs`), and [`runner`] executes its pending steps. Most are statements
+//! in one transaction. A migration during which older services keep running has stages: expand,
+//! backfill while services run, and contract after the older ones have ended.
 
 pub(crate) mod backfill;
 mod m20261122_000001_store;

@@ -1,9 +1,9 @@
 //! A schema for tests of upgrades, one version ahead, in builds with the feature `next-schema` and in
 //! no others: the time of an item's last write moves to a column of another name.
 //!
-//! Such a change hurts: whoever writes to the old column alone leaves the new one behind. So this
-//! build writes both and reads the old one; what older services left is filled in again when they
-//! are gone, and only then may no row be without it.
+//! An older service writes only to the old column, so the new one becomes stale. This build
+//! therefore writes both and reads the old one. After the older services have ended, the backfill
+//! runs again, and only then is the new column declared not null.
 
 use sea_orm::DbBackend;
 
@@ -24,8 +24,8 @@ const BACKFILL: Backfill = Backfill {
 
 const INDEX: Index = Index { name: "items_by_creation", on: "items (collection, created_at)" };
 
-/// A column is declared not null in four steps, of which none reads the table under a lock that
-/// others wait for.
+/// Declares a column not null in four steps. None of them scans the table under a lock that blocks
+/// other sessions.
 const NOT_NULL: [&str; 4] = [
     "ALTER TABLE items ADD CONSTRAINT items_written CHECK (written_at IS NOT NULL) NOT VALID",
     "ALTER TABLE items VALIDATE CONSTRAINT items_written",
@@ -45,7 +45,7 @@ fn stages(dialect: &Dialect) -> Stages {
     let (mut contract, is_postgres) =
         (vec![raise("oldest_writer")], dialect.backend == DbBackend::Postgres);
     if is_postgres {
-        // Waits for the writes that were under way.
+        // Waits for the writes in progress.
         contract.push(step("LOCK TABLE write_fence IN SHARE MODE"));
     }
     contract.push(Step::Backfill(BACKFILL));

@@ -23,14 +23,14 @@ const INDEXED_PER_SECOND: i64 = 200_000;
 
 /// The locks of statements by their beginnings, on `PostgreSQL`.
 const LOCKS: [(&str, &str); 8] = [
-    ("CREATE TABLE", "none on what is there"),
-    ("CREATE INDEX", "SHARE: writes wait until it is made"),
-    ("LOCK TABLE write_fence", "waits for the writes under way"),
-    ("ALTER TABLE items VALIDATE", "SHARE UPDATE EXCLUSIVE: nobody waits"),
-    ("ALTER TABLE", "ACCESS EXCLUSIVE, for a moment"),
-    ("UPDATE", "rows, for a moment"),
-    ("DELETE", "rows, for a moment"),
-    ("INSERT", "rows, for a moment"),
+    ("CREATE TABLE", "none on existing tables"),
+    ("CREATE INDEX", "SHARE: writes wait until it is built"),
+    ("LOCK TABLE write_fence", "waits for writes in progress"),
+    ("ALTER TABLE items VALIDATE", "SHARE UPDATE EXCLUSIVE: reads and writes continue"),
+    ("ALTER TABLE", "ACCESS EXCLUSIVE, briefly"),
+    ("UPDATE", "rows, briefly"),
+    ("DELETE", "rows, briefly"),
+    ("INSERT", "rows, briefly"),
 ];
 
 /// A step of a migration.
@@ -98,12 +98,12 @@ fn step_of(
             .collect(),
         Step::Index(index) => vec![planned(
             format!("CREATE INDEX CONCURRENTLY {} ON {}", index.name, index.on),
-            "SHARE UPDATE EXCLUSIVE: nobody waits",
+            "SHARE UPDATE EXCLUSIVE: reads and writes continue",
             Some(items / INDEXED_PER_SECOND),
         )],
         Step::Backfill(Backfill { set, .. }) => vec![planned(
             format!("UPDATE items SET {set}, {ROWS} rows at a time"),
-            "rows, for a moment",
+            "rows, briefly",
             Some(items / ITEMS_PER_SECOND),
         )],
     }

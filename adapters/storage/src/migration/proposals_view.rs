@@ -1,7 +1,7 @@
 //! The view `proposals`: a column per field of a proposal, for people who query with SQL.
 //!
-//! Its columns come from the field table of the domain, so a new field needs no migration: whoever
-//! expands the schema adds the columns that the view lacks, and takes none away.
+//! Its columns come from the field table of the domain, so a new field needs no migration: the
+//! expansion of the schema adds the missing columns and removes none.
 
 use domain::Collection;
 use domain::proposal::fields::FIELDS;
@@ -15,8 +15,8 @@ use crate::sql::statements::ITEMS;
 /// Columns that say what the item is, before those that say what it holds.
 const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 
-/// Returns whether the view has a column for every field. It may have more, those of a newer service
-/// beside this one.
+/// Returns whether the view has a column for every field. It may also have the columns of a newer
+/// service on the same database.
 pub(crate) async fn is_complete(
     database: &impl ConnectionTrait,
     dialect: &Dialect,
@@ -25,9 +25,9 @@ pub(crate) async fn is_complete(
     Ok(wanted().all(|name| found.iter().any(|found| found == name)))
 }
 
-/// Adds the columns that the view lacks. It is replaced in place, with the columns that it has before
-/// those that it lacks: so it keeps the rights granted on it, the views that use it, and what a newer
-/// service added. Only where that is impossible it is made anew, as on `SQLite`.
+/// Adds the missing columns to the view. It is replaced in place, with the missing columns after the
+/// existing ones, so it keeps its privileges, the views that use it, and the columns that a newer
+/// service added. If that is not possible, as on `SQLite`, it is dropped and created again.
 pub(crate) async fn refresh(
     transaction: &DatabaseTransaction,
     dialect: &Dialect,
@@ -47,7 +47,7 @@ pub(crate) async fn refresh(
             Err(error) if is_contended(&error) => return Err(error),
             Err(error) => {
                 attempt.rollback().await?;
-                tracing::warn!(%error, "the view proposals cannot be replaced in place: it is made anew, without the rights granted on it");
+                tracing::warn!(%error, "cannot replace the view proposals in place; it is recreated without the rights granted on it");
             }
         }
     }
@@ -77,7 +77,7 @@ fn definition(dialect: &Dialect, create: &str, columns: &[String]) -> String {
     )
 }
 
-/// A column of the view; those of fields are strings whatever a newer service calls them.
+/// A column of the view. Those of fields are strings, also if only a newer service knows the name.
 fn column(dialect: &Dialect, name: &str) -> String {
     let (member, quoted) = (name.replace('\'', "''"), name.replace('"', "\"\""));
     let value = match name {

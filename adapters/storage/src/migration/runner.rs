@@ -1,5 +1,5 @@
-//! Does what is left of the migrations: every step wholly or not at all, each noted in the
-//! transaction that does it. So whoever comes after one that was interrupted goes on where it was.
+//! Executes the pending steps of the migrations. Each step is atomic and recorded in its own
+//! transaction, so a run after an interruption continues at the first step that is not recorded.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use crate::error::{StoreError, is_contended};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
-/// The times that a change is tried which others hold locks against. In between their readers go on.
+/// The maximum number of attempts at a change that waits for locks of other sessions. Readers run
+/// between the attempts.
 const ATTEMPTS: u32 = 12;
 
 /// The pause between them.
@@ -50,7 +51,8 @@ enum Change<'a> {
 pub(crate) struct Runner<'a>(pub &'a dyn Engine);
 
 impl Runner<'_> {
-    /// Adds what this version uses. Older services go on beside it, as far as the migrations allow.
+    /// Adds the tables and columns that this version uses. Older services keep running if the
+    /// migrations allow it.
     pub async fn expand(&self) -> Result<(), StoreError> {
         let database = self.0.schema();
         // Looked at first, because even a migration that does nothing needs the right to create
@@ -81,7 +83,7 @@ impl Runner<'_> {
             }
             let steps = migration.stages(self.0.dialect()).expand;
             self.steps(&migration, "expand", &steps, &done).await?;
-            tracing::info!(migration = migration.name, "the schema was migrated");
+            tracing::info!(migration = migration.name, "schema migrated");
         }
         Ok(())
     }
@@ -92,10 +94,10 @@ impl Runner<'_> {
         for migration in migrations() {
             let backfill = migration.stages(self.0.dialect()).backfill;
             if let Some(backfill) = backfill.filter(|_| !done.has(migration.name, BACKFILL)) {
-                tracing::info!(migration = migration.name, "filling in what is stored already");
+                tracing::info!(migration = migration.name, "migrating stored data");
                 let filling = Filling { migration: migration.name, step: BACKFILL, backfill };
                 filling.run(self.0).await.map_err(|_| StoreError::Unfilled)?;
-                tracing::info!(migration = migration.name, "filled in what is stored already");
+                tracing::info!(migration = migration.name, "stored data migrated");
             }
         }
         Ok(())
@@ -115,7 +117,7 @@ impl Runner<'_> {
             let last = key("contract", steps.len().wrapping_sub(1));
             if !steps.is_empty() && !done.has(migration.name, &last) {
                 self.steps(&migration, "contract", &steps, &done).await?;
-                tracing::info!(migration = migration.name, "the schema was contracted");
+                tracing::info!(migration = migration.name, "schema contracted");
                 contracted += 1;
             }
         }
@@ -186,7 +188,7 @@ impl Runner<'_> {
         for number in 1..ATTEMPTS {
             match self.attempt(change).await {
                 Err(error) if is_contended(&error) => {
-                    tracing::info!(%error, number, "others hold a lock against a change of the schema; trying again");
+                    tracing::info!(%error, number, "the schema change is blocked by the lock of another session; retrying");
                     sleep(PAUSE).await;
                 }
                 done => return done.map_err(StoreError::schema)?,
@@ -225,7 +227,7 @@ impl Runner<'_> {
         transaction.commit().await.map(Ok)
     }
 
-    /// On `PostgreSQL` without keeping writers out. One that was left half made is made anew.
+    /// On `PostgreSQL`, does not block writers. An index left incomplete is created again.
     async fn make_index(&self, Index { name, on }: Index) -> Result<(), DbErr> {
         let dialect = self.0.dialect();
         if dialect.backend == DbBackend::Sqlite {

@@ -1,7 +1,7 @@
 //! The version of a database's schema, and how old a service may be that uses it.
 //!
-//! A newer service may add to the schema while older ones go on: it writes down the oldest version
-//! that still reads, and the oldest that still writes, what is stored now.
+//! A newer service may add to the schema while older ones keep running. It records the oldest
+//! version that can still read the stored data, and the oldest that can still write it.
 
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect, QueryTrait, Statement};
@@ -18,7 +18,7 @@ const RELEASED: i32 = 5;
 /// The number of a table, which is another one in a database that was restored from a dump.
 const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
 
-/// The way a database is to be used.
+/// Intended use of a database: reading only, or writing as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,

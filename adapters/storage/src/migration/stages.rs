@@ -14,7 +14,7 @@ enum Definition {
     Staged(fn(&Dialect) -> Stages),
 }
 
-/// The steps of a migration that older services go on beside.
+/// The steps of a migration during which older services keep running.
 pub(crate) struct Stages {
     /// Adds what the new version uses. Its last step raises `schema_version.version`.
     pub expand: Vec<Step>,
@@ -71,7 +71,7 @@ pub(super) fn statements(name: &'static str, of: fn(&Dialect) -> Vec<String>) ->
     Migration { name, definition: Definition::Statements(of) }
 }
 
-/// A migration that older services go on beside.
+/// A migration during which older services keep running.
 pub(super) const fn staged(name: &'static str, of: fn(&Dialect) -> Stages) -> Migration {
     Migration { name, definition: Definition::Staged(of) }
 }

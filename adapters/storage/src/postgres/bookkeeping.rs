@@ -15,8 +15,9 @@ pub(crate) fn logged_changes(columns: &str, from: &str) -> String {
     )
 }
 
-/// Counts what was `written`: each row `w` changed the number of items by `items`. The totals of a
-/// parent stay when it is removed: restored, it goes on counting, so that no revision comes twice.
+/// Counts the rows of `written`: each row `w` changed the number of items by `items`. The totals of
+/// a parent stay after its removal. When it is restored, the count continues, so no revision is used
+/// twice.
 pub(crate) fn counted_writes(items: i32) -> String {
     format!(
         "counted AS (INSERT INTO totals AS t (collection, parent, lane, items, writes) \

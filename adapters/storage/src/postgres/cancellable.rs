@@ -1,7 +1,7 @@
-//! Statements that may take long, each cancelled when nobody waits for it any more.
+//! Slow statements, each cancelled when its future is dropped.
 //!
-//! The server does not notice that the answer to a statement is not wanted; it would go on to its
-//! end, and the connection be busy until then.
+//! The server does not notice that the client no longer needs the result. Without a cancellation it
+//! would run the statement to its end, and the connection would be busy until then.
 
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
 use tokio::runtime::Handle;
@@ -17,7 +17,7 @@ pub(crate) struct Cancellable {
     pub others: Pool,
 }
 
-/// A statement under way, cancelled when this is dropped with the session in it.
+/// A statement in progress, cancelled when this is dropped and still holds the session.
 struct UnfinishedStatement {
     session: Option<Session>,
     process: i32,
@@ -26,8 +26,8 @@ struct UnfinishedStatement {
 }
 
 impl Drop for UnfinishedStatement {
-    /// The session is given back when the server was told, so that no other statement is cancelled
-    /// in its place.
+    /// The session returns to the pool after the cancellation was sent, so that it cannot cancel
+    /// another statement.
     fn drop(&mut self) {
         let (Some(session), Ok(runtime)) = (self.session.take(), Handle::try_current()) else {
             return;
@@ -38,7 +38,7 @@ impl Drop for UnfinishedStatement {
             let cancelled =
                 async { Session::open(&others, limits).await?.execute_raw(cancel).await };
             if let Err(error) = cancelled.await {
-                tracing::warn!(%error, "a statement that nobody waits for was not cancelled");
+                tracing::warn!(%error, "cannot cancel an abandoned statement");
             }
             drop(session);
         });

@@ -1,9 +1,9 @@
-//! The read set of writes on `PostgreSQL`, looked up in the transaction that has no other write
-//! beside it.
+//! The read set of writes on `PostgreSQL`, looked up in a transaction that excludes all other
+//! writes.
 //!
-//! Others wait while that transaction keeps them out, so it takes few messages: one keeps them out
-//! and looks everything up, one for each kind of write writes, one commits. A message of several
-//! statements has no parameters, so the values of the lookups are sent before, as a setting of the
+//! Other writes wait for that transaction, so it needs few messages: one that excludes them and runs
+//! all lookups, one for each kind of write, and one that commits. A message with several statements
+//! has no parameters, so the values of the lookups are sent earlier, as a setting of the
 //! transaction.
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const SET: &str = "SELECT set_config('proposal_service.lookups', $1, true)";
 /// The values, in the transaction in which they were set.
 const VALUES: &str = "current_setting('proposal_service.lookups')::json";
 
-/// A transaction that has no other write beside it.
+/// A transaction that excludes all other writes.
 pub(crate) struct ExclusiveTransaction {
     pub session: Session,
     /// The time of its writes.
@@ -53,7 +53,7 @@ impl Drop for Held {
 }
 
 impl ExclusiveTransaction {
-    /// Waits for the writes under way, and keeps out those that come after.
+    /// Waits for the writes in progress and blocks later ones.
     pub async fn begin<'a>(
         pool: &Pool,
         limits: Limits,
@@ -139,7 +139,7 @@ fn json(value: &Value) -> Result<String, DbErr> {
     match value {
         Value::String(Some(text)) => Ok(encode_string(text)),
         Value::BigInt(Some(number)) => Ok(number.to_string()),
-        other => Err(DbErr::Type(format!("a lookup has no values such as {other:?}"))),
+        other => Err(DbErr::Type(format!("unsupported value in a lookup: {other:?}"))),
     }
 }
 

@@ -1,16 +1,16 @@
-//! The fence: writes go on side by side, and whoever must know that none is under way waits for
-//! those that are.
+//! The fence: writes run concurrently, and an operation that requires that none is in progress waits
+//! for them.
 //!
-//! Every write holds the table `write_fence` in the mode `ROW EXCLUSIVE` until its transaction ends,
-//! because its statement deletes from that table, though nothing. The lock is taken before the
-//! statement's snapshot. Who takes the table in a stronger mode therefore waits for the writes that
-//! began before, keeps out those that come after, and sees all that was written. A follower lets it
-//! go at once; a write that must not have others beside it keeps it.
+//! Every write locks the table `write_fence` in the mode `ROW EXCLUSIVE` until its transaction ends,
+//! because its statement deletes from that table, although it matches no row. The lock is taken
+//! before the statement's snapshot. A transaction that locks the table in a stronger mode therefore
+//! waits for the earlier writes, blocks the later ones, and sees all committed data. A follower
+//! releases the lock at once; an exclusive write holds it until its commit.
 //!
-//! The time of a write is the database's own, so that an instance whose clock is ahead does not move
-//! the times of all. It is after the last time that was closed, which is the value of the sequence
-//! `write_clock`, and after the time at which its item was written before. So what was at a closed
-//! time never changes.
+//! The time of a write comes from the clock of the database, so that an instance whose clock is fast
+//! does not advance the time of all writes. It is later than the last closed time, which is the
+//! value of the sequence `write_clock`, and later than the previous write of the item. So the state
+//! at a closed time never changes.
 
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult};
@@ -24,7 +24,7 @@ pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000):
 /// The setting in which a transaction that keeps others out has its time.
 const TIME: &str = "proposal_service.time";
 
-/// A transaction that waits for the writes under way.
+/// A transaction that waits for writes in progress.
 pub(crate) const PASS: &str = "BEGIN; LOCK TABLE write_fence IN SHARE MODE; COMMIT";
 
 /// Returns the first table expressions of every write: they hold the fence, and `clock` has the
@@ -37,8 +37,8 @@ pub(crate) fn shared() -> String {
     )
 }
 
-/// Statements of a transaction that has no other write beside it from then on. They close its
-/// `time`, which is after those of all changes.
+/// The statements that exclude all other writes until the transaction ends. They close its `time`,
+/// which is later than the time of every change.
 pub(crate) fn exclude_others() -> String {
     format!(
         "LOCK TABLE write_fence IN EXCLUSIVE MODE; \
@@ -48,14 +48,14 @@ pub(crate) fn exclude_others() -> String {
     )
 }
 
-/// A transaction that closes the `time` that it is and those of all changes: what is written from now
-/// on has a later one.
+/// A transaction that closes the current `time` and the times of all changes: every later write has a
+/// later time.
 pub(crate) fn close() -> String {
     format!("BEGIN; LOCK TABLE write_fence IN SHARE MODE; {}; COMMIT", closing())
 }
 
-/// Begins a transaction that reads what there is when no write is under way, and closes the times of
-/// all changes. The fence is let go before anything else is read.
+/// Begins a transaction that reads the state at a moment without a write in progress, and closes the
+/// times of all changes. The fence is released before the reads.
 pub(crate) fn begin_settled() -> String {
     format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SAVEPOINT fence; LOCK TABLE write_fence IN SHARE MODE; \
@@ -64,7 +64,8 @@ pub(crate) fn begin_settled() -> String {
     )
 }
 
-/// Stored times may lie ahead of the clock.
+/// Returns the statement that closes the current time, or the latest stored time if that is ahead of
+/// the clock.
 fn closing() -> String {
     let latest = latest();
     format!(
@@ -76,12 +77,12 @@ fn latest() -> String {
     format!("coalesce(({}), 0)", latest_time())
 }
 
-/// The `time` that was answered, by the only one of the statements that has a row.
+/// Returns the `time` from the only statement that returned a row.
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
     let row = rows
         .iter()
         .flatten()
         .next()
-        .ok_or_else(|| DbErr::Custom("the clock has no time".to_owned()))?;
+        .ok_or_else(|| DbErr::Custom("the clock returned no time".to_owned()))?;
     row_mapping::timestamp(row, "time")
 }

@@ -33,7 +33,7 @@ pub(crate) fn values<'a>(writes: impl Iterator<Item = &'a WriteMetadata> + Clone
 
 /// The parts of a statement that depend on whether the writes have keys.
 pub(crate) struct KeyParts {
-    /// The columns of `given` beside those of every write.
+    /// The columns of `given` in addition to those of every write.
     pub values: &'static [&'static str],
     /// The row `k` of the earlier request, joined to `given`.
     pub earlier: &'static str,

@@ -1,10 +1,11 @@
-//! The lease under which an instance writes: it was seen by the database a short time ago, and was
-//! not too old for the schema then.
+//! The lease that permits an instance to write: the database has recorded the instance recently, and
+//! its version was not too old for the schema.
 //!
-//! Each instance has a row with the version that it knows. Whoever raises the oldest version that may
-//! write locks the row of `schema_version` and looks at these rows; an instance that makes its row anew
-//! locks it too. So either the one sees the instance and refuses, or the other sees that it is too
-//! old. An instance that was stopped for a while, and does not count any more, asks before it writes.
+//! Each instance has a row with the schema version that it knows. A migration that raises the oldest
+//! writing version locks the row of `schema_version` and reads these rows. An instance that renews
+//! its row takes the same lock. So either the migration sees the instance and refuses, or the
+//! instance sees that it is too old. An instance whose lease expired during a pause renews it before
+//! it writes.
 
 use parking_lot::Mutex;
 use std::fmt;
@@ -28,7 +29,7 @@ use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
-/// How often an instance makes its row anew.
+/// How often an instance renews its row.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The time for which it may write then. It counts as running for a minute (`migration/runner.rs`):
@@ -87,11 +88,11 @@ impl Lease {
                     () = losses.schema_change() => {}
                 }
                 let Some(lease) = renewing.upgrade() else { return };
-                // An instance that has not written anything has no row to make anew.
+                // An instance that has not written yet has no row to renew.
                 if lease.state().asked.is_some()
                     && let Err(error) = lease.ask().await
                 {
-                    tracing::debug!(%error, "the lease could not be renewed");
+                    tracing::debug!(%error, "cannot renew the lease");
                 }
             }
         });
@@ -111,7 +112,7 @@ impl Lease {
         let series = accesses.map(|(access, is_permitted)| {
             ([("access", access)], ConstGauge::new(i64::from(is_permitted)))
         });
-        let help = "1 if the schema on PostgreSQL may be read or written by this version of the service, by access; 0 once it asks for a newer one.";
+        let help = "1 if this version of the service may read or write the PostgreSQL schema, by access; 0 if the schema requires a newer version.";
         write_series(encoder, "proposal_service_schema_access", help, series)
     }
 
@@ -141,7 +142,7 @@ impl Lease {
         }
     }
 
-    /// Makes the row of this instance anew, unless it is too old, and learns what it may do.
+    /// Renews the row of this instance, unless it is too old, and reads what it may do.
     async fn ask(&self) -> Result<(), DbErr> {
         let asked = Instant::now();
         let session = Session::open(&self.writers, LIMITS).await?;
@@ -175,7 +176,7 @@ impl Lease {
         POSTGRES.statement(&text, [self.id.clone().into(), SCHEMA_VERSION.into()])
     }
 
-    /// Takes the row away, so that nobody waits for an instance that has ended.
+    /// Deletes the row, so that a migration does not wait for an instance that has ended.
     pub async fn end(&self) {
         if let Some(renewal) = self.renewal.lock().take() {
             renewal.abort();
@@ -189,24 +190,24 @@ impl Lease {
             session.execute_raw(POSTGRES.statement(text, [self.id.clone().into()])).await
         };
         if let Err(error) = ended.await {
-            tracing::debug!(%error, "the row of this instance could not be taken away");
+            tracing::debug!(%error, "cannot remove the row of this instance");
         }
     }
 }
 
-/// Tells the operator once.
+/// Logs a change of the permission once.
 fn report(permitted: Permission, version: i32) {
     match permitted {
         Permission::All => {
-            tracing::info!(version, "the schema takes writes of this version of the service");
+            tracing::info!(version, "the schema accepts writes from this version of the service");
         }
         Permission::Reading => tracing::error!(
-            "the schema has version {version} and takes no writes of services that know only {SCHEMA_VERSION}: this instance only reads from \
-             now on and is not ready; replace it by a newer version"
+            "the schema has version {version}, but this instance supports only {SCHEMA_VERSION}: it is now read-only and not ready; \
+             replace it with a newer version"
         ),
         Permission::Nothing => tracing::error!(
-            "the schema has version {version} and cannot be read by services that know only {SCHEMA_VERSION}: this instance answers nothing from \
-             now on and is not ready; replace it by a newer version"
+            "the schema has version {version}, but this instance supports only {SCHEMA_VERSION}: it can no longer read or write and is not ready; \
+             replace it with a newer version"
         ),
     }
 }

@@ -9,8 +9,8 @@ use tokio::sync::{Notify, watch};
 /// it is used.
 const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
-/// The time after a loss in which a connection may still come back into the pool that had been in
-/// use at the time.
+/// How long after a loss a connection that was in use at that moment may still be returned to the
+/// pool.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The time when a connection was last found dead. Where one is, the others that were open then may
@@ -47,7 +47,7 @@ impl Losses {
         self.last.send_replace(Some(Instant::now()));
     }
 
-    /// Takes note of an error that tells of a schema that was changed beside us.
+    /// Records an error caused by a schema change of another process.
     pub fn note_schema_change(&self) {
         self.schema_change.notify_one();
     }

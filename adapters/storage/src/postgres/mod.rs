@@ -292,7 +292,7 @@ impl Engine for Postgres {
             match Duration::try_from(ahead) {
                 Ok(ahead) if ahead <= LONGEST_WAIT => sleep(ahead).await,
                 _ => {
-                    tracing::warn!(%ahead, "a time was asked for that is still to come by the database's clock");
+                    tracing::warn!(%ahead, "the requested time is in the future of the database clock");
                     return Err(RepositoryError::Unavailable);
                 }
             }
@@ -353,8 +353,8 @@ impl Engine for Postgres {
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
 
-    /// Each attempt is a transaction of its own: an index that is made elsewhere waits for the end of
-    /// every transaction that has a snapshot when it looks, and so would wait for those who wait for it.
+    /// Each attempt is a separate transaction. Another session that builds an index waits for all
+    /// transactions with an older snapshot, so a transaction that waits for its lock would deadlock.
     async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
         let lock = "SELECT pg_try_advisory_xact_lock($1) AS is_ours";
         let lock = POSTGRES.statement(lock, [MIGRATION_LOCK.into()]);
@@ -367,7 +367,7 @@ impl Engine for Postgres {
             }
             transaction.rollback().await?;
             if attempt == 10 {
-                tracing::info!("another process changes the schema; waiting until it is done");
+                tracing::info!("another process is changing the schema; waiting for it to finish");
             }
             sleep(LOCK_PAUSE).await;
         }
@@ -396,8 +396,8 @@ impl Engine for Postgres {
 /// once.
 const MOST_STALE: u32 = 64;
 
-/// Does a read, and once more on another connection where its own was lost, as all are when the
-/// server restarts; and again where a statement has to be prepared anew.
+/// Runs a read. Retries it once on another connection if its own was lost, as after a restart of the
+/// server, and again while a statement must be prepared again.
 async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     read: impl Fn() -> F,
 ) -> Result<T, DbErr> {
@@ -405,11 +405,11 @@ async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     for _ in 0..MOST_STALE {
         match read().await {
             Err(error) if is_lost(&error) && !was_lost => {
-                tracing::info!(%error, "a connection was lost; reading again on another");
+                tracing::info!(%error, "a connection was lost; retrying the read on another");
                 was_lost = true;
             }
             Err(error) if needs_new_plan(&error) => {
-                tracing::info!(%error, "the schema was changed; reading again");
+                tracing::info!(%error, "the schema changed; retrying the read");
             }
             done => return done,
         }
@@ -435,7 +435,7 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
         Ok(Err(error)) => return Err(probe::start_error(&server, &error)),
         Err(_) => {
             let time = options.acquire_timeout;
-            return Err(StoreError::connect(target(), &format!("no answer within {time:?}")));
+            return Err(StoreError::connect(target(), &format!("no response within {time:?}")));
         }
     }
     Ok(server)

@@ -146,7 +146,7 @@ impl Pool {
     pub async fn close(&self) {
         let all = self.0.permits.acquire_many(self.0.connections);
         if timeout(CLOSING, all).await.is_err() {
-            tracing::warn!("PostgreSQL connections are still in use");
+            tracing::warn!("closing the pool although PostgreSQL connections are still in use");
         }
         self.0.permits.close();
         let idle = std::mem::take(&mut *self.0.idle.lock());

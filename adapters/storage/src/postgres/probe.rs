@@ -26,8 +26,8 @@ const HAS_CLOCK: &str = "SELECT to_regclass('write_clock') IS NOT NULL AS found"
 
 const NEXT: &str = "SELECT nextval('write_clock') AS next";
 
-/// How often a connection is watched while another is in a transaction: a pooler may happen to keep
-/// it once.
+/// How many times to check whether a connection changes its server process while another is in a
+/// transaction. A pooler in transaction mode may keep the same process by chance.
 const ROUNDS: u32 = 3;
 
 /// The pause for a pooler to take a connection back.
@@ -41,11 +41,11 @@ pub(crate) async fn check(server: &Server, limit: Duration) -> Result<(), StoreE
         Ok(Ok(None)) => Ok(()),
         Ok(Ok(Some(flaw))) => Err(StoreError::Unsuitable(server.target(), flaw)),
         Ok(Err(error)) if is_read_only(&error) => {
-            tracing::warn!(%error, "there is no server that takes writes");
+            tracing::warn!(%error, "no server accepts writes");
             Ok(())
         }
         Ok(Err(error)) => Err(start_error(server, &error)),
-        Err(_) => Err(StoreError::connect(server.target(), &"no answer in time")),
+        Err(_) => Err(StoreError::connect(server.target(), &"no response within the time limit")),
     }
 }
 
@@ -62,15 +62,15 @@ async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
     let mut one = server.connect(Purpose::Write).await?;
     let mut other = server.connect(Purpose::Write).await?;
     if !is_true(&mut one, JSON).await? {
-        return Ok(Some("its type json does not keep members as they were sent"));
+        return Ok(Some("its type json does not preserve members as sent"));
     }
     for _ in 0..ROUNDS {
         let own = backend(&mut one).await?;
         // A pooler takes a connection back a moment after it has answered.
         sleep(PAUSE).await;
         begin(&mut other).await?;
-        // A pooler in transaction mode has another connection for this one now, with the settings of
-        // whoever used it last.
+        // A pooler in transaction mode now uses another server connection for this one, with the
+        // settings of its previous client.
         verify(&mut one, Purpose::Write).await?;
         if backend(&mut one).await? != own {
             return Err(settings_lost(Purpose::Write));
@@ -81,7 +81,7 @@ async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
     begin(&mut one).await?;
     let (other_locked, one_locked) =
         (is_true(&mut other, LOCK).await?, is_true(&mut one, LOCK).await?);
-    Ok((other_locked && one_locked).then_some("its advisory locks are no locks"))
+    Ok((other_locked && one_locked).then_some("its advisory locks have no effect"))
 }
 
 async fn begin(connection: &mut PgConnection) -> Result<(), SqlxError> {
@@ -125,7 +125,7 @@ pub(crate) async fn check_sequences(writers: &Pool, readers: &Pool) -> Result<()
     };
     match numbers.await {
         Ok(false) => {
-            let flaw = "its sequences hand numbers out by connection, not in one order";
+            let flaw = "its sequences assign numbers per connection, not in one order";
             Err(StoreError::Unsuitable(writers.target(), flaw))
         }
         // A server that cannot be written to now is not written to.

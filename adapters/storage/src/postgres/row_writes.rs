@@ -1,11 +1,10 @@
 //! Inserts, restorations and updates on `PostgreSQL`, any number at a time: one statement decides,
 //! writes, logs and counts, in one round trip.
 //!
-//! Their values come as arrays, one per column; a string that is empty stands for none. The first
-//! CTEs hold the fence and make rows of the arrays again, the next ones lock what is there; `judged`
+//! The values are arrays, one per column; an empty string means that the value is missing. The first
+//! CTEs hold the fence and convert the arrays to rows, the next ones lock the existing rows. `judged`
 //! decides the conditions (`write/condition.rs`), `claimed` claims the idempotency keys, `logged`
-//! logs what is possible, `written` changes the items that were logged, and `counted` counts what
-//! was written.
+//! logs the permitted writes, `written` changes the logged items, and `counted` updates the counts.
 
 use std::collections::HashMap;
 
@@ -224,7 +223,7 @@ struct Kind {
     columns: [&'static str; 2],
     /// The second of them in its own type.
     converted: &'static str,
-    /// The rows that conditions are about, locked so that nobody changes them meanwhile.
+    /// The rows that the conditions read, locked against concurrent changes.
     locked: &'static str,
     /// Those rows, joined to `given`.
     joined: &'static str,
@@ -248,7 +247,7 @@ const INSERT: Kind = Kind {
     added: 1,
 };
 
-/// Its history must not change meanwhile, so it is done while no other write is under way.
+/// The history of the item must not change meanwhile, so no other write may be in progress.
 const RESTORE: Kind = Kind {
     conditions: &condition::RESTORE,
     joined: "LEFT JOIN related p ON p.id = g.parent LEFT JOIN items i ON i.id = g.id",

@@ -9,10 +9,10 @@ use crate::postgres::session::Session;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
-/// The parts whose sizes are told.
+/// The parts of the store whose sizes are reported.
 const PARTS: [&str; 5] = ["changes", "items", "search_index", "value_counts", "idempotency_keys"];
 
-/// The lags of other servers are seen by those who may read all statistics; nobody else sees any.
+/// `PostgreSQL` shows the lags of other servers only to roles that may read all statistics.
 const REPLICAS: &str = "SELECT count(*) AS replicas, coalesce(ceil(extract(epoch FROM max(replay_lag)) * 1000000), 0)::bigint AS lag \
                         FROM pg_stat_replication WHERE state = 'streaming'";
 

@@ -1,5 +1,4 @@
-//! A step of the full-text index on `PostgreSQL`: a table of vectors beside the items, with a GIN
-//! index.
+//! A step of the full-text index on `PostgreSQL`: a separate table of vectors with a GIN index.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -27,11 +27,11 @@ type Setting = (&'static str, &'static str);
 /// of an instance that was stopped, and so frees what it has locked.
 const SAFETY: &[Setting] = &[("idle_in_transaction_session_timeout", "5s"), ("lock_timeout", "8s")];
 
-/// The settings of connections that write. The plan of a statement is made once: the statements
-/// look for items by their identifiers only, so that the one good plan uses the indexes however
-/// small the tables are when it is made; and it is never compiled, which takes longer than what it
-/// does. What is read behind the fence must be as the writes
-/// before left it, whatever the database's own default is.
+/// The settings of connections that write. Each statement is planned once. The statements find items
+/// by their identifiers only, so sequential scans are never better, however small the tables are at
+/// that time. JIT compilation is off, because it takes longer than the execution. A read behind the
+/// fence must see all earlier writes, so the isolation level does not depend on the default of the
+/// database.
 const WRITING: &[Setting] = &[
     ("statement_timeout", "20s"),
     ("plan_cache_mode", "force_generic_plan"),
@@ -96,7 +96,7 @@ impl fmt::Display for SettingsLost {
 
 impl std::error::Error for SettingsLost {}
 
-/// One server, or several of which one takes writes.
+/// One server, or several; exactly one of them accepts writes.
 pub(crate) struct Server {
     servers: Vec<PgConnectOptions>,
     /// The one that took the last connection.
@@ -170,7 +170,7 @@ impl Server {
                 self.timeline.store(number.unwrap_or_default(), Ordering::Relaxed);
             }
             Err(SqlxError::Database(error)) => {
-                tracing::debug!(%error, "the server does not tell its timeline");
+                tracing::debug!(%error, "cannot read the timeline of the server");
             }
             Err(error) => return Err(error),
         }
@@ -187,7 +187,7 @@ impl Server {
                     if self.current.swap(number, Ordering::Relaxed) != number {
                         let server = &self.servers[number];
                         let (host, port) = (server.get_host(), server.get_port());
-                        tracing::info!(host, port, "another PostgreSQL server takes the writes");
+                        tracing::info!(host, port, "another PostgreSQL server accepts the writes");
                     }
                     return Ok(connection);
                 }
@@ -234,7 +234,7 @@ async fn connect(
     let set = set.collect::<Vec<_>>().join("; ");
     raw_sql(AssertSqlSafe(set)).execute(&mut connection).await?;
     if let Err(error) = raw_sql(NETWORK).execute(&mut connection).await {
-        tracing::debug!(%error, "the server has no limits of its own for clients that are gone");
+        tracing::debug!(%error, "cannot set limits for disconnected clients on the server");
     }
     verify(&mut connection, purpose).await?;
     Ok(connection)
@@ -277,5 +277,5 @@ pub(crate) fn require_writes(answer: &PgRow) -> Result<(), SqlxError> {
 }
 
 fn silence() -> SqlxError {
-    SqlxError::Io(io::Error::new(io::ErrorKind::TimedOut, "the server does not answer"))
+    SqlxError::Io(io::Error::new(io::ErrorKind::TimedOut, "no response from the server"))
 }

@@ -9,8 +9,8 @@ use sea_orm::sqlx::{Error as SqlxError, Row as _, raw_sql};
 /// No two servers were started in the same microsecond.
 pub(crate) const STARTED: &str = "SELECT pg_postmaster_start_time()::text AS started";
 
-/// A server since it was started. Behind an address there may be several, of which one knows less than
-/// another.
+/// A server since its start. One address may lead to several servers, and each may have replayed
+/// the log to another position.
 #[derive(Default)]
 pub(crate) struct ServerProcess(Mutex<Option<String>>);
 

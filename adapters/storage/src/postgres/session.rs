@@ -25,10 +25,10 @@ use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::server::{READ_ONLY, require_writes};
 use crate::spans;
 
-/// The time in which a connection that nobody waits for any more must be ready again.
+/// The time limit for cleaning an abandoned connection.
 const CLEANING: Duration = Duration::from_secs(5);
 
-/// The time that a read under way may still take when another connection was found dead.
+/// The time limit for a read in progress after another connection was found dead.
 const AFTER_A_LOSS: Duration = Duration::from_secs(2);
 
 const COMMIT: &str = "COMMIT";
@@ -43,7 +43,7 @@ pub(crate) struct Limits {
     pub can_repeat: bool,
 }
 
-/// A connection in use. Each statement is a transaction of its own until one is
+/// A connection in use. Each statement is a separate transaction until one is
 /// [begun](Self::begin).
 pub(crate) struct Session {
     /// `None` when it was lost.
@@ -51,7 +51,7 @@ pub(crate) struct Session {
     pool: Pool,
     limits: Limits,
     is_in_transaction: AtomicBool,
-    /// True from a question to its answer, and so for good when nobody waited for that.
+    /// True from a request to its response; stays true if the response was not read.
     is_busy: AtomicBool,
     may_have_committed: AtomicBool,
 }
@@ -162,7 +162,7 @@ impl Session {
         outcome.map(|()| reply)
     }
 
-    /// Has all statements prepared anew.
+    /// Drops all prepared statements, so that they are prepared again.
     async fn forget_statements(&self, lease: &mut Option<Lease>) {
         if let Some(Lease { connection, .. }) = lease
             && !matches!(timeout(CLEANING, connection.clear_cached_statements()).await, Ok(Ok(())))
@@ -181,9 +181,9 @@ impl Session {
             sleep(AFTER_A_LOSS).await;
         };
         tokio::select! {
-            () = sleep(self.limits.answer) => lost(io::ErrorKind::TimedOut, "no answer in time"),
+            () = sleep(self.limits.answer) => lost(io::ErrorKind::TimedOut, "no response within the time limit"),
             () = another_was_lost => {
-                lost(io::ErrorKind::ConnectionAborted, "no answer, and another connection was lost")
+                lost(io::ErrorKind::ConnectionAborted, "no response, and another connection was lost")
             }
         }
     }

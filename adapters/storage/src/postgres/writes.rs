@@ -85,7 +85,7 @@ impl PostgresWrites {
             match self.try_rows(pool, together).await {
                 Ok(done) => answers.extend(done),
                 Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
-                    tracing::warn!(%error, writes = together.len(), "a write failed; doing its batch again one by one");
+                    tracing::warn!(%error, writes = together.len(), "a write failed; retrying its batch one by one");
                     pool.metrics().retries.one_by_one.inc_by(together.len() as u64);
                     for write in together {
                         let alone = [*write];
@@ -99,11 +99,11 @@ impl PostgresWrites {
         answers
     }
 
-    /// Does writes of single rows in one transaction.
+    /// Executes single-row writes in one transaction.
     ///
-    /// An update that waited for the lock of its item has not seen the key of the write that it
-    /// waited for. So one with a key that is refused is judged once more, in a transaction of its
-    /// own: what was done stays done.
+    /// An update that waited for the lock of its item has not seen the key of the write that held
+    /// the lock. So a refused update with a key is decided once more in a separate transaction; the
+    /// other writes stay committed.
     async fn try_rows(
         &self,
         pool: &Pool,
@@ -120,8 +120,8 @@ impl PostgresWrites {
         Ok(answers)
     }
 
-    /// Writes go on side by side unless something must be looked up that no other write may change
-    /// meanwhile. All is done in one transaction in any case.
+    /// Executes the writes in one transaction. It excludes other writes only if the writes have
+    /// lookups whose results must not change meanwhile.
     async fn attempt_rows(
         &self,
         pool: &Pool,
@@ -199,7 +199,7 @@ impl PostgresWrites {
         }
     }
 
-    /// Does a write while no other is under way.
+    /// Executes a write while no other is in progress.
     async fn perform_alone(
         &self,
         transaction: &ExclusiveTransaction,
@@ -223,7 +223,7 @@ impl PostgresWrites {
         }
     }
 
-    /// Runs one statement, which is a transaction of its own unless the connection is in one.
+    /// Runs one statement, as a separate transaction unless the connection is in one.
     async fn delete(
         &self,
         connection: &impl ConnectionTrait,
@@ -277,7 +277,7 @@ impl PostgresWrites {
         Ok(Ok(Written::Nothing))
     }
 
-    /// Does writes of many rows, some at a time.
+    /// Performs row writes in chunks of [`ROWS_AT_A_TIME`].
     async fn perform_steps(
         &self,
         transaction: &Session,
@@ -359,7 +359,7 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
             Err(WriteError::RolledBack(error))
                 if is_worth_retrying(&error) && begun.elapsed() < RETRIED_FOR =>
             {
-                tracing::debug!(%error, number, "the database rolled a write back; doing it again");
+                tracing::debug!(%error, number, "the database rolled back a write; retrying");
                 pool.metrics().retries.rolled_back.inc();
                 tokio::time::sleep(pause(number)).await;
             }
@@ -373,7 +373,7 @@ async fn again<T, F: Future<Output = Result<T, WriteError>>>(
 enum WriteError {
     /// Nothing was committed.
     RolledBack(DbErr),
-    /// Nobody knows: the commit was under way.
+    /// The outcome is unknown: the commit was in progress.
     Unknown(DbErr),
 }
 

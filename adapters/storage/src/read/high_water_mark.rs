@@ -1,10 +1,10 @@
 //! The end of the change log as followers may see it.
 //!
-//! Writers side by side draw their numbers before they commit, so a change may be committed after
-//! another with a greater number. A follower that passed over the missing number would never see
-//! it. So the log is read up to the first hole. Where a hole is all there is, the fence tells that
-//! no write is under way that began before: what is missing then up to the last change was rolled
-//! back. The high-water mark remembers how far that is known.
+//! Concurrent writers draw their numbers before they commit, so a change may be committed after
+//! another with a greater number. A follower that skipped the missing number would never see it. So
+//! the log is read up to the first hole. If the log begins with a hole after the mark, the fence
+//! waits until the earlier writes have ended: numbers still missing up to the last change were
+//! rolled back. The high-water mark is the number up to which this is known.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl HighWaterMark {
         page.map_err(|error| logged(&error, "changes"))
     }
 
-    /// The last change of which no earlier one is still to come.
+    /// The last change before which the log is complete.
     pub async fn last(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         if self.engine.commits_in_order() || mark.sequence == 0 {
@@ -137,7 +137,7 @@ impl HighWaterMark {
         }
     }
 
-    /// Waits for the writes under way.
+    /// Waits for the writes in progress and raises the mark.
     async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         let Sequence(sequence) = self.engine.fence().await?;

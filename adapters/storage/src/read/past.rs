@@ -39,7 +39,7 @@ impl PastReads {
         *self.history.write() = id.into();
     }
 
-    /// The id of the history that the database holds, on whatever timeline.
+    /// The id of the history in the database, which is the same on every timeline.
     pub fn stored_history(&self) -> Arc<str> {
         Arc::clone(&self.history.read())
     }

@@ -3,8 +3,8 @@
 //! The cost of a read is mostly the way to the database and back. A few workers alternate: each
 //! takes all the reads that have queued up while the others were busy, and does them with as few
 //! statements as it can: items of a scope are found together. A read only ever joins statements
-//! that begin after it was asked for, so it sees every write that was acknowledged before. When
-//! nothing else is going on a read goes out at once.
+//! that begin after its request, so it sees every write that was acknowledged earlier. If a worker
+//! is free, a read is sent at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(crate) struct ReadQueue<K, F> {
 }
 
 impl<K: Clone + Send + Sync + 'static, F: Send + 'static> ReadQueue<K, F> {
-    /// Starts workers that read for several keys together, some of which may be equal.
+    /// Starts workers that read several keys together. The keys may repeat.
     pub fn start<R: Future<Output = Results<F>> + Send + 'static>(
         workers: usize,
         queue_timeout: Duration,
@@ -57,10 +57,10 @@ impl<K: Clone + Send + Sync + 'static, F: Send + 'static> ReadQueue<K, F> {
         let (reply, found) = oneshot::channel();
         let reason = match timeout(self.queue_timeout, self.jobs.send(Job { key, reply })).await {
             Ok(Ok(())) => return found.await.unwrap_or(Err(RepositoryError::Unavailable)),
-            Ok(Err(_)) => "the workers went away",
+            Ok(Err(_)) => "the workers have stopped",
             Err(_) => "the queue of reads is full",
         };
-        tracing::warn!(reason, "a read was not done");
+        tracing::warn!(reason, "a read was not executed");
         Err(RepositoryError::Unavailable)
     }
 
@@ -81,13 +81,16 @@ async fn serve<K: Clone, F, R: Future<Output = Results<F>>>(
 ) {
     let mut jobs = Vec::with_capacity(TAKEN);
     while queue.lock().await.recv_many(&mut jobs, TAKEN).await > 0 {
-        // Nobody waits for the answer when the client hung up.
+        // Skips the reads of clients that have disconnected.
         jobs.retain(|job| !job.reply.is_closed());
         let keys: Vec<_> = jobs.iter().map(|job| job.key.clone()).collect();
         if let Ok(found) = timeout(READING, read(keys)).await {
             jobs.drain(..).zip(found).for_each(|(job, found)| drop(job.reply.send(found)));
         } else {
-            tracing::error!(reads = jobs.len(), "the database did not answer in time");
+            tracing::error!(
+                reads = jobs.len(),
+                "the database did not respond within the time limit"
+            );
             // Dropping a job answers it: the store is unavailable.
             jobs.clear();
         }

@@ -25,8 +25,8 @@ use crate::sql::idempotency::KeyIdentity;
 
 type Pages = SharedReads<PageKey, (Arc<ListedPage>, bool)>;
 
-/// Workers of their own for items, totals, answered requests, pages, and pages that may take long, so
-/// that none of them waits for those of another kind.
+/// Separate workers for items, totals, answered requests, pages, and slow pages, so that a read never
+/// waits for one of another kind.
 pub(crate) struct QueuedReads {
     items: ReadQueue<(Scope, ItemId), Option<ShownItem>>,
     totals: ReadQueue<(Scope, Vec<Collection>), (Totals, bool)>,
@@ -80,7 +80,7 @@ impl QueuedReads {
             ("slow_pages", self.slow_pages.length()),
         ];
         let lengths = lengths.map(|(kind, length)| ([("queue", kind)], ConstGauge::new(length)));
-        let help = "Reads that wait for a worker, by kind.";
+        let help = "Reads waiting for a worker, by kind.";
         write_series(encoder, "proposal_service_read_queue_length", help, lengths)
     }
 

@@ -65,7 +65,7 @@ impl Reads {
         understood(rows, step, understand)
     }
 
-    /// The same of a statement that may take long.
+    /// Like [`Self::read`], for a statement that may take long.
     pub async fn read_slowly<T>(
         &self,
         step: &'static str,
@@ -248,7 +248,7 @@ impl Reads {
         };
         let mut listed = read(mark.as_ref()).await;
         if matches!(listed, Ok(None)) {
-            tracing::warn!(collection = scope.collection.name(), "the marks of pages do not fit");
+            tracing::warn!(collection = scope.collection.name(), "the page marks do not match");
             self.page_marks.forget(scope.collection);
             listed = read(None).await;
         }

@@ -1,8 +1,8 @@
-//! Reads that are done one by one, each answered when it is done.
+//! Reads that are executed one at a time, each answered when it completes.
 //!
-//! Equal reads that wait are done once, for all who want them. A read sees every write that was
-//! acknowledged before it was asked for, so nobody joins one that has begun: the next begins when it
-//! is done. One that nobody waits for any more is not begun, or dropped.
+//! Equal waiting reads are executed once for all their callers. A read sees every write that was
+//! acknowledged before its request, so a caller never joins a read that has begun; the next one
+//! begins when it completes. A read whose callers have all disconnected is not started, or is dropped.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -25,11 +25,11 @@ pub(crate) struct SharedReads<K, F> {
     queue_timeout: Duration,
 }
 
-/// Who waits for the reads that have not begun, by key. A key whose read is under way is here too, with
-/// those who wait for the next one, if anybody does.
+/// The callers that wait for reads that have not begun, by key. A key whose read is in progress is
+/// present too, with the callers that wait for the next read.
 struct Waiting<K, F>(Mutex<HashMap<K, Vec<Reply<F>>>>);
 
-/// A read under way. When it is dropped the next of its key is queued, if somebody waits for it.
+/// A read in progress. Dropping it queues the next read of its key if callers wait for that.
 struct Reading<'a, K: Clone + Eq + Hash, F> {
     key: K,
     waiting: &'a Waiting<K, F>,
@@ -76,10 +76,10 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F: Clone + Send + 'static> Sh
                 }
                 return found.await.unwrap_or(Err(RepositoryError::Unavailable));
             }
-            Ok(Err(_)) => "the workers went away",
+            Ok(Err(_)) => "the workers have stopped",
             Err(_) => "the queue of reads is full",
         };
-        tracing::warn!(reason, "a read was not done");
+        tracing::warn!(reason, "a read was not executed");
         Err(RepositoryError::Unavailable)
     }
 
@@ -141,12 +141,12 @@ async fn serve<K: Clone + Eq + Hash, F: Clone, R: Future<Output = Result<F, Repo
             }
         } else {
             // Dropping a reply answers it: the store is unavailable.
-            tracing::error!("the database did not answer in time");
+            tracing::error!("the database did not respond within the time limit");
         }
     }
 }
 
-/// Returns when nobody waits any more.
+/// Returns when all callers have disconnected.
 async fn all_hung_up<F>(replies: &mut [Reply<F>]) {
     for reply in replies {
         reply.closed().await;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_waits_for_is_dropped_or_not_begun() {
+    async fn an_abandoned_read_is_dropped_or_not_begun() {
         let (reads, gate, begun) = gated();
         let mut tasks = JoinSet::new();
         for key in [1, 2] {

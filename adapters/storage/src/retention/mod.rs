@@ -47,7 +47,7 @@ impl VersionBodies for SqlVersionBodies {
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
         let engine = self.reads.engine.as_ref();
         Runner(engine).keep_out_before(RETENTION_SCHEMA).await.map_err(|error| {
-            tracing::warn!(%error, "no body is removed");
+            tracing::warn!(%error, "cannot remove bodies");
             RepositoryError::Unavailable
         })?;
         let statement = statements::remove(engine.dialect(), changes, time);

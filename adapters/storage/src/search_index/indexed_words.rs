@@ -7,8 +7,8 @@ use application::query::tokenizer::{each_text, each_word};
 use domain::Value;
 use sea_orm::DbBackend;
 
-/// Stands between texts, so that no phrase is found across two of them. No word has such a
-/// character.
+/// Separates texts, so that a phrase never matches across two of them. Words do not contain these
+/// characters.
 const GAP: &str = "| ";
 
 /// Most bytes of the words of one item that `PostgreSQL` keeps: a `tsvector` is below 1 MiB, with
@@ -62,7 +62,7 @@ struct Words {
 }
 
 impl Words {
-    /// A word's first place is told at least, if only as the last that can be.
+    /// Keeps at least the first place of a word, limited to the last possible place.
     fn add(&mut self, word: &str, place: usize) {
         let has_room = |more| self.size + more <= LARGEST_VECTOR;
         match self.places.get_mut(word) {

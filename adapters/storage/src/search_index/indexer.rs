@@ -1,9 +1,10 @@
-//! Keeps the full-text index in step (`search_index/progress.rs`): when nobody writes, when much
-//! waits, and when a search wants it.
+//! Keeps the full-text index up to date (`search_index/progress.rs`): between writes, when many
+//! changes wait, and when a search needs it.
 //!
-//! The log is followed as far as it is whole (`read/high_water_mark.rs`). A search waits until the
-//! index knows every change that was committed before it was asked, so it finds what was
-//! acknowledged; where that takes too long (`search_index/pace.rs`) it is told so at once.
+//! The indexer follows the log up to the high-water mark (`read/high_water_mark.rs`). A search waits
+//! until the index contains every change that was committed before its request, so it finds all
+//! acknowledged writes. If the wait would be too long (`search_index/pace.rs`), the search fails at
+//! once.
 
 use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;
@@ -88,7 +89,7 @@ impl Indexer {
             let has_room =
                 async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
             let began = Instant::now();
-            // The write goes on either way.
+            // The write continues in either case.
             let _ = timeout(MAX_DELAY, has_room).await;
             self.engine.metrics().held_back.inc_by(began.elapsed().as_secs_f64());
         }
@@ -140,7 +141,7 @@ impl Indexer {
         };
         tracing::warn!(
             changes = written - indexed,
-            "a search waited in vain for the full-text index"
+            "a search timed out waiting for the full-text index"
         );
         Err(failed)
     }
@@ -186,7 +187,7 @@ impl Work {
         self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting
     }
 
-    /// Returns when something waits and either nobody writes or it should not wait any longer.
+    /// Returns when changes wait and either no write arrives for a while or the index is urgent.
     async fn is_due(&self) {
         while self.waiting.load(Ordering::Relaxed) <= 0 && !self.is_wanted() {
             self.news.notified().await;
@@ -195,8 +196,8 @@ impl Work {
     }
 
     fn stepped(&self, waited: i64, step: Step) {
-        // A step that does not go on says that nothing waits of what was known, whoever wrote or
-        // indexed it.
+        // After a final step no known change waits, including those that other instances wrote or
+        // indexed.
         let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
         let indexed = if step.has_more { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);
@@ -230,9 +231,9 @@ async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, wor
                 sleep(WHILE_ANOTHER_INDEXES).await;
             }
         } else {
-            // An error was logged where it arose. Who waits is told at once.
+            // The error is already logged. The waiting searches fail at once.
             if step.is_err() {
-                tracing::error!("indexing panicked; trying again");
+                tracing::error!("indexing panicked; retrying");
             }
             work.failures.send_modify(|failures| *failures += 1);
             sleep(AFTER_FAILURE).await;

@@ -11,7 +11,7 @@ const MEASURED: Duration = Duration::from_millis(500);
 /// The seconds that the changes which may wait are taken for until something was measured.
 const ASSUMED_SECONDS: u64 = 10;
 
-/// The longest time that a client is told to wait before it asks again.
+/// The maximum number of seconds in `Retry-After`.
 const LONGEST_RETRY: u64 = 300;
 
 /// Changes that are indexed in a second of work.
@@ -95,12 +95,12 @@ mod tests {
             ("very many", 7, 9_000_000_000, Some(300)),
             ("fewer than before", 9, 5, None),
         ] {
-            let told = pace.require_within(indexed, written, TIMEOUT);
+            let result = pace.require_within(indexed, written, TIMEOUT);
             let [indexed, of] = [indexed, written].map(i64::unsigned_abs);
             let expected = seconds.map_or(Ok(()), |seconds| {
                 Err(RepositoryError::IndexBuilding { indexed, of, seconds })
             });
-            assert_eq!(told, expected, "{what}");
+            assert_eq!(result, expected, "{what}");
         }
     }
 

@@ -30,9 +30,9 @@ pub(crate) const LAG: &str = "SELECT COALESCE((SELECT MAX(c.sequence) FROM chang
 /// Notes up to which change everything is indexed.
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
-/// The next changes: of which items, which change was the item's first, whose number `SQLite` knows
-/// it by, and how many bytes the members have, its own and those of the version before. `$1` is the
-/// number to begin after, `$2` the last one, `$3` how many; `rusqlite` numbers them as they come.
+/// The next changes: the item, the number of the item's first change, which identifies it in `SQLite`,
+/// and the sizes in bytes of the members after the change and before it. `$1` is the number to begin
+/// after, `$2` the last one, `$3` the limit; `rusqlite` numbers them in the order of their use.
 pub(crate) fn next(dialect: &Dialect) -> String {
     format!(
         "SELECT l.sequence, f.sequence AS number, l.collection, l.item_id AS id, CAST(l.bytes AS BIGINT) AS bytes, \
@@ -44,8 +44,8 @@ pub(crate) fn next(dialect: &Dialect) -> String {
     )
 }
 
-/// The members of an item after its last change up to the one of a number; null where it was removed
-/// or there is none. `item` and `sequence` are expressions for the two.
+/// The members of an item after its last change up to a number; null if the item was removed or has
+/// no such change. `item` and `sequence` are SQL expressions.
 pub(crate) fn members_at(item: &str, sequence: &str) -> String {
     format!(
         "(SELECT CAST(c.members AS TEXT) FROM changes c WHERE c.item_id = {item} AND c.sequence <= {sequence} \
@@ -60,7 +60,8 @@ pub(crate) struct Step {
     pub indexed: i64,
     /// The number of changes it took.
     pub changes: usize,
-    /// True when more are known to wait; without a change taken another instance is at work.
+    /// True if more changes are known to wait. If it is true and `changes` is 0, another instance is
+    /// indexing.
     pub has_more: bool,
 }
 
@@ -136,8 +137,8 @@ mod tests {
                 false,
             ),
             ("what does not fit waits", &[(1, HALF), (2, HALF), (3, 1), (4, 1)], 2, true),
-            ("one is taken whatever its size", &[(1, HUGE), (1, HUGE), (2, 1)], 2, true),
-            ("a full step goes on", &[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)], 5, true),
+            ("one is taken regardless of its size", &[(1, HUGE), (1, HUGE), (2, 1)], 2, true),
+            ("a full step has more", &[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)], 5, true),
             ("nothing", &[], 0, false),
         ] {
             let next = |(sequence, (id, bytes)): (usize, &(u128, i64))| Next {

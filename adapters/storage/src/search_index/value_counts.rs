@@ -68,7 +68,7 @@ pub(crate) const fn is_counted(collection: Collection) -> bool {
     !collection.spec().counted.is_empty() || collection.spec().summed.is_some()
 }
 
-/// Looks for the most frequent values of a member.
+/// Returns the statement that finds the most frequent values of a member.
 pub(crate) fn statement(
     dialect: &Dialect,
     collection: Collection,

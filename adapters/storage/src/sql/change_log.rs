@@ -15,8 +15,8 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;
 
-/// `$1` the number to begin after, `$2` how many are wanted, `$3` the high-water mark. Beyond the mark
-/// nothing is told from the first `hole` on: the changes after a number that is missing.
+/// `$1` is the number to begin after, `$2` the limit, `$3` the high-water mark. Beyond the mark, the
+/// result ends before the first `hole`: the first change after a missing number.
 const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $3 AND \
                        sequence - CASE WHEN previous > $3 THEN previous ELSE CAST($3 AS BIGINT) END > 1 AS is_after_hole \
                        FROM (SELECT *, COALESCE(LAG(sequence) OVER (ORDER BY sequence), $1) AS previous \
@@ -28,7 +28,7 @@ const CHANGES: &str = "WITH looked AS MATERIALIZED (SELECT *, sequence > $3 AND 
                        LEFT JOIN whole c ON TRUE \
                        ORDER BY c.sequence";
 
-/// The columns of a change that followers are told.
+/// The columns of a change that followers receive.
 #[derive(DerivePartialModel)]
 #[sea_orm(entity = "change::Entity")]
 pub(crate) struct LoggedRow {

@@ -6,10 +6,10 @@ use domain::Collection;
 
 use crate::sql::indexed_columns;
 
-/// The number of items up to which a scope is read quickly, whatever is asked of it.
+/// The number of items up to which every query of a scope is fast.
 const FEW: u64 = 2_000;
 
-/// Returns whether a page of a scope of so many items may take long where no index leads to them.
+/// Returns whether a page of a scope with this number of items may be slow without an index.
 pub(crate) const fn is_large(items: u64) -> bool {
     items > FEW
 }
@@ -31,7 +31,7 @@ pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
         (Subject::UpdatedAt, Condition::Compare(..)) => *first == Subject::UpdatedAt,
         _ => false,
     };
-    // Whatever is counted by value is read, however few of it the page shows.
+    // Counting by value reads all selected items, even for a short page.
     let is_page_alone = query.count_by.is_none();
     is_page_alone && is_ordered && query.selection.filters.iter().all(is_served)
 }

@@ -22,7 +22,7 @@ pub(crate) struct Dialect {
     pub without_rowid: &'static str,
     /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
-    /// The number of bytes that they take in the store, told without reading them.
+    /// The stored size of those members in bytes, computed without reading them.
     pub stored_bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,

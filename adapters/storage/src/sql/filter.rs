@@ -57,8 +57,8 @@ fn of_member(text: &mut SqlText, member: &Member, condition: &Condition) -> Stri
 fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> String {
     if member.is_scalar() && operands.iter().all(equals_as_text) {
         let wanted = || operands.iter().filter_map(|operand| operand.text.as_deref());
-        // As a condition of its own, not within COALESCE, so that an index on the text serves it.
-        let held = member.as_text_beside(wanted());
+        // Not within COALESCE, so that the condition can use an index on the text.
+        let held = member.as_text_comparable_to(wanted());
         let wanted: Vec<_> = wanted().map(|wanted| text.bind(wanted)).collect();
         return format!("{held} IN ({})", wanted.join(", "));
     }
@@ -86,15 +86,15 @@ fn compares(
 ) -> String {
     match operand.text.as_deref() {
         Some(wanted) if member.is_text() => {
-            let held = member.as_text_beside(std::iter::once(wanted));
+            let held = member.as_text_comparable_to(std::iter::once(wanted));
             format!("{held} {} {}", operator(comparison), text.bind(wanted))
         }
         _ => member.any(&any_of(&alternatives(text, comparison, operand))),
     }
 }
 
-/// The conditions on the value `e`, one of which must hold: it compares as a number, as a string,
-/// or is the same boolean.
+/// The alternative conditions on the value `e`: it compares as a number or as a string, or is the
+/// same boolean.
 fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -> Vec<String> {
     let dialect = text.dialect;
     let operator = operator(comparison);
@@ -135,8 +135,7 @@ fn glob(piece: &str) -> String {
     format!("*{classes}*")
 }
 
-/// The same as a POSIX regular expression, in which no character but a letter or digit stands
-/// unescaped.
+/// The same as a POSIX regular expression. All characters except letters and digits are escaped.
 fn regular_expression(piece: &str) -> String {
     let code_point = |letter: char| {
         if letter.is_alphanumeric() {

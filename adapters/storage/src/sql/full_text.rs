@@ -38,10 +38,9 @@ pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> S
     )
 }
 
-/// The items are walked in the order of their numbers in the index, from the newest. Each word
-/// counts the more the oftener it stands in a string, up to a point, and the less the longer the
-/// item is, as in BM25 without the rarity of words: `n / (n + 1.2 · (0.25 + 0.75 · length /
-/// 4096))`.
+/// The items are walked in the order of their numbers in the index, from the newest. The score of a
+/// word grows with its frequency, up to a limit, and falls with the length of the item, as in BM25
+/// without the inverse document frequency: `n / (n + 1.2 · (0.25 + 0.75 · length / 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String) {
     let words = search.terms.iter().flat_map(SearchTerm::each_word);
     let counted = words.map(|(word, is_beginning)| {

@@ -183,9 +183,9 @@ pub(crate) fn page_statement(
     ))
 }
 
-/// The versions that items were in at a time: those of items that exist, and of items whose last
-/// change is their removal, on a condition each. Either kind is walked along an index of its own and
-/// has an end of its own, because `PostgreSQL` would sort all of both.
+/// The versions of items at a time: of items that exist, and of items whose last change is their
+/// removal, each with its own condition. Each kind is walked along a separate index with a separate
+/// limit, because `PostgreSQL` would otherwise sort all rows of both.
 fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
     let version = format!(
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \

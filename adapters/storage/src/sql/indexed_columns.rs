@@ -1,9 +1,9 @@
-//! Keys: the members by which a few items are told from many, in columns of their own with an index
-//! each, so that finding by them costs no more in a large collection.
+//! Keys: selective members in separate columns, each with an index, so that the cost of a lookup does
+//! not grow with the collection.
 //!
-//! A key is the beginning of the member's value as a string. It is taken out of the members here,
-//! once per write: an index on an expression over `members` would have the engine read the JSON
-//! again for every index and every write.
+//! A key is the beginning of the member's value as a string. This module extracts it from the
+//! members once per write; with an index on an expression over `members`, the engine would parse the
+//! JSON for every index and every write.
 
 use domain::{Collection, Value};
 
@@ -64,8 +64,8 @@ pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static st
     column_among(collection.spec().indexed, member)
 }
 
-/// The column of its own name or else, in the order of `indexed`, the last one that none of them
-/// is named after.
+/// The column with the name of the member. The other members of `indexed` get the columns that bear
+/// no member's name, in order, from the last column.
 fn column_among(indexed: &[&str], member: &str) -> Option<&'static str> {
     let named = COLUMNS.into_iter().find(|column| *column == member);
     let mut free = COLUMNS.into_iter().rev().filter(|column| !indexed.contains(column));
@@ -101,7 +101,7 @@ mod tests {
     use crate::sql::references;
 
     #[test]
-    fn every_indexed_member_has_a_column_of_its_own() {
+    fn every_indexed_member_has_its_own_column() {
         for collection in Collection::all() {
             let members = collection.spec().indexed;
             let columns: HashSet<_> =

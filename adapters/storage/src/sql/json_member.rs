@@ -22,7 +22,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// A field's name stands in the text; any other name is a parameter.
+    /// The name of a field is part of the SQL text; any other name is a parameter.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let backend = text.dialect.backend;
         let path = format!("$.{}", encode_string(name));
@@ -62,16 +62,16 @@ impl Member {
         matches!(self.kind, Some(FieldKind::String | FieldKind::Date | FieldKind::StringOrInteger))
     }
 
-    /// The text that compares to the texts as its value does: its key, if it is one and the texts
-    /// are short, so that an index serves.
-    pub fn as_text_beside<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
+    /// The text to compare with the given texts: the key column, so that an index can be used, if the
+    /// member has one and the texts are short; otherwise the value.
+    pub fn as_text_comparable_to<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
         match self.key {
             Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
             _ => self.as_string(),
         }
     }
 
-    /// Its value as a string, compared by code point; `NULL` where there is none.
+    /// Its value as a string, compared by code point; `NULL` if it has no value.
     pub fn as_string(&self) -> String {
         let Self { name, .. } = self;
         match (self.backend, self.kind) {
@@ -113,11 +113,12 @@ impl Member {
         format!("(w.members ->> {}) IS NOT NULL", self.name)
     }
 
-    /// The condition that `holds`, a condition on the row `e`, is true of one of its values: of an
-    /// element of a list, or of a single value. Objects have no values. Never `NULL`.
+    /// Returns a condition that is true if any value of the member satisfies `holds`, a condition on
+    /// the row `e`. The values are the elements of a list, or the single value; an object has none.
+    /// Never `NULL`.
     ///
-    /// SQLite 3.51 makes a join of a bare `EXISTS` and then counts a row that `OFFSET` skips once
-    /// per element that holds; within a function it stays what it is.
+    /// SQLite 3.51 rewrites a bare `EXISTS` as a join, and then `OFFSET` counts a skipped row once
+    /// per matching element. Inside a function call it is not rewritten.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, path, .. } = self;
         let exists = match self.backend {
@@ -147,7 +148,7 @@ impl Member {
         }
     }
 
-    /// Its number, or 0 where it is none.
+    /// Its value as a number; 0 if it is not a number.
     pub fn number(&self) -> String {
         let Self { name, .. } = self;
         let value = match self.backend {

@@ -91,8 +91,8 @@ impl LookupCondition {
                 }
             }
         };
-        // Neither engine always knows how many rows there are, so they are told which index to
-        // leave alone: none is on an expression.
+        // The engines may have no statistics. An expression hides the column from the index that
+        // they must not use.
         let expression = match text.dialect.backend {
             _ if !is_indexed => "w.collection",
             DbBackend::Sqlite => "+w.collection",
@@ -177,14 +177,14 @@ pub(crate) fn undeletable_statement(
     text.finish(&format!("SELECT 1 AS found WHERE {condition}"))
 }
 
-/// Finds the items of a lookup, or tells that they are too many or too large: then it reads the
-/// members of none. `None` where there is nothing to look for.
+/// Finds the items of a lookup. If they are too many or too large, the result says so and contains no
+/// members. `None` if the lookup has nothing to find.
 pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
     let shape = Shape::of(lookup.collection, &lookup.key)?;
     let mut text = SqlText::new(dialect);
     let sought = LookupCondition::new(&mut text, lookup.collection, shape, &[&lookup.key]);
     let without = text.bind(lookup.without.uuid());
-    // A single item may be kept as it is shown; what many are linked to nobody asks for.
+    // A single item may be cached as it is shown. The links of several items are not needed.
     let columns =
         if shape == Shape::Id { shown_columns(dialect, "i") } else { columns_alone(dialect) };
     Some(text.finish(&format!(
@@ -229,7 +229,7 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, 
     row_mapping::shown_items(rows).map(Ok)
 }
 
-/// The same of the one item that is looked for, when it is known already.
+/// The result of a lookup of one item that is already known, without a query.
 pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {
     Found::of(if item.id == lookup.without { Vec::new() } else { vec![item] })
 }
@@ -256,7 +256,7 @@ mod tests {
         database
     }
 
-    /// The plan by which `SQLite` runs a statement.
+    /// The query plan of `SQLite` for a statement.
     async fn plan(database: &DatabaseConnection, statement: Statement) -> String {
         let explained =
             Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };

@@ -1,5 +1,5 @@
-//! How many of the items of a selection have each value of a member, beside a page of them and in
-//! its statement, so that both are of the same state.
+//! The number of selected items for each value of a member. It is computed in the statement of the
+//! page, so that both describe the same state.
 
 use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
@@ -9,9 +9,8 @@ use sea_orm::{DbBackend, DbErr, QueryResult};
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 
-/// The value of the row `w` by which it is counted: JSON text as it was written, the empty string
-/// where that is too long, `NULL` where there is none. So a group takes little room, however large
-/// the items are.
+/// The group of the row `w`: the JSON text as it was written, the empty string if that is too long,
+/// `NULL` if the member has no value. The size of a group is therefore limited.
 pub(crate) fn value(member: &Member) -> String {
     let json = member.as_json();
     format!(
@@ -48,7 +47,7 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
     for row in rows {
         if let Some(counts) = row_mapping::get::<Option<String>>(row, "counts")? {
             return counts_in(&counts)
-                .ok_or_else(|| DbErr::Type(format!("these are no counts: {counts}")));
+                .ok_or_else(|| DbErr::Type(format!("invalid counts: {counts}")));
         }
     }
     Err(DbErr::RecordNotFound("a page without counts".to_owned()))
@@ -73,7 +72,7 @@ fn counts_in(text: &str) -> Option<MemberCounts> {
     Some(MemberCounts { values, rest: all.checked_sub(absent)?.checked_sub(listed)?, absent })
 }
 
-/// The elements of an array of so many.
+/// The elements of an array if it has exactly `N`.
 fn parts<const N: usize>(array: Value<'_>) -> Option<[Value<'_>; N]> {
     array.elements()?.collect::<Vec<_>>().try_into().ok()
 }

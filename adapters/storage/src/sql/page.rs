@@ -120,8 +120,8 @@ impl PageStatement {
         Ok(get("walked")? >= 0 && get("counted")? == get("total_items")?)
     }
 
-    /// Understands the rows: the page, and whether the scope's parent exists. One more item was
-    /// asked for than is wanted, to see whether the walk goes on.
+    /// Reads the page from the rows, and whether the scope's parent exists. The statement selects one
+    /// item more than requested, to find out whether more items follow.
     pub fn understand(
         &self,
         query: &PageQuery,
@@ -171,8 +171,8 @@ impl PageStatement {
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
 
-    /// Returns whether more items follow a page that is numbered and read backwards, which the total
-    /// tells; `None` of another, where one more item was read if there is one.
+    /// Returns whether more items follow a numbered page that is read backwards, according to the
+    /// total; `None` for any other page, whose rows include the next item.
     fn more_by_total(
         &self,
         query: &PageQuery,
@@ -266,8 +266,8 @@ pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
 }
 
 /// Items by the time of their last change, in the log's index. No change of an item is later than
-/// the one it is at: that is compared rather than their equality, of which `PostgreSQL` would
-/// conclude that there is hardly any.
+/// its current one, so `<=` finds the same rows as `=`. With `=`, `PostgreSQL` would expect almost
+/// no rows and choose a bad plan.
 fn by_update() -> String {
     format!(
         "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \

@@ -28,7 +28,7 @@ pub(crate) fn values(references: &[Option<ItemId>]) -> [Option<Uuid>; COLUMNS.le
     std::array::from_fn(|index| references.get(index).copied().flatten().map(ItemId::uuid))
 }
 
-/// The links of an item without those at the end that lead nowhere.
+/// The links of an item without the empty ones at the end.
 pub(crate) fn trimmed(mut links: Vec<Option<ItemId>>) -> Vec<Option<ItemId>> {
     let length = links.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
     links.truncate(length);

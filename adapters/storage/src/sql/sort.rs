@@ -152,7 +152,7 @@ fn sort_value(json: Option<String>) -> Result<SortValue, DbErr> {
                 object.get("v")?.as_string().map(|letters| letters.into_owned().into())
             });
             SortValue::String(
-                letters.ok_or_else(|| DbErr::Type("a sort key is no JSON text".to_owned()))?,
+                letters.ok_or_else(|| DbErr::Type("a sort key is not JSON text".to_owned()))?,
             )
         }
         Some(b'{' | b'[' | b't' | b'f') => SortValue::Other(json.into()),

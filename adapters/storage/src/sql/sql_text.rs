@@ -16,13 +16,13 @@ impl SqlText {
         Self { dialect, values: Vec::new() }
     }
 
-    /// Takes a value; the answer stands for it in the text.
+    /// Binds a value and returns its placeholder.
     pub fn bind(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
     }
 
-    /// The member of the change `c`, whatever it is called, as JSON text.
+    /// The member of the change `c` as JSON text; any name is allowed.
     pub fn member_as_json(&mut self, name: &str) -> String {
         match self.dialect.backend {
             DbBackend::Sqlite => {

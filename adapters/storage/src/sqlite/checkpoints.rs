@@ -1,9 +1,8 @@
-//! Copying the write-ahead log of an `SQLite` file into the file, beside the writer.
+//! Checkpoints: copying the write-ahead log of an `SQLite` file into the file during writes.
 //!
-//! `SQLite` does it within the commit that makes the log long enough, and all who write wait for
-//! some tens of milliseconds. Here a connection of its own writes back what there is while the
-//! writer goes on; then little is left, which the writer writes back between two transactions, and
-//! the log begins anew.
+//! `SQLite` runs a checkpoint within the commit that makes the log long enough, and all writers wait
+//! for tens of milliseconds. Here a separate connection copies most of the log while the writer
+//! continues. The writer copies the small rest between two transactions, and the log restarts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,8 +18,9 @@ use crate::metrics::StoreMetrics;
 /// About how many bytes are written until the log is copied.
 const LENGTH: usize = 16 * 1024 * 1024;
 
-/// About how many bytes of the log a row takes beside its members: a page of some of its indexes.
-const BESIDE_ROW: usize = 8 * 1024;
+/// The approximate number of bytes that a row adds to the log, without its members: a page for each
+/// of some indexes.
+const ROW_OVERHEAD: usize = 8 * 1024;
 
 /// Neither waits for readers or the writer, nor makes them wait.
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
@@ -47,7 +47,7 @@ impl Checkpoints {
         if self.is_almost_done.swap(false, Ordering::Relaxed) {
             self.copy(writer);
         }
-        let bytes = bytes + rows * BESIDE_ROW;
+        let bytes = bytes + rows * ROW_OVERHEAD;
         if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes < LENGTH {
             return;
         }
@@ -62,16 +62,16 @@ impl Checkpoints {
         });
     }
 
-    /// Copies what there is; the writer's own limit stands behind it.
+    /// Copies as much of the log as possible. The automatic checkpoint of the writer is the fallback.
     fn copy(&self, connection: &Connection) {
         let began = Instant::now();
         if let Err(error) = connection.query_row(COPY, [], |_| Ok(())) {
-            tracing::warn!(%error, "the write-ahead log was not copied");
+            tracing::warn!(%error, "cannot copy the write-ahead log into the database file");
         }
         self.metrics.checkpoint.observe(began.elapsed().as_secs_f64());
     }
 
-    /// Closes the connection, after what is under way.
+    /// Closes the connection after the checkpoint in progress.
     pub async fn close(&self) {
         drop(self.connection.lock().await.take());
     }

@@ -14,7 +14,7 @@ use crate::metrics::Sample;
 /// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     if url.contains('\n') {
-        return Err(StoreError::InvalidUrl("several are for PostgreSQL only".to_owned()));
+        return Err(StoreError::InvalidUrl("only PostgreSQL supports several URLs".to_owned()));
     }
     let parsed: SqliteConnectOptions = url
         .parse()
@@ -49,7 +49,7 @@ pub(crate) fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     Ok(file)
 }
 
-/// A file that no other process writes to: each would go on with what it knows to be current.
+/// A file that no other process writes to: each process would trust its own cache.
 ///
 /// The lock is on the file itself, so that it is found under every name of the file. It is taken
 /// before `SQLite` opens the file and let go after `SQLite` has closed it, on one descriptor:
@@ -65,7 +65,7 @@ pub(crate) struct OwnedFile {
 impl OwnedFile {
     pub fn take(path: &Arc<Path>) -> Result<Self, StoreError> {
         let lock_error = |cause| StoreError::Lock(path.to_path_buf(), cause);
-        // It is there, or may be made: whoever names the file has seen to that.
+        // The caller has checked that the file exists or may be created.
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let file = file.map_err(|error| StoreError::Open(path.to_path_buf(), error.to_string()))?;
         match file.try_lock() {
@@ -74,7 +74,7 @@ impl OwnedFile {
             Err(TryLockError::Error(cause)) => return Err(lock_error(cause)),
         }
         let metadata = file.metadata().map_err(lock_error)?;
-        // The write-ahead log is beside the name that the file is opened by.
+        // The name of the write-ahead log is derived from the path that opens the file.
         if metadata.nlink() > 1 {
             return Err(StoreError::HardLinks(path.to_path_buf(), metadata.nlink()));
         }
@@ -117,7 +117,7 @@ impl OwnedFile {
     /// Lets another process have the file, which must be closed.
     pub fn let_go(&self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(%error, "the lock on the SQLite file was not let go");
+            tracing::warn!(%error, "cannot release the lock on the SQLite file");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Statements that may take long, each interrupted when nobody waits for it any more.
+//! Slow statements, each interrupted when its future is dropped.
 //!
-//! `SQLite` asks a progress handler every few thousand steps of its machine whether to go on. A
-//! statement whose future was dropped would otherwise keep a processor busy to its end.
+//! `SQLite` calls a progress handler every few thousand virtual machine instructions, which decides
+//! whether the statement continues. Without it, a statement whose future was dropped would keep a
+//! processor busy to its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,7 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Interruptible {
-    /// Runs a statement; it is interrupted when this is dropped.
+    /// Runs a statement. Dropping the future interrupts it.
     pub async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let pool = self.connections.get_sqlite_connection_pool();
         read(pool, statement)

@@ -1,8 +1,7 @@
 //! `SQLite`: a pool of readers and one writer on the same file.
 //!
-//! The writer is on a driver of its own (`rusqlite`, over the same library): it does a whole
-//! transaction without leaving its thread, where sea-orm's driver would go to another thread and
-//! back for every statement.
+//! The writer uses a separate driver (`rusqlite`, over the same library): it executes a whole
+//! transaction on its own thread, while sea-orm's driver would switch threads for every statement.
 
 pub(crate) mod checkpoints;
 pub(crate) mod file;
@@ -57,15 +56,15 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
 
-/// Kibibytes of pages each connection keeps; negative, as the pragma wants it. The operating system
-/// keeps the rest, once for all. The file is not mapped into memory: every connection would map it
-/// anew, and each mapping counts as the service's memory.
+/// The page cache of each connection in kibibytes; negative, as the pragma requires. All connections
+/// share the cache of the operating system. The file is not mapped into memory: every connection
+/// would have its own mapping, and each counts as memory of the service.
 const CACHED_KIBIBYTES: &str = "-2048";
 
 /// The settings of the writer's connection. It keeps more pages, because it goes back to those of
 /// its indexes again and again. The write-ahead log is copied into the file by another
-/// (`sqlite/checkpoints.rs`), and within a commit only when it is long all the same; it is cut back
-/// to so many bytes.
+/// (`sqlite/checkpoints.rs`), and within a commit only if it still becomes long. Afterwards it is
+/// truncated to `journal_size_limit`.
 const WRITER_PRAGMAS: [(&str, &str); 6] = [
     ("synchronous", "FULL"),
     ("foreign_keys", "ON"),
@@ -229,8 +228,7 @@ pub(crate) async fn last_change(
 }
 
 fn reader_options(options: &StoreOptions) -> ConnectOptions {
-    // Items, totals and pages have workers of their own; one more connection answers what is none
-    // of them.
+    // Items, totals and pages have separate workers; one more connection serves all other reads.
     let wanted = 3 * processors() + 1;
     query_only(options, wanted.min(usize::try_from(options.connections).unwrap_or(wanted)))
 }
@@ -249,8 +247,8 @@ fn preparing_options(options: &StoreOptions) -> ConnectOptions {
     preparing
 }
 
-/// The connection of the writer. It is no other program's, so it needs no lock of its own; what it
-/// sorts or may have to undo stays in memory.
+/// The connection of the writer. One thread at a time uses it, so it needs no mutex. Sorts and
+/// statement journals stay in memory.
 pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
     let connection = rusqlite::Connection::open_with_flags(
         file,
@@ -281,8 +279,8 @@ fn slow_workers() -> usize {
     processors() / 2
 }
 
-/// Opens connections that only look at a file, beside the process that serves it. Whoever only
-/// looks makes no file, whatever the URL says.
+/// Opens read-only connections to a file while another process may serve it. They never create the
+/// file, even if the URL permits that.
 pub(crate) async fn connect_to_look(
     options: &StoreOptions,
     connections: u32,

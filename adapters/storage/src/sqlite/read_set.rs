@@ -85,7 +85,7 @@ fn parameter(value: &Value) -> rusqlite::Result<ToSqlOutput<'_>> {
         Value::String(None) => Ok(ToSqlOutput::from(rusqlite::types::Null)),
         Value::BigInt(Some(number)) => Ok(ToSqlOutput::from(*number)),
         other => Err(rusqlite::Error::ToSqlConversionFailure(
-            format!("a look has no values such as {other:?}").into(),
+            format!("unsupported value: {other:?}").into(),
         )),
     }
 }

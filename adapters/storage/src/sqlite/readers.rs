@@ -1,4 +1,4 @@
-//! An `SQLite` file that is only looked at, beside the process that serves it.
+//! A read-only `SQLite` file, which another process may serve at the same time.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::{connect_to_look, last_change};
 use crate::write::command::{Answer, Write};
 
-/// Items, and what is looked up beside them.
+/// One connection for items, and one for other lookups.
 const CONNECTIONS: u32 = 2;
 
 /// Connections that read, and none that writes. It knows nothing to be current: another process
@@ -100,7 +100,7 @@ impl Engine for SqliteReaders {
     }
 
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
-        Err(DbErr::Custom("the file is only looked at".to_owned()))
+        Err(DbErr::Custom("the file is open read-only".to_owned()))
     }
 
     async fn close(&self) {

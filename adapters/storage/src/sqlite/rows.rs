@@ -30,13 +30,13 @@ pub(crate) fn parameter(value: sea_orm::Value) -> Outcome<Value> {
     match value {
         sea_orm::Value::BigInt(number) => Ok(number.into()),
         sea_orm::Value::String(text) => Ok(text.into()),
-        other => {
-            Err(rusqlite::Error::ToSqlConversionFailure(format!("no parameter: {other:?}").into()))
-        }
+        other => Err(rusqlite::Error::ToSqlConversionFailure(
+            format!("unsupported parameter: {other:?}").into(),
+        )),
     }
 }
 
-/// The time of so many microseconds.
+/// The time from microseconds since the Unix epoch.
 pub(crate) fn timestamp(micros: i64) -> Outcome<Timestamp> {
     Timestamp::from_microsecond(micros)
         .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))

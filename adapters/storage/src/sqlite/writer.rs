@@ -1,12 +1,11 @@
 //! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and
 //! so a flush to the disk.
 //!
-//! Should one write of a batch fail in a way it should not, the batch is rolled back and its writes
-//! are done again, each in a transaction of its own, so that no write suffers from its neighbours.
+//! If a write of a batch fails unexpectedly, the batch is rolled back and each of its writes is
+//! retried in a separate transaction, so that the failure affects no other write.
 //!
-//! The writes of a transaction share its time, which is after those of all transactions before it,
-//! whatever the clock does: who reads what was written after a time misses nothing that is
-//! committed later.
+//! The writes of a transaction share its time, which is later than that of every earlier transaction,
+//! even if the clock goes back: a reader of the changes after a time misses no later commit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -50,8 +49,8 @@ impl TransactionError {
     }
 }
 
-/// Does writes on the one connection that writes. It works without a pause between statements, so
-/// on a thread of its own.
+/// Executes writes on the only writing connection. It blocks during a transaction, so it runs on a
+/// dedicated thread.
 #[derive(Clone)]
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
@@ -127,7 +126,7 @@ impl SqliteWriter {
         Ok(u64::try_from(written).unwrap_or(u64::MAX))
     }
 
-    /// Waits for the transaction under way; those that follow have times after this one.
+    /// Waits for the transaction in progress; later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         let connection = self.connection.lock().await;
         let connection = connection.as_ref().ok_or(RepositoryError::Unavailable)?;
@@ -137,7 +136,7 @@ impl SqliteWriter {
         Ok(())
     }
 
-    /// Does something else on the connection that writes; `written` tells how many rows it wrote.
+    /// Runs other work on the writing connection; `written` returns the number of rows written.
     async fn between_writes<T: Send + 'static>(
         &self,
         step: &'static str,
@@ -156,7 +155,7 @@ impl SqliteWriter {
         done.map_err(|error| logged_sqlite(&error, step))
     }
 
-    /// Closes the connection, after what is under way.
+    /// Closes the connection after the transaction in progress.
     pub async fn close(&self) {
         self.checkpoints.close().await;
         let connection = self.connection.lock().await.take();
@@ -170,7 +169,7 @@ impl SqliteWriter {
         match self.transaction(connection, writes) {
             Ok(answers) => answers,
             Err(TransactionError::Write(error)) if writes.len() > 1 => {
-                tracing::warn!(%error, writes = writes.len(), "a write failed; doing its batch again one by one");
+                tracing::warn!(%error, writes = writes.len(), "a write failed; retrying its batch one by one");
                 self.metrics.retries.one_by_one.inc_by(writes.len() as u64);
                 let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
                     Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
@@ -211,8 +210,7 @@ impl SqliteWriter {
         let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
         let time = asked.as_microsecond().max(last + 1);
         self.last.store(time, Ordering::Relaxed);
-        // A time that was stored is one that can be told; the end of the calendar is not reached by
-        // counting.
+        // A stored time is always valid, and increments do not reach the end of the calendar.
         Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
     }
 

@@ -138,7 +138,7 @@ struct Created<'a> {
     by: Option<&'a str>,
 }
 
-/// The writes of one transaction under way.
+/// The writes of a transaction in progress.
 struct Performing<'a> {
     texts: &'a SqliteWrites,
     transaction: &'a Transaction<'a>,
@@ -422,8 +422,8 @@ impl Performing<'_> {
     /// Does a write that was found possible.
     fn possible(&mut self, write: &RowWrite<'_>) -> Outcome<ShownItem> {
         self.row(write)?.map_err(|refusal| {
-            // Something is wrong: the transaction must not go on.
-            tracing::error!(%refusal, "a step of a write of many was refused");
+            // This is a defect, so the transaction must be rolled back.
+            tracing::error!(%refusal, "a step of a bulk write was refused");
             rusqlite::Error::StatementChangedRows(0)
         })
     }

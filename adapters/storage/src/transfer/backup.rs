@@ -1,12 +1,11 @@
 //! A copy of an `SQLite` file while it is served, page by page.
 //!
-//! `SQLite`'s backup begins anew whenever another process has written between two of its steps, and
-//! beside a busy writer it never ends. Here all steps are within one read transaction, so they copy
-//! the file as it was at one moment: everything that was acknowledged before, and nothing of what
-//! came later. With a write-ahead log a reader holds up no writer; the log grows meanwhile by what
-//! is written. `VACUUM INTO` gives as consistent a copy in about the same time, but builds every
-//! index anew, which takes several times the processor time of copying, and cannot tell how far it
-//! has come.
+//! `SQLite`'s backup restarts whenever another process has written between two of its steps, so with
+//! a busy writer it never ends. Here all steps run within one read transaction, so they copy the file
+//! as it was at one moment: every write acknowledged before it, and no later one. With a write-ahead
+//! log, a reader does not block the writer, but the log grows during the backup. `VACUUM INTO` makes
+//! an equally consistent copy in about the same time, but it rebuilds every index, which takes
+//! several times the processor time, and it does not report its progress.
 
 use std::path::Path;
 
@@ -42,8 +41,8 @@ fn copy(mut source: Connection, to: &Path, report: &dyn Fn(u64, u64)) -> rusqlit
     // A transaction begins with what it reads first.
     let snapshot = source.transaction()?;
     snapshot.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
-    // Nobody else knows of the copy, and one that is broken off is thrown away: there is nothing to
-    // be undone or flushed.
+    // No other process uses the copy, and an incomplete one is deleted, so it needs neither a
+    // rollback nor a flush.
     let mut copy = connect_to_file(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     copy.pragma_update(None, "journal_mode", "OFF")?;
     copy.pragma_update(None, "synchronous", "OFF")?;

@@ -1,9 +1,8 @@
 //! Erasing the name of a caller, also while another process serves the store.
 //!
-//! The service of an `SQLite` file is the only one that writes items to it, because it goes on with
-//! what it knows to be current. Of the names of callers it knows nothing for longer than a minute, so
-//! another process may write to their table: its short transactions wait for those of the service,
-//! and the other way round.
+//! The service of an `SQLite` file is the only process that writes items to it, because it trusts its
+//! cache. It caches the names of callers for at most a minute, so another process may write to their
+//! table: its short transactions wait for those of the service, and vice versa.
 
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection};

@@ -9,30 +9,30 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[rustfmt::skip] // A table: one message a line.
 pub(super) enum HistoryError {
-    #[error("`sequence` {} comes after {}: numbers must grow from line to line; put the lines in their order", found.0, last.0)]
+    #[error("`sequence` {} comes after {}: numbers must increase from line to line; restore the order of the lines", found.0, last.0)]
     Sequence { found: Sequence, last: Sequence },
-    #[error("`version` {found} of {item} comes where version {expected} is expected: versions count up by one from 1; {}, or is not in its place",
-            if found < expected { "the line stands twice" } else { "a line is missing" })]
+    #[error("`version` of {item} is {found} instead of {expected}: versions count up by one from 1; {} or misplaced",
+            if found < expected { "the line is duplicated" } else { "a line is missing" })]
     Version { item: ItemId, found: i64, expected: i64 },
-    #[error("{item} was in the group `{before}` before; an item cannot move to `{group}`, so correct the group of the line")]
+    #[error("{item} was in the group `{before}`; an item cannot move to `{group}`; correct the group of the line")]
     Moved { item: ItemId, before: String, group: &'static str },
-    #[error("`time` {found} is before {latest} of the version before: the times of an item must not go back; put the lines in their order")]
+    #[error("`time` {found} is before {latest}, the time of the previous version; restore the order of the lines")]
     Time { found: Timestamp, latest: Timestamp },
-    #[error("{item} is deleted where it does not exist; remove the line, or put back the one that created it")]
+    #[error("{item} is deleted but does not exist; remove the line, or restore the one that created it")]
     DeletedWhileAbsent { item: ItemId },
-    #[error("`kind` {} of {item} does not go with what was before: it is `created` where the item does not exist, another where it does", kind.change_name())]
+    #[error("`kind` {} of {item} does not match its history: use `created` if the item does not exist, otherwise another kind", kind.change_name())]
     Kind { item: ItemId, kind: WriteOperation },
-    #[error("`{member}` of {item} differs from what it was before; an item keeps it while it exists")]
+    #[error("`{member}` of {item} differs from the previous version; it cannot change while the item exists")]
     Relinked { item: ItemId, member: &'static str },
-    #[error("`parent` is given, but items of `{group}` belong to no other item; make it null")]
+    #[error("`parent` is given, but items of `{group}` have no parent; set it to null")]
     NoParents { group: &'static str },
-    #[error("`parent` names {parent}, which does not exist there as an item of `{group}`; its line must come first")]
+    #[error("`parent` names {parent}, which does not exist at this line as an item of `{group}`; its line must come first")]
     NoParent { parent: ItemId, group: &'static str },
     #[error("`continues` names {continues}, which no earlier line creates in `{group}`; its line must come first")]
     NotContinued { continues: ItemId, group: &'static str },
-    #[error("{item} is left without {parent}, which it belongs to: whatever belongs to an item is deleted with it; put back the missing line")]
+    #[error("{item} is left without its parent {parent}: items are deleted with their parent; restore the missing line")]
     Orphan { item: ItemId, parent: ItemId },
-    #[error("{item} is left at a version without `members`, which only versions before the last may lack; put back the members, or the missing line")]
+    #[error("the last version of {item} has no `members`; only earlier versions may lack them; restore the members or the missing line")]
     Bodiless { item: ItemId },
 }
 

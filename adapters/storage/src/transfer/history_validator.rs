@@ -36,7 +36,7 @@ impl HistoryValidator {
         Ok(Self { items: KnownItems::new().map_err(failed)?, last: application::Sequence(0) })
     }
 
-    /// Checks that a change can be done to its item as the changes before have left it.
+    /// Checks that a change is valid for its item's state after all earlier changes.
     fn check_item(&self, record: &ChangeRecord, known: Option<&Known>) -> Result<(), HistoryError> {
         let ChangeRecord { sequence, item, kind, time, .. } = *record;
         let (group, found) = (record.collection.name(), record.version.number());
@@ -87,12 +87,12 @@ impl HistoryValidator {
         Ok(parent.and(continues))
     }
 
-    /// Checks that a change can follow those before it, and otherwise tells the reason and how to
-    /// fix it. The change counts in either case, so that one error is not reported on every line
-    /// after it.
+    /// Checks that a change can follow the previous ones. If not, returns the reason and how to fix
+    /// it. The change is recorded in either case, so that one error is not reported on every later
+    /// line.
     ///
     /// # Errors
-    /// Where there is no room for temporary files.
+    /// If the disk has no space for temporary files.
     pub fn check(
         &mut self,
         line: u64,
@@ -227,23 +227,23 @@ mod tests {
         refused(vec![created(), change(5, 2, 1, Create)], "`sequence` 5 comes after 5");
         let time = Timestamp::from_microsecond(TIME).unwrap();
         let earlier = ChangeRecord { time, ..change(6, 1, 2, Patch) };
-        let words = format!("`time` {} is before {} of", earlier.time, created().time);
+        let words = format!("`time` {} is before {}, the time of", earlier.time, created().time);
         refused(vec![created(), earlier], &words);
         let another = ChangeRecord { time, ..change(6, 2, 1, Create) };
-        assert_eq!(error(vec![created(), another]), None, "writers go on side by side");
+        assert_eq!(error(vec![created(), another]), None, "concurrent writers");
     }
 
     #[test]
     fn versions_count_up_by_one() {
         let words = |found: i64, expected| {
-            format!("`version` {found} of {} comes where version {expected} is expected", id(1))
+            format!("`version` of {} is {found} instead of {expected}", id(1))
         };
         refused(vec![change(1, 1, 2, Create)], &words(2, 1));
         let created = || change(1, 1, 1, Create);
         refused(vec![created(), change(2, 1, 3, Replace)], &words(3, 2));
         refused(vec![created(), change(2, 1, 3, Replace)], "a line is missing");
         refused(vec![created(), change(2, 1, 1, Replace)], &words(1, 2));
-        refused(vec![created(), change(2, 1, 1, Replace)], "the line stands twice");
+        refused(vec![created(), change(2, 1, 1, Replace)], "the line is duplicated");
         let highest =
             ChangeRecord { version: Version::from_number(i64::MAX), ..change(1, 1, 1, Create) };
         refused(vec![highest], &words(i64::MAX, 1));
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn only_what_is_there_is_deleted() {
-        let words = "is deleted where it does not exist";
+        let words = "is deleted but does not exist";
         refused(vec![change(1, 1, 1, Delete)], words);
         let history =
             vec![change(1, 1, 1, Create), change(2, 1, 2, Delete), change(3, 1, 3, Delete)];
@@ -262,8 +262,7 @@ mod tests {
     fn an_item_stays_where_it_is() {
         let moved =
             ChangeRecord { collection: Collection::known("files"), ..change(2, 1, 2, Replace) };
-        let words =
-            "was in the group `proposals` before; an item cannot move to `files`, so correct";
+        let words = "was in the group `proposals`; an item cannot move to `files`; correct";
         refused(vec![change(1, 1, 1, Create), moved], words);
         let orphan = ChangeRecord { parent: None, ..library_item(3, 2, 2, Replace) };
         let history = vec![change(1, 1, 1, Create), library_item(2, 2, 1, Create), orphan];
@@ -272,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_parent_is_there_and_of_the_owning_group() {
-        let words = "does not exist there as an item of `proposals`";
+        let words = "does not exist at this line as an item of `proposals`";
         refused(vec![library_item(1, 2, 1, Create)], words);
         let of_another =
             ChangeRecord { collection: Collection::known("files"), ..change(1, 1, 1, Create) };
@@ -280,7 +279,7 @@ mod tests {
         let deleted = [change(1, 1, 1, Create), change(2, 1, 2, Delete)];
         refused([&deleted[..], &[library_item(3, 2, 1, Create)]].concat(), words);
         let owned = ChangeRecord { parent: Some(id(1)), ..change(2, 2, 1, Create) };
-        let words = "items of `proposals` belong to no other item";
+        let words = "items of `proposals` have no parent";
         refused(vec![change(1, 1, 1, Create), owned], words);
     }
 
@@ -295,14 +294,17 @@ mod tests {
         assert_eq!(error([begun(), deletions.to_vec()].concat()), None);
         let later = library_item(11, 2, 2, Delete);
         let history = [begun(), vec![deletions[0].clone(), later]].concat();
-        refused(history, "does not exist there as an item of `proposals`");
+        refused(history, "does not exist at this line as an item of `proposals`");
         let mut validator = HistoryValidator::new().unwrap();
         for change in [begun(), deletions[..1].to_vec()].concat() {
             validator.check(7, change).unwrap().unwrap();
         }
         let orphans = validator.incomplete_items(20).unwrap();
         let [(7, error)] = orphans.as_slice() else { panic!("{orphans:?}") };
-        assert!(error.starts_with(&format!("{} is left without {}", id(2), id(1))), "{error}");
+        assert!(
+            error.starts_with(&format!("{} is left without its parent {}", id(2), id(1))),
+            "{error}"
+        );
     }
 
     #[test]

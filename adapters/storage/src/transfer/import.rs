@@ -29,8 +29,8 @@ use crate::{Store, StoreError, StoreOptions};
 
 const STEP: &str = "store the changes";
 
-/// Changes in a statement, which have so many parameters each that an engine takes no more than
-/// some thousand.
+/// The number of changes in a statement. Each change has many parameters, and the engines limit the
+/// parameters of a statement.
 const CHANGES: usize = 64;
 
 /// The engine's own statements before the changes are stored, before the totals are counted, and
@@ -45,9 +45,9 @@ struct Preparation {
 const SQLITE: Preparation =
     Preparation { storing: "", counting: "PRAGMA cache_size = -2048", commit: "" };
 
-/// Items are looked for by their identifiers only, however small the tables are when a plan is
-/// made. Then the planner learns how large they have become: it would count for a long time, and
-/// the service's first reads would be slow. Numbers and times go on after those that were stored.
+/// The plans find items by their identifiers only, even while the tables are small. Before the
+/// totals are counted, `ANALYZE` updates the statistics of the planner; otherwise the count and the
+/// first reads of the service would be slow. New numbers and times continue after the imported ones.
 const POSTGRES: Preparation = Preparation {
     storing: "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE write_fence IN EXCLUSIVE MODE; \
               SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off",
@@ -57,23 +57,23 @@ const POSTGRES: Preparation = Preparation {
                     setval('write_clock', greatest((SELECT last_value FROM write_clock), MAX(time))) FROM changes HAVING COUNT(*) > 0",
 };
 
-/// An import under way. Dropped before its commit it leaves nothing.
+/// An import in progress. Dropping it before its commit rolls it back.
 pub struct ImportTransaction {
     transaction: DatabaseTransaction,
     dialect: &'static Dialect,
     preparation: Preparation,
     store: Store,
-    /// Held so that nobody else prepares the store.
+    /// Held so that no other process prepares the store.
     lock: Option<DatabaseTransaction>,
 }
 
 impl ImportTransaction {
-    /// Prepares the store's schema and begins the transaction. Nobody else prepares the store or
-    /// writes to it until it ends: on `SQLite` nobody opens the file, on `PostgreSQL` others wait
-    /// for the locks.
+    /// Prepares the store's schema and begins the transaction. Until it ends, no other process can
+    /// prepare the store or write to it: on `SQLite` the file is locked, on `PostgreSQL` the others
+    /// wait for the locks.
     ///
     /// # Errors
-    /// Where the store is not empty, or cannot be opened or prepared.
+    /// If the store is not empty, or cannot be opened or prepared.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
         let engine = store.engine.as_ref();
@@ -225,7 +225,7 @@ pub(super) async fn check_is_empty(options: &StoreOptions) -> Result<(), Transfe
     Ok(())
 }
 
-/// Returns whether something was written.
+/// Returns whether the database contains an item or a change.
 async fn is_written(connection: &impl ConnectionTrait) -> Result<bool, TransferError> {
     let failed = TransferError::at(STEP);
     let change = change::Entity::find().one(connection).await.map_err(&failed)?;
@@ -233,8 +233,7 @@ async fn is_written(connection: &impl ConnectionTrait) -> Result<bool, TransferE
     Ok(change.is_some() || item.is_some())
 }
 
-/// Counts every scope from what is stored. The writes to what belongs to an item begin anew when
-/// the item is deleted, with those that went with it; and then they count only if it exists again.
+/// Counts every scope from the stored items and changes, including those of removed parents.
 fn count_totals(dialect: &Dialect) -> String {
     format!(
         "INSERT INTO totals (collection, parent, lane, items, writes) \

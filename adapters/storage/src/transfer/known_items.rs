@@ -1,6 +1,6 @@
-//! The items that the changes of a file have made, in an `SQLite` database of its own that is made in
-//! the folder for temporary files and is gone with the process: memory does not grow with the number
-//! of items.
+//! The items that the changes of a file have created. They are in a separate `SQLite` database in
+//! the folder for temporary files, which is deleted with the process, so that memory does not grow
+//! with the number of items.
 
 use domain::{ItemId, WriteOperation};
 use jiff::Timestamp;

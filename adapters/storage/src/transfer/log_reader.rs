@@ -1,9 +1,8 @@
-//! Reading the whole change log, each change with the members that it left, while others go on
-//! writing.
+//! Reads the whole change log, each change with the resulting members, during writes.
 //!
-//! The log is only ever appended to. So pages of the log, each read at a moment of its own, are one
-//! consistent whole up to the change that was the last when reading began: numbers of the log grow
-//! in the order of the commits, and none comes later that is smaller.
+//! The log is append-only. So pages of the log are consistent up to the change that was the last when
+//! the read began, although each page is read in a separate snapshot: numbers of the log grow in the
+//! order of the commits, and no smaller number is committed later.
 
 use application::{LoggedChange, Sequence};
 use domain::{ItemId, WriteOperation};
@@ -69,7 +68,7 @@ impl LogReader {
                     Ok(Some(read)) => after = read,
                     Ok(None) => return,
                     Err(error) => {
-                        // Whoever wants no more need not know.
+                        // If the receiver is gone, the error is not needed.
                         let _ = sender.send(Err(error)).await;
                         return;
                     }
@@ -91,7 +90,7 @@ impl LogReader {
     }
 }
 
-/// Hands on the next changes; the number of the last one, or `None` when nobody wants more.
+/// Sends the next changes. Returns the number of the last one, or `None` if the receiver is gone.
 async fn read_page(
     connection: &DatabaseConnection,
     after: i64,
@@ -157,7 +156,7 @@ fn changes(after: i64, last: i64) -> Select<change::Entity> {
 }
 
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
-    let failed = TransferError::at("understand the change log");
+    let failed = TransferError::at("interpret the change log");
     let LoggedChange { sequence, collection, item, version, kind, time, author, removed_at } =
         change_log::change(row).map_err(&failed)?;
     let change = change::Model::from_query_result(row, "").map_err(&failed)?;

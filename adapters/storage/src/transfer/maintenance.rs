@@ -49,12 +49,12 @@ impl StoreOptions {
         plan
     }
 
-    /// Backs up the store's file into the empty file at `to` as it is at one moment, while others
-    /// may go on writing; reports the bytes copied and those in all. Blocks. The caller flushes the
-    /// copy to the disk.
+    /// Backs up the store's file as of one moment into the empty file at `to`. Other processes may
+    /// write meanwhile. Reports the copied and the total bytes. Blocks. The caller flushes the copy to
+    /// the disk.
     ///
     /// # Errors
-    /// Where there is no file to copy, it cannot be read, or the copy cannot be written.
+    /// If the store is not a file, it cannot be read, or the copy cannot be written.
     pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), TransferError> {
         back_up(&self.url, to, report)
     }

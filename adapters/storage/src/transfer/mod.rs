@@ -1,9 +1,8 @@
-//! Backup and transfer of a whole store, and erasures, beside the repository and on connections of
-//! their own: what is transferred was judged when it was written.
+//! Backup and transfer of a whole store, and erasures. They bypass the repository and use separate
+//! connections, because the transferred data was validated when it was written.
 //!
-//! - `log_reader.rs` reads all changes, each with the members that it left;
-//! - `history_validator.rs` checks that changes can follow each other, whatever they are to be
-//!   stored in;
+//! - `log_reader.rs` reads all changes, each with the resulting members;
+//! - `history_validator.rs` checks that changes can follow each other, independently of the store;
 //! - `import.rs` stores them in an empty store;
 //! - `backup.rs` backs up an `SQLite` file page by page;
 //! - `history_id.rs` renews the history id of a copied file;
@@ -51,31 +50,29 @@ pub enum TransferError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The database holds no tables of the service.
-    #[error(
-        "the database holds no store: no version of the service has prepared it; name another with --database-url"
-    )]
+    #[error("the database contains no store; name another one with --database-url")]
     NoStore,
     /// Something was written to the store before.
     #[error(
-        "the store is not empty; import into a new one: a file that does not exist, or an empty database. Changes of two stores cannot \
-         be put together, because their times would no longer follow the order of the log"
+        "the store is not empty; import into a new file or an empty database. Changes of two stores cannot be merged, because their \
+         times would no longer follow the order of the log"
     )]
     NotEmpty,
     /// A `PostgreSQL` database was to be backed up.
     #[error(
-        "a PostgreSQL database is backed up with its own tools, which also do so while it is used: \
+        "back up a PostgreSQL database with its own tools, which also work while the service runs: \
          pg_dump --format=custom --file=FILE \"$PROPOSAL_SERVICE_DATABASE_URL\""
     )]
     NotAFile,
     /// A `PostgreSQL` database was to get a new history.
     #[error(
-        "a PostgreSQL database that is restored from a dump, or to a point in time, has a new history by itself; \
+        "a PostgreSQL database restored from a dump or to a point in time gets a new history automatically; \
          `history renew` is for copies of an SQLite file: name one with --database-url"
     )]
     RenewsItself,
     /// Rows of the change log were removed.
     #[error(
-        "the change log is not whole: nothing tells what {item} was at version {version}. A store whose log was pruned cannot be \
+        "the change log is incomplete: version {version} of {item} is missing. A store with a pruned log cannot be \
          exported; back it up instead (docs/backup.md)"
     )]
     Incomplete {
@@ -110,7 +107,7 @@ impl TransferError {
     }
 }
 
-/// Opens a connection that only reads, beside a process that serves the store.
+/// Opens a read-only connection while another process may serve the store.
 async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
     match options.url.split_once(':') {
         Some(("sqlite", _)) => {

@@ -57,7 +57,7 @@ const IS_IN_SCOPE: Condition = Condition {
 const IS_AT_EXPECTED_VERSION: Condition =
     Condition { holds: "i.version = g.expected", refusal: RepositoryError::VersionConflict };
 
-/// The conditions of a kind of write. The first that does not hold tells the error.
+/// The conditions of a kind of write. The first one that fails determines the error.
 #[derive(Debug)]
 pub(crate) struct Conditions(&'static [Condition]);
 

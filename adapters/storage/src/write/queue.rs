@@ -69,7 +69,7 @@ pub(crate) struct WriteQueue {
 /// The state of a worker.
 #[derive(Default)]
 struct Health {
-    /// The time since when a batch is under way.
+    /// The time at which the batch in progress began.
     busy_since: Mutex<Option<Instant>>,
     has_panicked: AtomicBool,
 }
@@ -106,7 +106,7 @@ impl WriteQueue {
         Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout, metrics }
     }
 
-    /// The same with one worker on a thread of its own, for a writer that blocks.
+    /// Like [`Self::start`], with one worker on a dedicated thread, for a writer that blocks.
     pub fn start_thread(
         writer: impl Writer,
         queue_timeout: Duration,
@@ -152,11 +152,11 @@ impl WriteQueue {
                 // Before it can be taken from there.
                 self.metrics.queued_writes.inc();
                 place.send(job);
-                answer
-                    .await
-                    .unwrap_or_else(|_| Err(unavailable("the writer went away with the write")))
+                answer.await.unwrap_or_else(|_| {
+                    Err(unavailable("the writer stopped before the write was done"))
+                })
             }
-            Ok(Err(_)) => Err(unavailable("the writer went away")),
+            Ok(Err(_)) => Err(unavailable("the writer has stopped")),
             Err(_) => Err(unavailable("the queue of writes is full")),
         }
     }
@@ -167,14 +167,14 @@ impl WriteQueue {
         let mut workers = std::mem::take(&mut *self.workers.lock());
         while let Some(ended) = workers.join_next().await {
             if let Err(error) = ended {
-                tracing::error!(%error, "a writer ended badly");
+                tracing::error!(%error, "a writer failed");
             }
         }
     }
 }
 
 fn unavailable(reason: &'static str) -> RepositoryError {
-    tracing::warn!(reason, "a write was not done");
+    tracing::warn!(reason, "a write was not executed");
     RepositoryError::Unavailable
 }
 
@@ -202,11 +202,14 @@ async fn serve<W: Writer>(
         metrics.operation(OperationKind::Write).observe(began.elapsed().as_secs_f64());
         health.has_panicked.store(answers.is_err(), Ordering::Relaxed);
         let answers = answers.unwrap_or_else(|_| {
-            tracing::error!(writes = queued.len(), "the writer panicked; going on with the next");
+            tracing::error!(
+                writes = queued.len(),
+                "the writer panicked; continuing with the next write"
+            );
             vec![Err(RepositoryError::Unavailable); queued.len()]
         });
         for (job, answer) in jobs.drain(..).zip(answers) {
-            // Nobody listens any more when the client hung up; the write is done all the same.
+            // If the client has disconnected, the write stays committed and the reply is dropped.
             let _ = job.reply.send(answer);
         }
     }
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_of_the_writer_is_told_and_the_queue_goes_on() {
+    async fn a_panic_of_the_writer_is_reported_and_the_queue_continues() {
         for queue in [
             WriteQueue::start(Unsteady::default(), 1, Duration::from_secs(1), &Arc::default()),
             WriteQueue::start_thread(Unsteady::default(), Duration::from_secs(1), &Arc::default())

@@ -1,8 +1,8 @@
 //! The read sets of writes, validated where the writes are executed: a write is executed only while
 //! its lookups find the same items and versions as when it was decided.
 //!
-//! Each engine looks within the transaction that writes, where nobody else writes meanwhile. All
-//! keys of one shape are looked for by one statement, for any number of writes.
+//! Each engine runs the lookups within the writing transaction, which excludes other writes. One
+//! statement finds all keys of one shape, for any number of writes.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub(crate) struct LookedUp {
 #[derive(Default)]
 pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
 
-/// The lookups to be made: every key once, whatever is left out of what it finds.
+/// The lookups to run: every key once, even if lookups of it exclude different items.
 pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec<Look<'a>> {
     let mut keys: HashMap<_, HashMap<&LookupKey, usize>> = HashMap::new();
     for ReadDependency { lookup, found } in changes.flat_map(|metadata| &metadata.read_set) {

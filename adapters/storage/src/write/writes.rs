@@ -1,4 +1,4 @@
-//! Writes on their way to an engine, and what is to be done beside them.
+//! The path of writes to an engine, including indexing and the expiry of idempotency keys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +77,7 @@ impl Writes {
         let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
         let ahead = latest.duration_since(now);
         if ahead > TOLERATED_AHEAD {
-            tracing::warn!(%ahead, "stored times lie ahead of the clock; writes are given later ones until it has caught up");
+            tracing::warn!(%ahead, "stored times are ahead of the clock; writes get later times until the clock catches up");
         }
     }
 

@@ -21,7 +21,7 @@ pub fn exporter(url: &str) -> Result<SpanExporter, String> {
     let builder = if url.starts_with("https:") {
         let connector = HttpsConnectorBuilder::new()
             .with_provider_and_native_roots(rustls::crypto::ring::default_provider())
-            .map_err(|error| format!("the certificates of the system cannot be read: {error}"))?
+            .map_err(|error| format!("cannot read the system certificates: {error}"))?
             .https_only()
             .enable_http1()
             .build();
@@ -47,7 +47,7 @@ impl<C: HttpClient> HttpClient for LoggingClient<C> {
             let causes =
                 successors(Some(&**error as &(dyn Error + 'static)), |error| (**error).source());
             let causes: Vec<_> = causes.map(ToString::to_string).collect();
-            tracing::debug!(reason = causes.join(": "), "the collector of traces did not answer");
+            tracing::debug!(reason = causes.join(": "), "no response from the trace collector");
         })
     }
 }

@@ -38,11 +38,11 @@ impl Counts {
         for reason in [QUEUE_FULL, EXPORT_FAILED] {
             drop(self.dropped.get_or_create(&[("reason", reason)]));
         }
-        let help = "Spans that the collector of traces took";
+        let help = "Spans accepted by the trace collector";
         registry.register("proposal_service_trace_spans_exported", help, self.exported.clone());
-        let help = "Spans that were lost: `queue_full` while others waited, `export_failed` with a batch that the collector did not take";
+        let help = "Lost spans: `queue_full` if the queue was full, `export_failed` if the collector did not accept the batch";
         registry.register("proposal_service_trace_spans_dropped", help, self.dropped.clone());
-        let help = "Batches of spans that the collector of traces did not take";
+        let help = "Batches of spans that the trace collector did not accept";
         registry.register("proposal_service_trace_export_failures", help, self.failures.clone());
     }
 
@@ -124,7 +124,7 @@ impl Queue {
         self.closing.notify_one();
         if timeout(time, &mut task).await.is_err() {
             task.abort();
-            tracing::warn!("the last spans could not be exported in time");
+            tracing::warn!("the last spans were not exported within the time limit");
         }
     }
 }
@@ -179,7 +179,7 @@ impl Sender {
             Ok(()) => {
                 self.counts.exported.inc_by(spans);
                 if std::mem::take(&mut self.is_failing) {
-                    tracing::info!("traces are exported again");
+                    tracing::info!("trace export works again");
                 }
             }
             Err(error) => {
@@ -188,7 +188,7 @@ impl Sender {
                 if !std::mem::replace(&mut self.is_failing, true) {
                     tracing::warn!(
                         reason = reason(&error),
-                        "traces are not exported; their spans are dropped and counted"
+                        "trace export failed; spans are dropped and counted"
                     );
                 }
             }

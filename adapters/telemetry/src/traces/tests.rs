@@ -9,8 +9,8 @@ use tracing_subscriber::registry;
 
 use super::{HeadTracer, Traces, client};
 
-/// Nobody listens there.
-const NOWHERE: &str = "http://127.0.0.1:9/v1/traces";
+/// A port without a listener.
+const UNREACHABLE: &str = "http://127.0.0.1:9/v1/traces";
 
 #[test]
 fn a_share_of_requests_is_sampled() {
@@ -22,8 +22,8 @@ fn a_share_of_requests_is_sampled() {
 }
 
 #[test]
-fn a_span_goes_on_with_the_trace_of_its_caller_and_others_are_none() {
-    let (opened, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+fn a_span_continues_the_trace_of_its_caller_and_others_are_disabled() {
+    let (opened, layer) = Traces::new(client::exporter(UNREACHABLE).unwrap(), 1.0);
     let tracer = &opened.tracer;
     tracing::subscriber::with_default(registry().with(layer), || {
         let parent = RemoteSpan { trace: TraceId(0xab), span: 0xcd, is_sampled: true };
@@ -42,7 +42,7 @@ fn a_span_goes_on_with_the_trace_of_its_caller_and_others_are_none() {
 
 #[tokio::test]
 async fn spans_beyond_the_queue_are_dropped_and_the_others_are_counted_as_lost() {
-    let (opened, layer) = Traces::new(client::exporter(NOWHERE).unwrap(), 1.0);
+    let (opened, layer) = Traces::new(client::exporter(UNREACHABLE).unwrap(), 1.0);
     tracing::subscriber::with_default(registry().with(layer), || {
         (0..3000).for_each(|_| drop(info_span!(target: TARGET, "work").entered()));
     });

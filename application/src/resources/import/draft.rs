@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::pace::let_others_run;
 use super::refusal::{
-    id_not_allowed, id_stands_twice, not_stored, require_no_version, require_version, unknown_id,
+    duplicate_id, id_not_allowed, not_stored, require_no_version, require_version, unknown_id,
 };
 use super::replay::key_of;
 use super::row::{ImportRow, ImportedRow, RowContent};
@@ -107,7 +107,7 @@ impl ResourceService {
         let is_twice = row.id().is_some_and(|named| !seen.insert(named));
         let content = row.content.as_ref().map_err(Violation::clone)?;
         if is_twice {
-            return Err(id_stands_twice());
+            return Err(duplicate_id());
         }
         let Some(named) = &content.id else {
             require_no_version(content)?;
@@ -142,8 +142,7 @@ impl ResourceService {
         let parent = ItemId::parse(named).filter(|id| stored.parents.contains(id));
         parent.map(Some).ok_or_else(|| {
             let name = self.parent_name();
-            let detail =
-                format!("there is no {name} with this id; correct it, or leave the cell empty");
+            let detail = format!("No {name} has this id. Correct it, or leave the cell empty.");
             Violation::of_member(name, "unknown_parent", detail)
         })
     }
@@ -154,7 +153,8 @@ impl ResourceService {
             return Ok(());
         }
         let name = self.parent_name();
-        let detail = format!("an item stays with its {name}; restore the cell, or leave it empty");
+        let detail =
+            format!("An item cannot move to another {name}. Restore the cell, or leave it empty.");
         Err(Violation::of_member(name, "parent_mismatch", detail))
     }
 

@@ -18,7 +18,7 @@ use domain::{Operation, Violations};
 pub use row::{ImportRow, ImportedRow, RowContent, RowMembers, RowOutcome};
 
 use self::pace::{few_at_a_time, let_others_run};
-use self::refusal::{id_stands_twice, not_stored, too_much};
+use self::refusal::{duplicate_id, not_stored, too_much};
 use self::replay::Replay;
 use super::ResourceService;
 use super::write::MAX_ATTEMPTS;
@@ -207,7 +207,7 @@ impl ResourceService {
             return Ok(imported.clone());
         }
         if twice.contains(&row.number) {
-            return Ok(batch.refused(row, id_stands_twice()));
+            return Ok(batch.refused(row, duplicate_id()));
         }
         if let Some(error) = failure.get() {
             return Ok(batch.refused(row, not_stored(&ApplicationError::Store(*error))));

@@ -5,19 +5,18 @@ use super::row::RowContent;
 use crate::ApplicationError;
 use crate::ports::RepositoryError;
 
-pub(super) fn id_stands_twice() -> Violation {
-    let detail = "a row before has the same id; keep one of them";
+pub(super) fn duplicate_id() -> Violation {
+    let detail = "An earlier row has the same id. Keep one of them.";
     Violation::of_member("id", "duplicate_id", detail)
 }
 
 pub(super) fn id_not_allowed() -> Violation {
-    let detail = "the service makes ids; remove the column `id`, or change the items it names with `upsert=true`";
+    let detail = "The service assigns ids. Remove the column `id`, or send `upsert=true` to change these items.";
     Violation::of_member("id", "id_not_allowed", detail)
 }
 
 pub(super) fn unknown_id() -> Violation {
-    let detail =
-        "there is no item with this id; correct it, or leave the cell empty to make a new item";
+    let detail = "No item has this id. Correct it, or leave the cell empty to create an item.";
     Violation::of_member("id", "unknown_id", detail)
 }
 
@@ -26,7 +25,7 @@ pub(super) fn require_no_version(content: &RowContent) -> Result<(), Violation> 
         return Ok(());
     }
     let detail =
-        "the row has a version and no id; restore its id, or leave both empty to make a new item";
+        "The row has a version but no id. Restore its id, or leave both empty to create an item.";
     Err(Violation::of_member("_version", "version_without_id", detail))
 }
 
@@ -41,16 +40,16 @@ pub(super) fn require_version(
         None if !import.requires_version => return Ok(()),
         None => (
             "version_required",
-            "items are changed under a condition only; export the column `_version` and keep it".to_owned(),
+            "The version is required to change an item. Export the column `_version` and keep it.".to_owned(),
         ),
         Some(sent) if sent == current.number().to_string() => return Ok(()),
         Some(sent) if is_number(sent) => (
             "stale_version",
-            format!("the item is at version {current} now: somebody changed it after the row was exported; export it again and repeat the change"),
+            format!("The item was changed after the export: it is now at version {current}. Export it again and repeat the change."),
         ),
         Some(_) => (
             "malformed_version",
-            "this is no version; restore the number that was exported, or leave the cell empty to change whatever there is".to_owned(),
+            "Invalid version. Restore the exported number, or leave the cell empty to change the current version.".to_owned(),
         ),
     };
     Err(Violation::of_member("_version", code, detail))
@@ -58,7 +57,7 @@ pub(super) fn require_version(
 
 pub(super) fn too_much(import: &Import) -> Violation {
     let detail = format!(
-        "the rows change items of more than {} MiB in all; send fewer rows at a time, or use `mode=each`",
+        "The rows change items of more than {} MiB in total. Send fewer rows at a time, or use `mode=each`.",
         import.most_bytes >> 20
     );
     Violation::new(Pointer::root(), "too_much_at_once", detail)
@@ -67,14 +66,14 @@ pub(super) fn too_much(import: &Import) -> Violation {
 pub(super) fn not_stored(error: &ApplicationError) -> Violation {
     let (code, detail) = match error {
         ApplicationError::TooManyConflicts => {
-            ("too_many_conflicts", "others kept changing the item; send the row again")
+            ("too_many_conflicts", "Other requests kept changing the item. Send the row again.")
         }
         ApplicationError::Store(RepositoryError::Full) => {
-            ("store_full", "there is no space for the row; tell the operators")
+            ("store_full", "The storage is full. Contact the operators.")
         }
         _ => (
             "not_stored",
-            "the store failed; look whether the row was written before sending it again",
+            "The store failed. Check whether the row was written before you send it again.",
         ),
     };
     Violation::new(Pointer::root(), code, detail)

@@ -134,7 +134,7 @@ fn named(name: &str, value: Value<'_>) -> Result<Option<String>, Violation> {
         None if value.is_null() => Ok(None),
         None => {
             let detail = format!(
-                "`{name}` is a string or a number; send the one that was exported, or leave it out"
+                "`{name}` must be a string or a number. Send the exported value, or omit it."
             );
             Err(Violation::of_member(name, "malformed_reference", detail))
         }
@@ -179,7 +179,7 @@ fn require_whole(name: &str, cell: &Cell<'_>) -> Result<(), Violation> {
     if !cell.is_truncated() {
         return Ok(());
     }
-    let detail = "the cell ends with the mark of a truncated text, and the stored text has another beginning or length; restore the cell as it was exported, or enter the whole text without the mark";
+    let detail = "The cell ends with the mark of a truncated text, but the stored text has another beginning or length. Restore the exported cell, or enter the whole text without the mark.";
     Err(Violation::of_member(name, "truncated_text", detail))
 }
 
@@ -195,9 +195,9 @@ fn read_object(members: &[String]) -> Result<Members, Violation> {
         let (code, detail) = match error.kind {
             JsonErrorKind::TooDeep => (
                 "too_deep",
-                "a value has too many levels of arrays and objects for an item; flatten it".into(),
+                "A value is nested too deeply for an item. Flatten its arrays and objects.".into(),
             ),
-            _ => ("malformed_row", format!("the row is no item: {error}")),
+            _ => ("malformed_row", format!("The row is not an item: {error}")),
         };
         Violation::new(Pointer::root(), code, detail)
     })

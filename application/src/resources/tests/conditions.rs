@@ -3,10 +3,8 @@
 use super::*;
 
 #[tokio::test]
-async fn a_failed_precondition_writes_nothing_and_tells_the_current_version() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, "{}"))));
-    let service = service(Collection::known("files"), repository);
+async fn a_failed_precondition_writes_nothing_and_shows_the_current_version() {
+    let service = files(finding(3, "{}"));
     let condition = Precondition::one_of(vec![Version::from_number(2)]);
     let replaced = service.replace(&write(&condition), members(r#"{"id":"also wrong"}"#)).await;
     assert!(
@@ -21,14 +19,9 @@ async fn a_collection_that_has_changed_is_not_replaced() {
     let mut repository = MockItemRepository::new();
     repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     let service = service(Collection::known("cashprogram"), repository);
-    let refused = service
-        .replace_all(
-            WRITE,
-            &Precondition::one_of(vec![revision(7)]),
-            &ReplacementBody { elements: Vec::new() },
-            FIRST,
-        )
-        .await;
+    let (condition, body) =
+        (Precondition::one_of(vec![revision(7)]), ReplacementBody { elements: Vec::new() });
+    let refused = service.replace_all(WRITE, &condition, &body, FIRST).await;
     let Err(ApplicationError::CollectionChanged { current }) = refused else {
         panic!("{refused:?}")
     };
@@ -47,7 +40,7 @@ async fn a_version_of_another_history_is_compared_with_none() {
         repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
         let mut log = MockChangeLog::new();
         log.expect_history_id().returning(|| "next".into());
-        let mut service = service(Collection::known("files"), repository);
+        let mut service = files(repository);
         service.ports.changes = Arc::new(log);
         service
     };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use domain::{Collection, Violations, WriteOperation};
+use domain::{Violations, WriteOperation};
 use futures_lite::future::zip;
 
-use super::{LARGEST, WRITE, members, service, stored};
+use super::{LARGEST, WRITE, files, members, stored};
 use crate::ports::{Answered, MockItemRepository};
 use crate::{
     Caller, IdempotencyKey, Import, ImportMode, ImportRow, Imported, RepositoryError, RowContent,
@@ -48,7 +48,7 @@ fn answered(fingerprint: &str) -> Answered {
 
 /// Runs an import and a POST concurrently. Returns the outcome of the import, and the number of rows that
 /// were processed before the POST was answered.
-async fn beside_a_post(options: &WriteOptions, import: &Import) -> (Imported, usize) {
+async fn during_a_post(options: &WriteOptions, import: &Import) -> (Imported, usize) {
     let count = Arc::new(AtomicUsize::new(0));
     let mut repository = MockItemRepository::new();
     repository.expect_insert().once().returning(|_, _, _| Ok(stored(5, 1, "{}")));
@@ -65,7 +65,7 @@ async fn beside_a_post(options: &WriteOptions, import: &Import) -> (Imported, us
         let of_row = if key.path.contains('#') { "f" } else { "f#1" };
         Ok(is_replay.then(|| answered(of_row)))
     });
-    let files = service(Collection::known("files"), repository);
+    let files = files(repository);
     let post = async {
         files.create(WRITE, None, members("{}")).await.unwrap();
         // Each row that was drafted has an id, and the POST the one after them.
@@ -94,7 +94,7 @@ async fn a_post_waits_for_at_most_64_rows_of_an_import() {
         (&dry_run, ImportMode::All, "x"),
         (&plain, ImportMode::All, &too_large),
     ] {
-        let (imported, rows_before) = beside_a_post(options, &import(mode, text)).await;
+        let (imported, rows_before) = during_a_post(options, &import(mode, text)).await;
         assert_eq!(imported.rows.len() as u64, ROWS);
         assert!(rows_before <= MOST_ROWS, "{rows_before} rows, {mode:?}, {options:?}");
     }
@@ -105,7 +105,7 @@ async fn errors_beyond_the_first_thousand_are_counted_only() {
     let mut import = import(ImportMode::All, &"x".repeat(2 * LARGEST));
     let more = import.rows.clone();
     import.rows.extend(more.into_iter().map(|row| ImportRow { number: row.number + ROWS, ..row }));
-    let files = service(Collection::known("files"), MockItemRepository::new());
+    let files = files(MockItemRepository::new());
     let imported = files.import(WRITE, &import).await.unwrap();
     let refused = imported.rows.iter().filter_map(|row| match &row.outcome {
         crate::RowOutcome::Refused(errors) => Some(errors),

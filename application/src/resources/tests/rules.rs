@@ -8,10 +8,16 @@ use domain::{
     WriteOperation,
 };
 
-use super::{ANYONE, FIRST, WRITE, codes, id, item, members, patch, ruled_service, stored, write};
+use super::{
+    ANYONE, FIRST, ResourceService, WRITE, codes, finding, id, item, members, patch, ruled_service,
+    stored, write,
+};
 use crate::ports::{ListedPage, MockItemRepository};
 use crate::query::Total;
-use crate::{Precondition, ReadDependency, ReplacementBody, RepositoryError, Rule, Rules, View};
+use crate::{
+    CollectionWrite, Precondition, ReadDependency, ReplacementBody, RepositoryError, Revision,
+    Rule, Rules, Totals, View,
+};
 
 /// Refuses what has a member `bad`, or what finds any other item.
 struct Test {
@@ -58,38 +64,29 @@ fn book(rule: Test) -> Rules {
     [Arc::new(rule) as Arc<dyn Rule>].into()
 }
 
-fn refused() -> Vec<(String, String)> {
-    vec![("/bad".to_owned(), "test".to_owned())]
+fn judged_files(repository: MockItemRepository, rule: Test) -> ResourceService {
+    ruled_service(Collection::known("files"), repository, book(rule))
 }
+
+const REFUSED: [&str; 1] = ["/bad test"];
 
 #[tokio::test]
 async fn a_rule_of_the_book_refuses_every_kind_of_write() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
-    let service = ruled_service(Collection::known("files"), repository, book(REFUSING));
+    let service = judged_files(finding(1, r#"{"bad":1}"#), REFUSING);
     let bad = || members(r#"{"bad":2}"#);
-    assert_eq!(codes(service.create(WRITE, None, bad()).await.unwrap_err()), refused());
-    assert_eq!(
-        codes(service.continue_from(&write(&Precondition::NONE), bad()).await.unwrap_err()),
-        refused()
-    );
-    assert_eq!(
-        codes(service.replace(&write(&Precondition::NONE), bad()).await.unwrap_err()),
-        refused()
-    );
-    assert_eq!(codes(patch(&service, "{}").await.unwrap_err()), refused());
-    assert_eq!(codes(service.delete(&write(&Precondition::NONE)).await.unwrap_err()), refused());
+    let write = write(&Precondition::NONE);
+    assert_eq!(codes(service.create(WRITE, None, bad()).await), REFUSED);
+    assert_eq!(codes(service.continue_from(&write, bad()).await), REFUSED);
+    assert_eq!(codes(service.replace(&write, bad()).await), REFUSED);
+    assert_eq!(codes(patch(&service, "{}").await), REFUSED);
+    assert_eq!(codes(service.delete(&write).await), REFUSED);
 }
 
 #[tokio::test]
-async fn a_warning_is_told_and_the_write_is_done() {
+async fn a_warning_is_returned_and_the_write_is_done() {
     let mut repository = MockItemRepository::new();
     repository.expect_insert().once().returning(|_, item, _| Ok(stored(7, 1, &item.members)));
-    let service = ruled_service(
-        Collection::known("files"),
-        repository,
-        book(Test { severity: Severity::Warning, ..REFUSING }),
-    );
+    let service = judged_files(repository, Test { severity: Severity::Warning, ..REFUSING });
     let written = service.create(WRITE, None, members(r#"{"bad":2}"#)).await.unwrap();
     let warning = written.warnings.iter().next().unwrap();
     assert_eq!(
@@ -100,19 +97,15 @@ async fn a_warning_is_told_and_the_write_is_done() {
 
 #[tokio::test]
 async fn an_operation_that_a_rule_does_not_name_is_not_judged() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, r#"{"bad":1}"#))));
+    let mut repository = finding(1, r#"{"bad":1}"#);
     repository.expect_delete().once().returning(|_, _, _, _| Ok(()));
-    let service = ruled_service(
-        Collection::known("files"),
-        repository,
-        book(Test { operations: &[WriteOperation::Create], ..REFUSING }),
-    );
+    let service =
+        judged_files(repository, Test { operations: &[WriteOperation::Create], ..REFUSING });
     service.delete(&write(&Precondition::NONE)).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
+async fn a_decision_is_made_again_if_its_read_set_has_changed() {
     let mut repository = MockItemRepository::new();
     let mut looks = 0;
     repository.expect_look_up().times(2).returning(move |_| {
@@ -126,12 +119,8 @@ async fn a_decision_is_made_anew_when_what_it_rests_on_has_changed() {
         .once()
         .withf(move |_, _, change| rests_on(&change.read_set))
         .returning(|_, _, _| Err(RepositoryError::VersionConflict));
-    let service = ruled_service(
-        Collection::known("files"),
-        repository,
-        book(Test { looks_up: true, ..REFUSING }),
-    );
-    assert_eq!(codes(service.create(WRITE, None, members("{}")).await.unwrap_err()), refused());
+    let service = judged_files(repository, Test { looks_up: true, ..REFUSING });
+    assert_eq!(codes(service.create(WRITE, None, members("{}")).await), REFUSED);
 }
 
 #[tokio::test]
@@ -157,20 +146,16 @@ async fn a_write_does_not_rest_on_what_only_warns() {
 async fn what_a_replacement_removes_is_judged_too() {
     let mut repository = MockItemRepository::new();
     repository.expect_find_many().returning(|_, _| Ok(Vec::new()));
-    repository
-        .expect_totals()
-        .returning(|_, _| Ok(crate::Totals { items: 1, revision: crate::Revision(8) }));
+    repository.expect_totals().returning(|_, _| Ok(Totals { items: 1, revision: Revision(8) }));
     repository.expect_page().returning(|_, _| {
-        let mut content =
-            super::content(crate::query::Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
-        content.has_more = false;
-        Ok(content.into())
+        let content = super::content(Total::Exact(1), &[stored(1, 1, r#"{"bad":1}"#)]);
+        Ok(ListedPage { has_more: false, ..content }.into())
     });
     let service = ruled_service(Collection::known("cashprogram"), repository, book(REFUSING));
     let elements = vec![(Pointer::root().index(0), Some(members("{}")))];
     let refused =
         service.replace_all(WRITE, &Precondition::NONE, &ReplacementBody { elements }, FIRST).await;
-    assert_eq!(codes(refused.unwrap_err()), [(String::new(), "test".to_owned())]);
+    assert_eq!(codes(refused), [" test"]);
 }
 
 /// Admits one item of each year.
@@ -208,11 +193,11 @@ impl Rule for OneAYear {
     }
 }
 
-const WRITTEN: crate::CollectionWrite =
-    crate::CollectionWrite { time: jiff::Timestamp::UNIX_EPOCH, revision: crate::Revision(9) };
+const WRITTEN: CollectionWrite =
+    CollectionWrite { time: jiff::Timestamp::UNIX_EPOCH, revision: Revision(9) };
 
 /// Replaces the collection, which holds 1 and 2 of the years 2025 and 2026; what refuses it.
-async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
+async fn replaced_by(elements: &[&str]) -> Vec<String> {
     let mut repository = MockItemRepository::new();
     let held = [stored(1, 1, r#"{"year":2025}"#), stored(2, 1, r#"{"year":2026}"#)];
     repository.expect_find_many().returning(move |_, ids| {
@@ -222,35 +207,27 @@ async fn replaced_by(elements: &[&str]) -> Vec<(String, String)> {
         assert!(change.read_set.is_empty(), "it rests on nothing but itself");
         Ok(WRITTEN)
     });
-    let service = ruled_service(
-        Collection::known("cashprogram"),
-        repository,
-        [Arc::new(OneAYear) as Arc<dyn Rule>].into(),
-    );
+    let rules = [Arc::new(OneAYear) as Arc<dyn Rule>].into();
+    let service = ruled_service(Collection::known("cashprogram"), repository, rules);
     let element =
         |(place, text): (usize, &&str)| (Pointer::root().index(place), Some(members(text)));
     let body = ReplacementBody { elements: elements.iter().enumerate().map(element).collect() };
-    service
-        .replace_all(WRITE, &Precondition::NONE, &body, FIRST)
-        .await
-        .map_or_else(codes, |_| Vec::new())
+    let replaced = service.replace_all(WRITE, &Precondition::NONE, &body, FIRST).await;
+    if replaced.is_ok() { Vec::new() } else { codes(replaced) }
 }
 
 #[tokio::test]
-async fn the_elements_of_a_replacement_are_judged_beside_each_other() {
+async fn the_elements_of_a_replacement_are_judged_together() {
     let (one, two) = (id(1), id(2));
-    let error = |place| (format!("/{place}/year"), "one_a_year".to_owned());
-    assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, [error(0), error(1)]);
+    let refused = ["/0/year one_a_year", "/1/year one_a_year"];
+    assert_eq!(replaced_by(&[r#"{"year":2030}"#, r#"{"year":2030}"#]).await, refused);
     let kept = format!(r#"{{"id":"{one}","year":2025}}"#);
-    assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, [error(0), error(1)]);
-    assert_eq!(
-        replaced_by(&[&kept, r#"{"year":2026}"#]).await,
-        [],
-        "what is removed is in nobody's way"
-    );
+    assert_eq!(replaced_by(&[&kept, r#"{"year":"2025"}"#]).await, refused);
+    let freed = replaced_by(&[&kept, r#"{"year":2026}"#]).await;
+    assert_eq!(freed, [""; 0], "a removed item has no year");
     let swapped =
         [format!(r#"{{"id":"{one}","year":2026}}"#), format!(r#"{{"id":"{two}","year":2025}}"#)];
-    assert_eq!(replaced_by(&[&swapped[0], &swapped[1]]).await, []);
+    assert_eq!(replaced_by(&[&swapped[0], &swapped[1]]).await, [""; 0]);
 }
 
 #[tokio::test]
@@ -260,34 +237,26 @@ async fn a_replacement_under_a_condition_replaces_what_the_condition_was_compare
     let mut revision = 0;
     repository.expect_totals().returning(move |_, _| {
         revision += 1;
-        Ok(crate::Totals { items: 1, revision: crate::Revision(revision) })
+        Ok(Totals { items: 1, revision: Revision(revision) })
     });
     repository.expect_page().returning(|_, _| {
         Ok(ListedPage { has_more: false, ..super::content(Total::Exact(0), &[]) }.into())
     });
     repository
         .expect_replace_all()
-        .withf(|_, content, _| content.expected == Some(crate::Revision(1)))
+        .withf(|_, content, _| content.expected == Some(Revision(1)))
         .once()
         .returning(|_, _, _| Ok(WRITTEN));
     let service = ruled_service(Collection::known("cashprogram"), repository, book(REFUSING));
     let first = Precondition::one_of(vec![super::revision(1)]);
-    service
-        .replace_all(WRITE, &first, &ReplacementBody { elements: Vec::new() }, FIRST)
-        .await
-        .unwrap();
+    let body = ReplacementBody { elements: Vec::new() };
+    service.replace_all(WRITE, &first, &body, FIRST).await.unwrap();
 }
 
 #[tokio::test]
-async fn an_examination_tells_what_a_replacement_would_meet_and_writes_nothing() {
+async fn an_examination_shows_the_verdict_on_a_replacement_and_writes_nothing() {
     for severity in Severity::ALL {
-        let mut repository = MockItemRepository::new();
-        repository.expect_find().returning(|_, _| Ok(Some(stored(1, 3, r#"{"bad":1}"#))));
-        let service = ruled_service(
-            Collection::known("files"),
-            repository,
-            book(Test { severity, ..REFUSING }),
-        );
+        let service = judged_files(finding(3, r#"{"bad":1}"#), Test { severity, ..REFUSING });
         let (shown, _, verdict) = service.examine(ANYONE, item(), &View::default()).await.unwrap();
         assert_eq!(shown.item.version, Version::from_number(3));
         assert_eq!(

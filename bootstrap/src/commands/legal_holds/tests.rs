@@ -41,19 +41,16 @@ fn what_is_no_hold_is_refused_with_its_place() {
     for (text, error) in [
         (String::new(), "the file is empty; write a list of ids, or []"),
         ("# none\n".to_owned(), "the file is empty"),
-        (ONE.to_owned(), "holds.yaml:1:1: it is a string, and must be a list"),
-        (format!("holds:\n- {ONE}\n"), "holds.yaml:1:1: it is a mapping, and must be a list"),
+        (ONE.to_owned(), "holds.yaml:1:1: it is a string but must be a list"),
+        (format!("holds:\n- {ONE}\n"), "holds.yaml:1:1: it is a mapping but must be a list"),
         (
             format!("- {ONE}\n- {OTHER}\n- {ONE}\n"),
-            "holds.yaml:3:3: 01890a5d-ac96-774b-bcce-b302099a8057 is named twice",
+            "holds.yaml:3:3: 01890a5d-ac96-774b-bcce-b302099a8057 is given more than once",
         ),
-        (format!("- {}\n", ONE.to_uppercase()), "is no id of an item; write the 36 characters"),
-        (format!("- {ONE}\n- 7\n- x\n"), "holds.yaml:3:3: `x` is no id"),
+        (format!("- {}\n", ONE.to_uppercase()), "is not an item id; write the 36 characters"),
+        (format!("- {ONE}\n- 7\n- x\n"), "holds.yaml:3:3: `x` is not an item id"),
         ("- \n".to_owned(), "holds.yaml:1:"),
-        (
-            format!("- id: {ONE}\n"),
-            "holds.yaml:1:3: it is a mapping, and must be the id of an item",
-        ),
+        (format!("- id: {ONE}\n"), "holds.yaml:1:3: it is a mapping but must be the id of an item"),
         (format!("- {}", "[".repeat(500)), "holds.yaml:1:"),
     ] {
         let said = number(&text).unwrap_err();

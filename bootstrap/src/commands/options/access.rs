@@ -20,28 +20,28 @@ use crate::commands::quantities::{RequestRate, network, request_rate};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Access")]
 pub struct AccessOptions {
-    /// A file of issuers of access tokens and of keys; read again when it changes, and at SIGHUP
+    /// File of access token issuers and keys; reloaded when it changes and at SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_IDENTITY", value_name = "PATH")]
     pub identity: Option<PathBuf>,
-    /// A file of policies, or a folder of them; read again when it changes, and at SIGHUP
+    /// File or folder of policies; reloaded when it changes and at SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
     pub policies: Option<PathBuf>,
-    /// How fast the requests of one known caller may come, such as 100/s,burst=400 [default: no limit]
+    /// Rate limit per known caller, such as 100/s,burst=400 [default: no limit]
     #[arg(long, env = "PROPOSAL_SERVICE_RATE", value_name = "RATE", value_parser = request_rate)]
     pub rate: Option<RequestRate>,
-    /// How fast the requests from one address may come, such as 100/s,burst=400 [default: no limit]
+    /// Rate limit per IP address, such as 100/s,burst=400 [default: no limit]
     #[arg(long, env = "PROPOSAL_SERVICE_ADDRESS_RATE", value_name = "RATE", value_parser = request_rate)]
     pub address_rate: Option<RequestRate>,
-    /// The proxies whose X-Forwarded-For is believed: addresses or networks such as 10.0.0.0/8
+    /// Trusted proxies, whose X-Forwarded-For is used: addresses or networks such as 10.0.0.0/8
     #[arg(long, env = "PROPOSAL_SERVICE_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// A file to which a line of JSON is added for each request that is refused; opened again at SIGHUP
+    /// File for the audit log: one JSON line for each refused request; reopened at SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_AUDIT_LOG", value_name = "PATH")]
     pub audit_log: Option<PathBuf>,
-    /// Groups of which the audit log has more: writes or all requests, as in proposals=reads,files=writes
+    /// Groups to audit in full: `writes`, or `reads` for all requests, as in proposals=reads,files=writes
     #[arg(long, env = "PROPOSAL_SERVICE_AUDIT", value_name = "GROUP=LEVEL", value_delimiter = ',', value_parser = audit_level, requires = "audit_log")]
     pub audit: Vec<(Collection, AuditLevel)>,
-    /// Serve others than this machine without asking callers who they are
+    /// Allow other machines to use the service without sign-in
     #[arg(long, env = "PROPOSAL_SERVICE_ALLOW_ANONYMOUS")]
     pub allow_anonymous: bool,
 }
@@ -58,7 +58,7 @@ impl ServeOptions {
             && self.base_url.as_deref().is_none_or(leads_to_this_machine);
         if !is_local && !allow_anonymous {
             return Err(CommandError::Usage(
-                "others than this machine could reach the service, and nobody would be asked who they are: give --identity (or PROPOSAL_SERVICE_IDENTITY), or --allow-anonymous".to_owned(),
+                "other machines could use the service without sign-in: give --identity (or PROPOSAL_SERVICE_IDENTITY), or --allow-anonymous".to_owned(),
             ));
         }
         Ok(())
@@ -71,11 +71,11 @@ fn audit_level(text: &str) -> Result<(Collection, AuditLevel), String> {
     let Some(collection) = Collection::named(group) else {
         let groups = Collection::names().join(", ");
         return Err(format!(
-            "there is no group {group:?}; give GROUP=LEVEL with one of the groups {groups} and one of the levels {levels}"
+            "unknown group {group:?}; give GROUP=LEVEL with one of the groups {groups} and one of the levels {levels}"
         ));
     };
     let level = AuditLevel::named(level).ok_or_else(|| {
-        format!("there is no level {level:?}; give {group}=LEVEL with one of the levels {levels}")
+        format!("unknown level {level:?}; give {group}=LEVEL with one of the levels {levels}")
     })?;
     Ok((collection, level))
 }
@@ -93,7 +93,7 @@ fn leads_to_this_machine(base_url: &str) -> bool {
 
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// Print a new key, once, and the line that makes it known for the identity file
+    /// Print a new key once, with its line for the identity file
     New(NewKeyOptions),
 }
 
@@ -106,33 +106,33 @@ pub struct NewKeyOptions {
     /// The roles of its caller
     #[arg(long, value_name = "ROLES", value_delimiter = ',')]
     pub roles: Vec<String>,
-    /// The last day (UTC) on which it is accepted [default: no end]
+    /// The last day (UTC) on which the key is valid [default: no end]
     #[arg(long, value_name = "DATE")]
     pub expires: Option<Date>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum PoliciesCommand {
-    /// Read policies, say what each does, and warn of likely mistakes
+    /// Check policies, explain each one, and warn of likely mistakes
     Check(CheckOptions),
-    /// Run the cases and the matrices that stand beside the policies
+    /// Run the test cases and matrices of the policies
     Test(FileOptions),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum AccessCommand {
-    /// Say whether a caller may perform an operation, and which policies decide; exit status 0 if so,
-    /// 1 if not
+    /// Show whether a caller may perform an operation, and which policies decide; exit status 0 if
+    /// allowed, 1 if not
     Check(AccessCheckOptions),
 }
 
 /// Options of `access check`.
 #[derive(Args, Debug)]
 pub struct AccessCheckOptions {
-    /// A file of policies, or a folder of them
+    /// File or folder of policies
     #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
     pub policies: PathBuf,
-    /// A file of JSON with the caller, an object with `id` and `roles`, or the string `anonymous`
+    /// JSON file with the caller: an object with `id` and `roles`, or the string `anonymous`
     #[arg(long = "as", value_name = "FILE")]
     pub caller: PathBuf,
     /// The operation
@@ -141,7 +141,7 @@ pub struct AccessCheckOptions {
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()).map(|name| Collection::known(&name)))]
     pub group: Collection,
-    /// An item of the group, whose creator is looked up in the database
+    /// An item of the group; its creator is looked up in the database
     #[arg(long, value_name = "ID")]
     pub item: Option<String>,
     /// The database.
@@ -161,7 +161,7 @@ mod tests {
     use crate::commands::options::CommandLine;
 
     #[test]
-    fn nobody_is_served_unasked_beyond_this_machine_unless_that_is_wanted() {
+    fn anonymous_access_from_other_machines_needs_an_option() {
         for (options, is_started) in [
             ("", true),
             ("--listen [::1]:0", true),
@@ -188,7 +188,7 @@ mod tests {
             ("lib=reads", Some(AuditLevel::Reads), ""),
             ("proposal=reads", None, "one of the groups"),
             ("proposals", None, "one of the levels denied, writes, reads"),
-            ("proposals=all", None, "no level \"all\""),
+            ("proposals=all", None, "unknown level \"all\""),
             ("", None, "GROUP=LEVEL"),
         ] {
             match audit_level(text) {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_of_this_machine_is_told_from_others() {
+    fn urls_of_this_machine_are_recognized() {
         for (url, is_local) in [
             ("http://127.0.0.1:8080", true),
             ("http://127.8.9.1", true),

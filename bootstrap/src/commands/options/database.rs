@@ -27,8 +27,8 @@ pub struct DatabaseOptions {
 #[command(next_help_heading = "Database")]
 #[expect(clippy::struct_field_names, reason = "clap names the options after the fields")]
 struct DatabaseArguments {
-    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; given several times,
-    /// the server of PostgreSQL that takes writes is used
+    /// `sqlite://PATH?mode=rwc` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; if given several times,
+    /// the PostgreSQL server that accepts writes is used
     // Help must not show values from the environment: they contain a password.
     #[arg(
         long,
@@ -38,11 +38,11 @@ struct DatabaseArguments {
         hide_env_values = true
     )]
     database_url: Vec<String>,
-    /// A file that holds the URL, or several of them, so that no process shows its password; without it,
-    /// `database-url` among the credentials of systemd
+    /// File with one or more URLs, which hides the password from process lists; without it, the
+    /// systemd credential `database-url` is used
     #[arg(long, env = "PROPOSAL_SERVICE_DATABASE_URL_FILE", value_name = "PATH")]
     database_url_file: Option<PathBuf>,
-    /// Most connections to PostgreSQL, or readers of an SQLite file
+    /// Limit on connections to PostgreSQL, or on readers of an SQLite file
     #[arg(long, env = "PROPOSAL_SERVICE_DATABASE_CONNECTIONS", value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     database_connections: u32,
 }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_url_is_refused_and_its_content_is_not_told() {
+    fn a_file_without_a_url_is_refused_without_showing_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         for (content, said) in [

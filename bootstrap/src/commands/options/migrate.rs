@@ -5,10 +5,10 @@ use super::DatabaseOptions;
 /// The part of a migration that is to be done.
 #[derive(Args, Debug)]
 pub struct MigrateOptions {
-    /// Add what this version uses, which older ones go on beside, or take away what only those use
+    /// Add the schema parts that this version needs, or remove the parts that only older versions use
     #[arg(long, value_name = "PHASE", value_enum, default_value_t = MigratePhase::Expand)]
     pub phase: MigratePhase,
-    /// Print the steps that are left of both phases, and change nothing
+    /// Print the remaining steps of both phases, and change nothing
     #[arg(long, conflicts_with = "phase")]
     pub plan: bool,
     /// The database.
@@ -19,8 +19,8 @@ pub struct MigrateOptions {
 /// A phase of migrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MigratePhase {
-    /// Add tables, columns and indexes, and fill them in
+    /// Add and fill tables, columns and indexes; older versions can keep running
     Expand,
-    /// Take away what only older versions use; refused while one runs
+    /// Remove the parts that only older versions use; refused while one runs
     Contract,
 }

@@ -12,16 +12,16 @@ use crate::commands::error::CommandError;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Monitoring")]
 pub struct MonitoringOptions {
-    /// Where /metrics, /healthz, /readyz, /startupz and /log are served; whoever reaches it may read and set them [default: nowhere]
+    /// Address for /metrics, /healthz, /readyz, /startupz and /log; anyone who can reach it can read and set them [default: none]
     #[arg(long, env = "PROPOSAL_SERVICE_ADMIN_LISTEN", value_name = "ADDR:PORT", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
-    /// Write a line for each request to standard error [default: none]
+    /// Log each request to standard error [default: none]
     #[arg(long, env = "PROPOSAL_SERVICE_ACCESS_LOG", value_name = "FORMAT", value_enum)]
     pub access_log: Option<AccessLogFormat>,
-    /// Where traces are sent, by OTLP over HTTP: the collector's URL, to which /v1/traces is added [default: nowhere]
+    /// URL of the trace collector (OTLP over HTTP); /v1/traces is appended [default: none]
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
-    /// The share of requests that are traced, from 0 to 1; a caller that has a trace decides for its own requests
+    /// Share of requests to trace, from 0 to 1; the sampling decision of an incoming trace takes precedence
     #[arg(long, env = "PROPOSAL_SERVICE_TRACE_SAMPLE", value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub trace_sample: f64,
 }
@@ -35,8 +35,8 @@ impl MonitoringOptions {
     }
 }
 
-const HOW: &str = "give the http or https URL of a collector without a user, a query and a fragment, such as http://127.0.0.1:4318; \
-                   what it wants to be told belongs into OTEL_EXPORTER_OTLP_HEADERS";
+const HOW: &str = "give the http or https URL of a collector without user, query and fragment, such as http://127.0.0.1:4318; \
+                   put credentials and other headers into OTEL_EXPORTER_OTLP_HEADERS";
 
 /// The error omits the URL, which may contain secrets.
 pub fn otlp_error(reason: &str) -> CommandError {
@@ -54,7 +54,7 @@ fn traces_url(endpoint: &str) -> Option<String> {
 
 fn share(text: &str) -> Result<f64, &'static str> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or("give a number from 0, for none, to 1, for all, such as 0.01")
+    share.ok_or("give a number from 0 (no requests) to 1 (all requests), such as 0.01")
 }
 
 /// The form of the access log.

@@ -12,14 +12,14 @@ use crate::commands::error::CommandError;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Retention")]
 pub struct RetentionOptions {
-    /// How long the bodies of superseded versions are kept, such as 90d, 6mo or 7y [default: for ever; 1d with --history-thin]
+    /// How long to keep the bodies of superseded versions, such as 90d, 6mo or 7y [default: forever; 1d with --history-thin]
     #[arg(long, env = "PROPOSAL_SERVICE_HISTORY_KEEP", value_name = "TIME")]
     pub history_keep: Option<RetentionTime>,
-    /// The versions that are kept for longer: those at the ends of days, weeks, months or years, such as daily:90d,monthly:7y
+    /// Keep the last version of each day, week, month or year for longer, such as daily:90d,monthly:7y
     #[arg(long, env = "PROPOSAL_SERVICE_HISTORY_THIN", value_name = "PERIOD:TIME,…")]
     pub history_thin: Option<ThinningSchedule>,
-    /// A file of the ids of programmes and items that keep their bodies in any case, or a folder of such files; read again when it
-    /// changes, and at SIGHUP
+    /// File or folder with the ids of programmes and items whose bodies are always kept; reloaded when it changes and at
+    /// SIGHUP
     #[arg(long, env = "PROPOSAL_SERVICE_LEGAL_HOLDS", value_name = "PATH")]
     pub legal_holds: Option<PathBuf>,
 }
@@ -39,7 +39,7 @@ impl RetentionOptions {
 /// Options of `compact`.
 #[derive(Args, Debug)]
 pub struct CompactOptions {
-    /// Count what would be removed, also while an SQLite file is served, and remove nothing
+    /// Count what would be removed, but remove nothing; safe while the service runs
     #[arg(long)]
     pub dry_run: bool,
     /// The policy.

@@ -8,7 +8,7 @@ pub fn origin(text: &str) -> Result<String, &'static str> {
         matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == text
     });
     (text == "*" || is_origin).then(|| text.to_owned()).ok_or(
-        "give a scheme and a host in lower case, with a port if it is not the usual one, and nothing after, as in https://example.org",
+        "give only a scheme and a host in lower case, and the port if it is not the default, such as https://example.org",
     )
 }
 
@@ -16,7 +16,7 @@ pub fn origin(text: &str) -> Result<String, &'static str> {
 pub fn host_name(text: &str) -> Result<String, &'static str> {
     let name = Host::parse(text).ok().map(|host| host.to_string());
     name.filter(|name| !name.contains('*')).map(|name| name.trim_end_matches('.').to_owned()).ok_or(
-        "give the name of a host alone, such as proposals.example.org: no scheme, no port, no path and no `*`",
+        "give only a host name, such as proposals.example.org, without scheme, port, path or `*`",
     )
 }
 

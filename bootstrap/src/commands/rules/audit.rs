@@ -37,7 +37,7 @@ const RULE: &[&str] = &[
 
 pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     let rules = open_rules(Some(&options.file))?;
-    let mut meter = ProgressMeter::start(None, BAR, "looking at items")?;
+    let mut meter = ProgressMeter::start(None, BAR, "checking items")?;
     let store = look(&options.database).await?;
     let ports = ports(&store, rules, Arc::new(options.time_zone.clock()));
     let mut audit = AuditRun::begin(&ports, options).await?;
@@ -179,13 +179,12 @@ impl AuditRun {
             let RuleTally { rule, operation, undecided, .. } = count;
             let (group, severity) = (rule.collection.name(), rule.severity.name());
             let (id, items) = (id.to_string(), if *undecided == 1 { "item" } else { "items" });
-            let said =
-                format!("{undecided} {items} could not be decided, so they count as not passed");
+            let said = format!("{undecided} {items} could not be evaluated and count as failed");
             let line = format!(
-                "{group}: {severity} {code}{}: {said}; the first is {id}: {reason}",
+                "{group}: {severity} {code}{}: {said}; the first one is {id}: {reason}",
                 count.looked_at_as()
             );
-            let message = format!("{said}; the reason for this one: {reason}");
+            let message = format!("{said}; reason for this item: {reason}");
             let operation = operation.name();
             let values = json!([group, id, code, severity, operation, "", message, undecided]);
             self.entries.write(&line, &values)?;
@@ -197,7 +196,7 @@ impl AuditRun {
         let mut entries = Entries::new(format, RULE)?;
         if format == AuditFormat::Plain {
             let (total, seconds) = (meter.bar.position(), meter.seconds());
-            let line = format!("looked at {total} items in {seconds:.1} s");
+            let line = format!("checked {total} items in {seconds:.1} s");
             entries.write(&line, &Value::Null)?;
         }
         for (id, count) in &self.counts {
@@ -208,7 +207,7 @@ impl AuditRun {
             };
             let of_these = match undecided {
                 0 => String::new(),
-                undecided => format!(", of which {undecided} could not be decided"),
+                undecided => format!("; {undecided} could not be evaluated"),
             };
             let line = format!(
                 "  {id} applies to {applied} of {examined}, would {does} {remarked}{of_these}{}",

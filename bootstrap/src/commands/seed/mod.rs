@@ -44,7 +44,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let SeedOptions { proposals, library, median_size, seed, .. } = *options;
     let programs = proposals.div_ceil(PROPOSALS_OF_A_PROGRAM).min(MOST_PROGRAMS);
     let total = programs + proposals * (1 + library);
-    let mut meter = ProgressMeter::start(Some(total), BAR, "storing made-up data")?;
+    let mut meter = ProgressMeter::start(Some(total), BAR, "storing test data")?;
     let open = async {
         let store = connect(&options.database).await?;
         store.migrate().await.map_err(CommandError::from).map(|()| store)
@@ -52,7 +52,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     let store = meter.watch(open).await?;
     // Only the rules written in Rust apply.
     let ports = ports(&store, open_rules(None)?, Arc::new(SystemClock::default()));
-    tracing::info!(proposals, library_items_of_each = library, seed, "adding made-up data");
+    tracing::info!(proposals, library_items_of_each = library, seed, "adding test data");
     let recipe = Recipe { seed, proposals, median_size };
     // The limits concern patches and repeated requests, which do not occur here.
     let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
@@ -72,7 +72,7 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     }
     meter.end();
     if load.halted.get().is_none() && store.wait_until_indexed().await.is_err() {
-        tracing::warn!("the full-text index is behind; it catches up when the service is started");
+        tracing::warn!("the full-text index is behind; it catches up when the service starts");
     }
     close(store).await;
     let [programs, proposals, library] =
@@ -142,7 +142,7 @@ impl Load {
         let load = Arc::clone(self);
         let task = tokio::spawn(async move {
             let members = Members::read(make(&load.recipe).to_string().as_bytes());
-            let members = members.ok().flatten().expect("a made-up item is an object");
+            let members = members.ok().flatten().expect("a test item is an object");
             let options = WriteOptions::by(Caller::service("seed"));
             match load.use_cases[kind].create(&options, parent, members).await {
                 Ok(written) => {
@@ -151,7 +151,7 @@ impl Load {
                     Some(written.shown.item.id)
                 }
                 Err(cause) => {
-                    load.halt(format!("cannot store made-up data: {cause}; before that,"));
+                    load.halt(format!("cannot store test data: {cause}; before that,"));
                     None
                 }
             }

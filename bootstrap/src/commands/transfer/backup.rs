@@ -12,7 +12,7 @@ use crate::store_options;
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
 pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
-    let mut meter = ProgressMeter::start(None, BAR, "copying the database file, in bytes")?;
+    let mut meter = ProgressMeter::start(None, BAR, "copying the database file")?;
     let file = NewFile::create(&options.file)?;
     let (store, to, bar) =
         (store_options(&options.database), file.partial().to_owned(), meter.bar.clone());

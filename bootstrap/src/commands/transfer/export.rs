@@ -21,7 +21,7 @@ const BUFFER: usize = 1 << 16;
 
 pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
-    let mut meter = ProgressMeter::start(None, BAR, "exporting, by the numbers of the changes")?;
+    let mut meter = ProgressMeter::start(None, BAR, "exporting, by change number")?;
     let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
     meter.bar.set_length(log.last().0.unsigned_abs());
     let out: Box<dyn Write + Send> = match &file {

@@ -102,11 +102,12 @@ pub fn read_header(line: &[u8]) -> Result<(), String> {
     match member("format_version").filter(|_| is_ours).map(Value::encoded) {
         Some(version) if READ_VERSIONS.contains(&version) => Ok(()),
         Some(version) => Err(format!(
-            "the file has version {version} of the format, and this program reads 1 to 3; import it with the version of the service that wrote it"
+            "the file has format version {version}, but this program reads 1 to 3; import it with the version of the service that wrote it"
         )),
-        None => {
-            Err(format!("the file is no export: it must begin with {}", self::header().trim_end()))
-        }
+        None => Err(format!(
+            "the file is not an export: it must begin with {}",
+            self::header().trim_end()
+        )),
     }
 }
 
@@ -117,7 +118,7 @@ pub fn read_entry(line: &[u8]) -> Result<ExportEntry, String> {
         format!("column {}: {}", error.column, error.detail.replace("the body", "the line"))
     })?;
     if !read.text.starts_with('{') {
-        return Err("the line is no JSON object; an export has one on every line".to_owned());
+        return Err("the line is not a JSON object; every line of an export is one".to_owned());
     }
     let has = |name: &&str| read.value().member(name).is_some();
     if !has(&"group") && TRAILER.iter().any(has) {
@@ -127,7 +128,7 @@ pub fn read_entry(line: &[u8]) -> Result<ExportEntry, String> {
     let kind = line.read("kind", |value| WriteOperation::of_change(&value.as_string()?))?;
     let removed_at = line.read_unless_null("removed_at", time_of)?;
     if kind == WriteOperation::Delete && removed_at.is_some() {
-        return Err("a deletion has no members: make `removed_at` null".into());
+        return Err("a deletion has no members; set `removed_at` to null".into());
     }
     Ok(ExportEntry::Change(Box::new(ChangeRecord {
         sequence: Sequence(line.read("sequence", positive)?),
@@ -180,15 +181,12 @@ impl<'a> EntryFields<'a> {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => "remove it".to_owned(),
                 };
-                return Err(format!(
-                    "no line has a member `{}`; {fix}",
-                    json::shortened(name, SHOWN)
-                ));
+                return Err(format!("unknown member `{}`; {fix}", json::shortened(name, SHOWN)));
             };
             found.insert(*known, value);
         }
         match names.iter().find(|name| !found.contains_key(*name) && !ADDED.contains(name)) {
-            Some(name) => Err(format!("`{name}` is missing; make it null if there is none")),
+            Some(name) => Err(format!("`{name}` is missing; set it to null if it has no value")),
             None => Ok(Self(found)),
         }
     }
@@ -197,7 +195,7 @@ impl<'a> EntryFields<'a> {
         let value = self.0.get(name).copied().unwrap_or_else(|| Value::from_encoded("null"));
         read(value).ok_or_else(|| {
             format!(
-                "`{name}` is {}; it must be {}",
+                "`{name}` is {} but must be {}",
                 json::shortened(value.encoded(), SHOWN),
                 expected(name)
             )
@@ -222,11 +220,13 @@ fn expected(name: &str) -> String {
         }
         "group" => return one_of(&Collection::names()),
         "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
-        "time" | "removed_at" => "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\"",
+        "time" | "removed_at" => {
+            "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\""
+        }
         "caller" | "acting" | "client" | "request_id" => "null or a string without U+0000",
         "changes" => "a number",
         "sha256" => "a string of 64 hexadecimal digits",
-        _ => "an object, or null where an item is deleted or `removed_at` says when the members were removed",
+        _ => "an object, or null if the item is deleted or `removed_at` is set",
     }
     .to_owned()
 }

@@ -28,7 +28,7 @@ type ByteSource = Box<dyn BufRead + Send>;
 pub async fn import(options: &ImportOptions) -> Result<(), CommandError> {
     let (source, named, length) = open(options.file.as_deref())?;
     let template = if length.is_some() { BAR } else { SPINNER };
-    let mut meter = ProgressMeter::start(length, template, "importing, in bytes")?;
+    let mut meter = ProgressMeter::start(length, template, "importing")?;
     let largest = options.max_body.min(LARGEST);
     let (bar, options_of_store) = (meter.bar.clone(), store_options(&options.database));
     let validator = HistoryValidator::new()?;
@@ -75,7 +75,7 @@ fn summary(found: &ReadExport, is_dry_run: bool, seconds: f64) -> String {
     let changes = found.changes;
     let stored = if is_dry_run {
         format!(
-            "nothing was stored; the file has no errors and the store empty: an import would store {changes} changes"
+            "dry run: the file has no errors and the store is empty; an import would store {changes} changes"
         )
     } else {
         format!("stored {changes} changes in {seconds:.1} s")

@@ -76,7 +76,7 @@ fn remove_stale(folder: &Path) {
     for path in partial.map(|entry| entry.path()) {
         let is_stale = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
         if is_stale && let Err(error) = fs::remove_file(&path) {
-            tracing::warn!(%error, path = %path.display(), "a stale partial file was not removed");
+            tracing::warn!(%error, path = %path.display(), "cannot remove a stale partial file");
         }
     }
 }

@@ -19,8 +19,7 @@ const MOST_ERRORS: usize = 20;
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH: usize = 1_000;
 
-const TOO_LARGE: &str =
-    "the members are larger than those of an item may be; --max-body allows more";
+const TOO_LARGE: &str = "the members exceed the size limit of an item; raise it with --max-body";
 
 #[derive(Debug)]
 pub struct ReadExport {
@@ -105,7 +104,7 @@ impl<R: BufRead> ExportReading<R> {
             }
             Some(Line::TooLong) => Err(TOO_LARGE.to_owned()),
             None => {
-                self.refuse("the file ends here without its last line, which counts the changes: it was cut off; export again");
+                self.refuse("the file ends here without its last line, which counts the changes: it is truncated; export again");
                 return Ok(ControlFlow::Break(()));
             }
         };
@@ -133,19 +132,19 @@ impl<R: BufRead> ExportReading<R> {
     fn close(&mut self, changes: u64, sha256: &str) -> Result<(), CommandError> {
         let digest = format::checksum(take(&mut self.digest));
         let error = if changes == self.changes {
-            let error = "the checksum is not that of the lines before it: the file was damaged or edited; export again";
+            let error = "the checksum does not match the lines before it: the file is damaged or was edited; export again";
             (sha256 != digest).then(|| error.to_owned())
         } else {
             let found = self.changes;
             Some(format!(
-                "the last line counts {changes} changes, and {found} stand before it: lines are missing or were added; export again"
+                "the last line counts {changes} changes but follows {found}: lines are missing or were added; export again"
             ))
         };
         if let Some(error) = error.filter(|_| self.errors.is_empty()) {
             self.refuse(&error);
         }
         if self.lines.next()?.is_some() {
-            self.refuse("something follows the line that counts the changes; an export ends there");
+            self.refuse("unexpected text after the line that counts the changes, the last line of an export");
         }
         let orphans =
             self.validator.incomplete_items(MOST_ERRORS.saturating_sub(self.errors.len()))?;
@@ -162,9 +161,9 @@ impl<R: BufRead> ExportReading<R> {
         let (separator, cut) = match self.errors.len() {
             1 => (" ", ""),
             ..MOST_ERRORS => ("\n", ""),
-            _ => ("\n", "\nthere may be more; only the first 20 are reported"),
+            _ => ("\n", "\nonly the first 20 errors are reported"),
         };
         let errors = self.errors.join("\n");
-        failed(format!("nothing was stored, because the file is refused:{separator}{errors}{cut}"))
+        failed(format!("the file was refused and no change was stored:{separator}{errors}{cut}"))
     }
 }

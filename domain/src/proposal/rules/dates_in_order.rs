@@ -6,7 +6,7 @@ pub(super) const RULE: BuiltInRule = BuiltInRule {
     about: About {
         code: "dates_in_order",
         pointer: Some("/end_date"),
-        description: Some("A project does not end before it starts."),
+        description: Some("A project must not end before it starts."),
         ..About::DEFAULT
     },
     fields: &["start_date", "end_date"],
@@ -19,7 +19,7 @@ fn check(transition: &Transition<'_>) -> Result<(), Violation> {
     match (proposal.start_date(), proposal.end_date()) {
         (Some(start), Some(end)) if end < start => {
             let detail = format!(
-                "the project would end on {end}, before it starts on {start}; correct one of the two dates"
+                "The end date {end} is before the start date {start}. Correct one of them."
             );
             Err(Violation::of_member("end_date", "dates_in_order", detail))
         }

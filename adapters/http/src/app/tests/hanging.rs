@@ -14,7 +14,6 @@ use jiff::Timestamp;
 
 type Result<T> = std::result::Result<T, RepositoryError>;
 
-/// A history that is never read to its end.
 pub struct HangingHistory;
 
 #[async_trait]
@@ -52,11 +51,8 @@ impl History for HangingHistory {
 
 /// Standbys that do not answer some of what they are asked, and never what was at a time.
 pub struct HangingStandbys {
-    /// Those that answer the rest.
     pub inner: MockStandbys,
-    /// True if none is ever chosen.
     pub is_choice_slow: bool,
-    /// True if no position is ever told.
     pub is_position_slow: bool,
 }
 

@@ -58,7 +58,7 @@ impl GroupEndpoint {
         // Large values must not delay other requests.
         let patch = tokio::task::spawn_blocking(compare)
             .await
-            .map_err(|_| Problem::unavailable("The versions were not compared."))?;
+            .map_err(|_| Problem::unavailable("The versions could not be compared."))?;
         content::answer(request, self.context.memory.body(patch.len(), memory, || patch).await?)
     }
 

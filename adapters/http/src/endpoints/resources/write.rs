@@ -75,7 +75,7 @@ impl GroupEndpoint {
                 service.delete(&write).await?;
                 return Ok(StatusCode::NO_CONTENT.into());
             }
-            _ => return Err(Problem::new(&kinds::EMPTY_BODY, "The operation needs a body.")),
+            _ => return Err(Problem::new(&kinds::EMPTY_BODY, "The operation requires a body.")),
         };
         self.show_written(request, status, item.parent, (&written, memory), options).await
     }
@@ -108,7 +108,8 @@ impl GroupEndpoint {
 
     pub(super) fn require<T>(&self, condition: &Precondition<T>) -> Result<(), Problem> {
         if self.context.requires_condition && !condition.is_conditional() {
-            let detail = "Read what is there, and send its ETag in If-Match; `If-Match: *` writes over whatever is there.";
+            let detail =
+                "Send If-Match with the current ETag. `If-Match: *` overwrites any version.";
             return Err(Problem::new(&kinds::CONDITION_REQUIRED, detail));
         }
         Ok(())

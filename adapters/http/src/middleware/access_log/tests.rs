@@ -21,7 +21,6 @@ use crate::service;
 
 const VERSION: &str = "/v1/files/01890a5d-ac96-774b-bcce-b302099a8050/versions/1";
 
-/// Lines that were written.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -35,9 +34,12 @@ impl io::Write for Lines {
     }
 }
 
+fn request(method: Method, target: &str) -> RequestBuilder {
+    Request::builder().method(method).uri(target.parse().unwrap()).header("host", "example.org")
+}
+
 fn get(target: &str) -> RequestBuilder {
-    let request = Request::builder().method(Method::GET).uri(target.parse().unwrap());
-    request.header("host", "example.org")
+    request(Method::GET, target)
 }
 
 /// Sends requests to a service of one caller, whose versions cannot be read; those that are not
@@ -80,8 +82,7 @@ async fn the_caller_of_a_request_that_is_given_up_is_known() {
 
 #[tokio::test]
 async fn an_answer_to_head_has_no_body() {
-    let head = Request::builder().method(Method::HEAD).uri("/healthz".parse().unwrap());
-    let requests = [get("/healthz").finish(), head.header("host", "example.org").finish()];
+    let requests = [Method::GET, Method::HEAD].map(|it| request(it, "/healthz").finish());
     let lines = logged(true, requests).await;
     let of = |line: &String| serde_json::from_str::<Value>(line).unwrap();
     let (of_get, of_head) = (of(&lines[0]), of(&lines[1]));
@@ -90,7 +91,6 @@ async fn an_answer_to_head_has_no_body() {
     assert_eq!(of_head["bytes"], 0);
 }
 
-/// The time taken differs.
 fn without_time(line: &str) -> String {
     let mut fields: Vec<_> = line.split(' ').collect();
     let took = fields.remove(fields.len() - 2);
@@ -104,19 +104,11 @@ async fn text_is_the_common_log_format_with_the_time_taken_and_the_id_behind() {
     let requests = [
         get("/healthz?secret=1").header("x-request-id", "a").header("user-agent", agent).finish(),
         get(VERSION).header("x-request-id", "b").header("authorization", "Bearer a").finish(),
-        Request::builder()
-            .method(Method::from_bytes(b"M'~").unwrap())
-            .uri("/a\"b%0A".parse().unwrap())
-            .header("host", "example.org")
+        request(Method::from_bytes(b"M'~").unwrap(), "/a\"b%0A")
             .header("x-request-id", "c")
             .header("x-forwarded-for", "192.0.2.7\" forged")
             .finish(),
-        Request::builder()
-            .method(Method::HEAD)
-            .uri("/healthz".parse().unwrap())
-            .header("host", "example.org")
-            .header("x-request-id", "d")
-            .finish(),
+        request(Method::HEAD, "/healthz").header("x-request-id", "d").finish(),
     ];
     let lines = logged(false, requests).await;
     let bytes = lines[0].split(' ').nth(9).unwrap();

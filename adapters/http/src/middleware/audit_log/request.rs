@@ -11,7 +11,7 @@ use super::AuditLog;
 use super::writer::AuditLine;
 use crate::groups::Group;
 use crate::problem::Problem;
-use crate::request::caller::{NOBODY, caller_of};
+use crate::request::caller::{ANONYMOUS, caller_of};
 use crate::request::details::request_id_of;
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl AuditedRequest {
             embedded,
             time: log.clock.now().to_string(),
             request_id: request_id_of(request).map(str::to_owned),
-            caller: NOBODY.clone(),
+            caller: ANONYMOUS.clone(),
             item: item_of(subject.group, request),
             method: request.method().clone(),
             uri: request.uri().clone(),
@@ -195,6 +195,6 @@ fn is_refusal(status: StatusCode) -> bool {
 
 fn unrecorded() -> Problem {
     Problem::unavailable(
-        "Requests of this kind are recorded, and the record cannot be written now. If this was a write, the history of the item tells whether it was done.",
+        "Requests of this kind are audited, but the audit log cannot be written now. If this was a write, the history of the item shows whether it was done.",
     )
 }

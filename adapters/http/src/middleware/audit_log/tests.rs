@@ -1,6 +1,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use domain::{Collection, Operation};
 use poem::Request;
 use poem::http::{Method, StatusCode};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::{AuditLog, AuditSubject, AuditedRequest};
 use crate::groups::{GroupSpec, named};
@@ -25,7 +26,13 @@ fn open(path: &Path, levels: &[(&str, AuditLevel)]) -> AuditLog {
     AuditLog::open(path, &levels, PATIENCE, &clock).unwrap()
 }
 
-/// A request of a group.
+fn opened(levels: &[(&str, AuditLevel)]) -> (TempDir, PathBuf, AuditLog) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit");
+    let log = open(&path, levels);
+    (folder, path, log)
+}
+
 fn begin(log: &AuditLog, group: &str, method: Method, target: &str) -> AuditedRequest {
     let operations = match method {
         Method::GET => &[Operation::Read][..],
@@ -49,7 +56,7 @@ fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Waits until a file has lines that nobody waited for.
+/// Waits until a file has lines that the service writes in the background.
 async fn lines_of(path: &Path, count: usize) -> Vec<Value> {
     for _ in 0..200 {
         let found = lines(path);
@@ -75,9 +82,7 @@ async fn a_level_decides_which_requests_have_a_line_when_they_are_answered() {
         (Reads, Method::GET, StatusCode::NOT_FOUND, true),
         (Reads, Method::PATCH, StatusCode::OK, true),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit");
-        let log = open(&path, &[("files", level)]);
+        let (_folder, path, log) = opened(&[("files", level)]);
         let mut audited = begin(&log, "files", method.clone(), "/v1/files");
         audited.reserve().await.unwrap();
         assert!(finish(audited, status).await);
@@ -87,9 +92,7 @@ async fn a_level_decides_which_requests_have_a_line_when_they_are_answered() {
 
 #[tokio::test]
 async fn refusals_are_recorded_in_every_group_and_say_which_policies_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[]);
+    let (_folder, path, log) = opened(&[]);
     for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS] {
         let target = "/v1/files?q=secret";
         assert!(finish(begin(&log, "files", Method::PATCH, target), status).await);
@@ -105,9 +108,7 @@ async fn refusals_are_recorded_in_every_group_and_say_which_policies_refused() {
 
 #[tokio::test]
 async fn what_is_embedded_counts_as_read_however_the_query_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[("lib", AuditLevel::Reads)]);
+    let (_folder, path, log) = opened(&[("lib", AuditLevel::Reads)]);
     let relation = named("proposals").collection.relations().find(|it| it.to.name() == "lib");
     let relation = relation.unwrap().name;
     for (query, is_recorded) in [
@@ -127,12 +128,10 @@ async fn what_is_embedded_counts_as_read_however_the_query_is_written() {
     }
 }
 
-/// Pages for people, the feed and the like may show items of any group.
+/// Pages of the explorer, the feed and other requests without a group may show items of any group.
 #[tokio::test]
 async fn requests_of_no_group_have_the_highest_level() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[("files", AuditLevel::Writes), ("lib", AuditLevel::Reads)]);
+    let (_folder, path, log) = opened(&[("files", AuditLevel::Writes), ("lib", AuditLevel::Reads)]);
     let subject = AuditSubject { group: None, operations: &[], kind: "view" };
     let id = named("files").example_id;
     let uri = format!("/explore/files/{id}/history");
@@ -144,9 +143,7 @@ async fn requests_of_no_group_have_the_highest_level() {
 
 #[tokio::test]
 async fn a_request_whose_client_went_away_is_recorded_without_a_status() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[("files", AuditLevel::Writes)]);
+    let (_folder, path, log) = opened(&[("files", AuditLevel::Writes)]);
     let mut audited = begin(&log, "files", Method::PATCH, "/v1/files/1");
     audited.reserve().await.unwrap();
     drop(audited);
@@ -188,9 +185,7 @@ async fn lines_that_were_lost_are_counted_in_the_file() {
 
 #[tokio::test]
 async fn a_full_queue_makes_audited_requests_wait_and_drops_other_refusals() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[("files", AuditLevel::Reads)]);
+    let (_folder, path, log) = opened(&[("files", AuditLevel::Reads)]);
     let permits = log.queue.clone();
     let permits = permits.reserve_many(super::QUEUE).await.unwrap();
     let refused = begin(&log, "lib", Method::GET, "/lib");
@@ -206,9 +201,7 @@ async fn a_full_queue_makes_audited_requests_wait_and_drops_other_refusals() {
 
 #[tokio::test]
 async fn many_lines_are_written_at_once_and_all_of_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit");
-    let log = open(&path, &[("files", AuditLevel::Reads)]);
+    let (_folder, path, log) = opened(&[("files", AuditLevel::Reads)]);
     let requests =
         (0..1_000).map(|_| finish(begin(&log, "files", Method::GET, "/v1/files"), StatusCode::OK));
     let written = futures_util::future::join_all(requests).await;

@@ -100,11 +100,11 @@ impl Writer {
         match spawn_blocking(move || open(&path)).await.unwrap_or_else(|error| Err(error.into())) {
             Ok((file, is_torn)) => {
                 (self.file, self.is_torn) = (file, is_torn);
-                tracing::info!("the audit log was opened again");
+                tracing::info!("the audit log was reopened");
             }
             Err(error) => tracing::error!(
                 %error,
-                "the audit log could not be opened again; the file that was open is written still"
+                "cannot reopen the audit log; the previous file is still written"
             ),
         }
     }
@@ -141,7 +141,7 @@ impl Writer {
             let is_written = end <= written;
             lost += u64::from(!is_written);
             // A request that timed out has its response already.
-            let _ = line.written.map(|told| told.send(is_written));
+            let _ = line.written.map(|written| written.send(is_written));
         }
         self.health.count_dropped(lost);
         self.health.is_failing.store(outcome.is_err(), Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl Writer {
             self.warned = Some(Instant::now());
             tracing::warn!(
                 %error,
-                "the audit log cannot be written: requests that are audited are answered with 503"
+                "cannot write the audit log; audited requests are answered with 503"
             );
         }
     }

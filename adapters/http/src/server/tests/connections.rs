@@ -1,5 +1,5 @@
-//! The number of connections: those beyond it, health beside them, and event streams, which keep
-//! theirs.
+//! The limit of connections: connections beyond it, the reserve for health requests, and event
+//! streams, which keep their connections.
 
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -18,7 +18,7 @@ async fn connections_beyond_the_limit_wait() {
     answer(&mut second, "hello").await;
 }
 
-/// A server with one connection, and more clients than it and its reserve take, each of which has
+/// A server with one connection, and more clients than it and its reserve accept. Each client has
 /// sent the beginning of a request.
 async fn taken_by(beginning: &[u8]) -> (Server, Vec<TcpStream>) {
     let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
@@ -43,7 +43,7 @@ async fn health_is_answered_when_every_connection_is_taken() {
 }
 
 #[tokio::test]
-async fn who_asks_for_health_slowly_keeps_nobody_from_asking() {
+async fn slow_health_requests_do_not_block_others() {
     let (server, _slow) = taken_by(b"GET /healthz HTTP/1.1\r\nhost").await;
     let mut client = server.send(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert!(rest(&mut client).await.ends_with("hello"));

@@ -5,7 +5,6 @@ use tokio::time::sleep;
 
 use super::{BIG, SHORT, Server, ServerLimits, generous};
 
-/// Bytes that a client gets which reads a few of them at a time.
 async fn read_slowly(server: &Server, path: &str) -> usize {
     let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     let mut client = server.send(request.as_bytes()).await;

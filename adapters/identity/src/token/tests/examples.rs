@@ -104,8 +104,8 @@ fn rfc_7520_4_3() {
     assert_eq!((set.len(), set.warnings.len()), (0, 0));
 }
 
-/// RFC 7520 section 4.4: HS256. The code is right, and refused: whoever can verify it could have made
-/// it. A shared secret among an issuer's keys is left out, and the operator is told.
+/// RFC 7520 section 4.4: HS256. The code is right, but it is refused: anyone who can verify it can
+/// make it. A shared secret among an issuer's keys is left out with a warning.
 #[test]
 fn rfc_7520_4_4() {
     let key = json!({

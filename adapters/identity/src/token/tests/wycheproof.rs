@@ -14,7 +14,7 @@ fn public(group: &Value) -> Value {
     let mut keys = if keys.get("keys").is_some() { keys.clone() } else { json!({"keys": [keys]}) };
     for key in keys["keys"].as_array_mut().expect("keys") {
         let key = key.as_object_mut().expect("a key");
-        // A key of a type of its own is to be left out as it is.
+        // A key of type `oct` must be refused as it is.
         if key.get("kty").and_then(Value::as_str) != Some("oct") {
             key.retain(|name, _| !PRIVATE.contains(&name.as_str()));
         }

@@ -33,7 +33,7 @@ const HEADERS: &[(&str, &[&str])] = &[
     ("x", &["1", "\"y\"", "[1,{\"a\":null}]", "{\"alg\":\"none\"}"]),
 ];
 
-/// Claims, each with some values as JSON. `ISS` stands for the issuer, `NOW+n` for a time.
+/// Claims, each with some values as JSON. `ISS` is the issuer, `NOW+n` a time.
 const CLAIMS: &[(&str, &[&str])] = &[
     ("iss", &["\"ISS\"", "\"ISS/\"", "[\"ISS\"]", "\"https://evil.example\"", "\" ISS\"", "null"]),
     ("aud", &["\"https://proposals.example\"", "[\"https://proposals.example\"]"]),

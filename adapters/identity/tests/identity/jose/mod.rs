@@ -1,4 +1,4 @@
-//! Verdicts about changed tokens, beside those of another implementation: `jose`, of the author of
+//! Verdicts about changed tokens, compared with those of another implementation: `jose`, of the author of
 //! the provider that the tests sign in at. `tests/run jose` installs it, and runs this.
 
 mod changes;
@@ -21,7 +21,7 @@ const SEED: u64 = 9_068;
 const STRICTER: &[&str] = &[
     // One form of each token, because tokens are the keys of a cache.
     "is not base64url",
-    "has a member twice",
+    "has a duplicate member",
     "is not JSON",
     // Header members that would change how it is read.
     "the token's header has `crit`",
@@ -38,12 +38,12 @@ const STRICTER: &[&str] = &[
     "is not a list",
     "`cnf`",
     "the token has no `sub`",
-    "`client_id` and its `azp` are not the same",
+    "`client_id` and `azp` differ",
     "the token's subject",
     "the token's client is empty",
-    "`act` has no `sub`",
-    "`act` is of another issuer",
-    "valid for longer than is accepted",
+    "`act` has no string `sub`",
+    "`act` names another issuer",
+    "valid for longer than allowed",
 ];
 
 /// How often both accepted and both refused, and only `jose` accepted.

@@ -31,10 +31,10 @@ impl Compiler<'_> {
             }
         };
         let Expr::Ident(variable_name) = &variable.expr else {
-            let reason = format!("the first argument of {name}() is a name for the element");
+            let reason = format!("the first argument of {name}() must be a name for the element");
             return self.refuse(variable, reason);
         };
-        let range = self.demanded(range, LIST.or(MAP), &format!("what {name}() goes through"))?;
+        let range = self.demanded(range, LIST.or(MAP), &format!("the target of {name}()"))?;
         let kinds = if range.kinds.and(MAP).is_none() { range.elements } else { ANY };
         let local = self.locals.len();
         self.locals.push((variable_name.clone(), kinds));
@@ -68,10 +68,10 @@ impl Compiler<'_> {
         let most = function.parameters.len();
         let least = most - usize::from(function.is_last_optional);
         if !is_styled || !(least..=most).contains(&arguments.len()) {
-            let reason = format!("{name}() is not called so; write {}", usage(function));
+            let reason = format!("wrong arguments for {name}(); write {}", usage(function));
             return self.refuse(at, reason);
         }
-        let what = format!("what {name}() takes");
+        let what = format!("the argument of {name}()");
         let nodes = arguments
             .into_iter()
             .zip(function.parameters)
@@ -100,18 +100,17 @@ impl Compiler<'_> {
 
     fn matches(&mut self, at: &IdedExpr, arguments: &[&IdedExpr]) -> Compiled<Typed> {
         let [text, pattern] = arguments else {
-            return self.refuse(at, "matches() is not called so; write text.matches('pattern')");
+            return self.refuse(at, "wrong arguments for matches(); write text.matches('pattern')");
         };
         let Expr::Literal(LiteralValue::String(source)) = &pattern.expr else {
-            let reason =
-                "the regular expression of matches() is a string in quotes; it cannot be computed";
+            let reason = "the regular expression of matches() must be a string in quotes; it cannot be computed";
             return self.refuse(pattern, reason);
         };
-        let text = self.demanded(text, STRING, "what matches() looks at")?;
+        let text = self.demanded(text, STRING, "the text of matches()")?;
         self.patterns += 1;
         if self.patterns > MOST_PATTERNS {
             let reason = format!(
-                "an expression has at most {MOST_PATTERNS} regular expressions; split it into several rules"
+                "an expression may have at most {MOST_PATTERNS} regular expressions; split it into several rules"
             );
             return self.refuse(pattern, reason);
         }
@@ -119,7 +118,7 @@ impl Compiler<'_> {
         let pattern = Pattern::new(source.inner()).or_else(|reason| self.refuse(at, reason))?;
         self.tables += pattern.size();
         if self.tables > MOST_TABLES {
-            let reason = "the regular expressions are too large together; use smaller repetitions, or several rules";
+            let reason = "the regular expressions are too large in total; use smaller repetitions, or several rules";
             return self.refuse(at, reason);
         }
         Ok(Typed::new(Term::Matches(Box::new(text.node), pattern), BOOLEAN))
@@ -128,9 +127,11 @@ impl Compiler<'_> {
     fn unknown_function<T>(&self, at: &IdedExpr, call: &CallExpr) -> Compiled<T> {
         let name = call.func_name.as_str();
         let reason = if Macro::named(name).is_some() {
-            format!("{name}() is not called so; write x.{name}(e, …) with a name for the element")
+            format!(
+                "wrong arguments for {name}(); write x.{name}(e, …) with a name for the element"
+            )
         } else if name == signs::HAS {
-            "has() is not called so; write has(self.title)".to_owned()
+            "wrong arguments for has(); write has(self.title)".to_owned()
         } else if let Some(instead) = mistakes::in_call(name) {
             format!("there is no function {name}(); {instead}")
         } else {

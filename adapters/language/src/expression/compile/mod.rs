@@ -115,7 +115,7 @@ impl Compiler<'_> {
             Expr::Struct(of) => {
                 let name = shorten(&of.type_name);
                 let reason =
-                    format!("`{name}{{…}}` is not known here; write a map: {{'name': value}}");
+                    format!("`{name}{{…}}` is not supported; write a map: {{'name': value}}");
                 self.refuse(expression, reason)
             }
             Expr::Comprehension(_) | Expr::Unspecified => {
@@ -148,7 +148,7 @@ impl Compiler<'_> {
     fn demanded(&mut self, part: &IdedExpr, wanted: Kinds, what: &str) -> Compiled<Typed> {
         let typed = self.expression(part)?;
         if typed.kinds.and(wanted).is_none() {
-            return self.refuse(part, format!("{what} must be {wanted}, and is {}", typed.kinds));
+            return self.refuse(part, format!("{what} must be {wanted}, not {}", typed.kinds));
         }
         Ok(typed)
     }
@@ -170,12 +170,12 @@ impl Compiler<'_> {
                 self.choice(condition, then, otherwise)
             }
             (None, [of]) if name == signs::LOGICAL_NOT => {
-                let of = self.demanded(of, BOOLEAN, "what `!` turns round")?;
+                let of = self.demanded(of, BOOLEAN, "the operand of `!`")?;
                 Ok(Typed::new(Term::Not(Box::new(of.node)), BOOLEAN))
             }
             (None, [of]) if name == signs::NEGATE => {
                 let negated = NUMBER.or(DURATION);
-                let of = self.demanded(of, negated, "what `-` negates")?;
+                let of = self.demanded(of, negated, "the operand of `-`")?;
                 Ok(Typed::new(Term::Negate(Box::new(of.node)), of.kinds.and(negated)))
             }
             (None, [of]) if name == signs::HAS => self.has(of),
@@ -192,7 +192,7 @@ impl Compiler<'_> {
 fn did_you_mean(name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(guess) => format!("did you mean `{guess}`?"),
-        None => format!("known are {}", known.join(", ")),
+        None => format!("known: {}", known.join(", ")),
     }
 }
 

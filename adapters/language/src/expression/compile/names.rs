@@ -82,7 +82,7 @@ impl Compiler<'_> {
     }
 
     fn select(&mut self, select: &SelectExpr) -> Compiled<MemberAccess> {
-        let of = self.demanded(&select.operand, MAP, "what has members")?;
+        let of = self.demanded(&select.operand, MAP, "a value with members")?;
         Ok(self.member_of(of.node, &select.field, &select.operand))
     }
 

@@ -15,10 +15,10 @@ impl Compiler<'_> {
             LiteralValue::Null => Val::Null,
             LiteralValue::String(text) => Val::String(StringVal::Made(text.inner().into())),
             LiteralValue::UInt(_) => {
-                return self.refuse(at, "there are no unsigned numbers here; write it without `u`");
+                return self.refuse(at, "unsigned numbers are not supported; write it without `u`");
             }
             LiteralValue::Bytes(_) => {
-                return self.refuse(at, "there are no bytes here; write a string without `b`");
+                return self.refuse(at, "bytes are not supported; write a string without `b`");
             }
         }))
     }
@@ -79,7 +79,7 @@ impl Compiler<'_> {
     }
 
     pub(super) fn index(&mut self, of: &IdedExpr, key: &IdedExpr) -> Compiled<Typed> {
-        let holder = self.demanded(of, LIST.or(MAP), "what is indexed")?;
+        let holder = self.demanded(of, LIST.or(MAP), "the value before `[`")?;
         if let Expr::Literal(LiteralValue::String(name)) = &key.expr
             && holder.kinds.and(LIST).is_none()
         {
@@ -91,7 +91,7 @@ impl Compiler<'_> {
 
     pub(super) fn is_in(&mut self, wanted: &IdedExpr, holder: &IdedExpr) -> Compiled<Typed> {
         let value = self.expression(wanted)?;
-        let holder = self.demanded(holder, LIST.or(MAP), "what follows `in`")?;
+        let holder = self.demanded(holder, LIST.or(MAP), "the value after `in`")?;
         if holder.kinds == LIST && !value.kinds.may_equal(holder.elements) {
             let reason = format!("{} is never in a list of {}", value.kinds, holder.elements);
             return self.refuse(wanted, reason);

@@ -19,7 +19,7 @@ pub(super) fn read<T: Send>(
     if source.len() > MOST_SOURCE {
         return Err(error(
             MOST_SOURCE,
-            format!("an expression has at most {MOST_SOURCE} bytes, and this one {}", source.len()),
+            format!("an expression may have at most {MOST_SOURCE} bytes, not {}", source.len()),
         ));
     }
     let on_its_own_stack = || parse(source).and_then(|(root, places)| make(&root, &places));
@@ -27,10 +27,12 @@ pub(super) fn read<T: Send>(
         let thread =
             std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, on_its_own_stack);
         let thread = thread.map_err(|cause| {
-            error(0, format!("there is no thread to read the expression on: {cause}"))
+            error(0, format!("cannot start a thread to read the expression: {cause}"))
         })?;
         // The parser is generated code. A panic becomes an error of this source.
-        thread.join().unwrap_or_else(|_| Err(error(0, "the expression cannot be read".to_owned())))
+        thread.join().unwrap_or_else(|_| {
+            Err(error(0, "the expression cannot be parsed; simplify it".to_owned()))
+        })
     })
 }
 

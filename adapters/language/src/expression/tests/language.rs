@@ -1,13 +1,13 @@
 //! The CEL rules for operators, members and macros, and our additions to them.
 
-use crate::expression::{CostLimit, Meter};
 use domain::Found;
 
 use super::super::{
     ANY, BOOLEAN, EvaluationError, Expression, KEY, STRING, Scope, Variable, Variables, is_taken,
 };
 use super::{
-    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members, scope,
+    ID, ITEM, OTHER_ID, all_fail, all_hold, compile, context, item, judge, lookups, members, meter,
+    scope,
 };
 
 #[test]
@@ -55,7 +55,7 @@ fn what_was_looked_up_is_an_item_or_a_list() {
     let (after, context, lookups) = (members(ITEM), context(), lookups());
     let judge = |source: &str, found: &[Found]| {
         let scope = Scope { lookups: &lookups, found, ..scope(&after, &context) };
-        compile(source).unwrap().boolean(&scope, &Meter::of(CostLimit::Verdict))
+        compile(source).unwrap().boolean(&scope, &meter())
     };
     let nothing = [Found::Items(vec![]), Found::Items(vec![])];
     assert_eq!(judge("program == null && lib == []", &nothing), Ok(true));
@@ -82,9 +82,7 @@ fn the_state_before_and_the_caller_are_known() {
         "old.status == 'DRAFT' && self.status != old.status && old.id == self.id && caller.id == null && parent == '{OTHER_ID}'"
     );
     assert_eq!(
-        Expression::compile(&source, BOOLEAN, &[])
-            .unwrap()
-            .boolean(&scope, &Meter::of(CostLimit::Verdict)),
+        Expression::compile(&source, BOOLEAN, &[]).unwrap().boolean(&scope, &meter()),
         Ok(true)
     );
 }
@@ -132,13 +130,16 @@ fn faults_say_what_is_wrong_with_which_member() {
         ("self.title + self.count == 'x'", "`+` does not take a string and an integer"),
         ("self.tags[9] == 'x'", "the list has no element 9"),
         ("self.lead['phone'] == 'x'", "there is no member \"phone\""),
-        ("self.title", "`self.title` must be a boolean here, and is a string"),
-        ("self.count && true", "`self.count` must be a boolean here, and is an integer"),
+        ("self.title", "`self.title` must be a boolean here, not a string"),
+        ("self.count && true", "`self.count` must be a boolean here, not an integer"),
         ("words(self.nothing) > 1", "words() takes a string, and `self.nothing` is null"),
-        ("self.count.all(x, true)", "`self.count` must be a list or a map here, and is an integer"),
+        ("self.count.all(x, true)", "`self.count` must be a list or a map here, not an integer"),
         ("self.count / (self.count - 3) == 1", "3 cannot be divided by zero"),
         ("9223372036854775807 + self.count == 1", "too large for an integer"),
-        ("{self.title: 1, 'Rice straw as a feed': 2}.size() == 2", "a key stands twice"),
+        (
+            "{self.title: 1, 'Rice straw as a feed': 2}.size() == 2",
+            "a key of a map is given more than once",
+        ),
         ("{self.nothing: 1}.size() == 2", "the key of a map"),
     ]);
 }
@@ -147,16 +148,11 @@ fn faults_say_what_is_wrong_with_which_member() {
 fn texts_and_keys_are_results_too() {
     let (after, context) = (members(ITEM), context());
     let scope = scope(&after, &context);
-    let text = |source: &str| {
-        Expression::compile(source, STRING, &[])
-            .unwrap()
-            .string(&scope, &Meter::of(CostLimit::Verdict))
-    };
+    let text =
+        |source: &str| Expression::compile(source, STRING, &[]).unwrap().string(&scope, &meter());
     assert_eq!(text("'has ' + string(words(self.title)) + ' words'"), Ok("has 5 words".to_owned()));
     assert!(matches!(text("self.count"), Err(EvaluationError::Failed(_))));
-    let key = |source: &str| {
-        Expression::compile(source, KEY, &[]).unwrap().key(&scope, &Meter::of(CostLimit::Verdict))
-    };
+    let key = |source: &str| Expression::compile(source, KEY, &[]).unwrap().key(&scope, &meter());
     assert_eq!(key("self.title"), Ok(Some("Rice straw as a feed".to_owned())));
     assert_eq!((key("self.count"), key("self.nothing")), (Ok(Some("3".to_owned())), Ok(None)));
     assert!(matches!(key("self.yes"), Err(EvaluationError::Failed(_))));
@@ -260,7 +256,7 @@ fn an_expression_about_a_token_knows_its_claims_and_nothing_of_a_write() {
         ("claims.org.id + 1", "8"),
     ] {
         let compiled = compile(source).unwrap_or_else(|error| panic!("{source}: {error:?}"));
-        let (json, _) = compiled.json(&scope, &Meter::of(CostLimit::Verdict), 100).unwrap();
+        let (json, _) = compiled.json(&scope, &meter(), 100).unwrap();
         assert_eq!(json.text, value, "{source}");
     }
     for source in ["self.a", "caller.id", "now", "today", "old", "parent"] {

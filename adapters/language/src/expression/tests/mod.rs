@@ -75,9 +75,11 @@ pub(super) fn judge(source: &str, item_json: &str) -> Result<bool, EvaluationErr
     let found = found();
     let (after, context, lookups) = (members(item_json), context(), lookups());
     let scope = Scope { lookups: &lookups, found: &found, ..scope(&after, &context) };
-    compile(source)
-        .unwrap_or_else(|error| panic!("{source}: {error:?}"))
-        .boolean(&scope, &Meter::of(CostLimit::Verdict))
+    compile(source).unwrap_or_else(|error| panic!("{source}: {error:?}")).boolean(&scope, &meter())
+}
+
+pub(super) fn meter() -> Meter {
+    Meter::of(CostLimit::Verdict)
 }
 
 /// All of these hold of [`ITEM`].

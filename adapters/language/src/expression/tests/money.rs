@@ -54,7 +54,7 @@ fn numbers_of_an_item_keep_their_digits() {
     for number in ["1e400", "12345678901234567890123456789012345", "1.2345678901234567e-300"] {
         let error = judge("self.n > 0", &format!(r#"{{"n": {number}}}"#));
         assert!(
-            format!("{error:?}").contains("more digits than rules compute with"),
+            format!("{error:?}").contains("more digits than rules support"),
             "{number}: {error:?}"
         );
     }

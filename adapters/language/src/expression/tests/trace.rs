@@ -2,8 +2,8 @@
 
 use super::super::trace::MOST_PARTS;
 use super::super::value::{Map, StringVal, Val};
-use super::super::{ANY, CostLimit, Expression, JsonText, Meter, Scope, Trace, TracedPart};
-use super::{ITEM, context, found, lookups, members, scope};
+use super::super::{ANY, Expression, JsonText, Scope, Trace, TracedPart};
+use super::{ITEM, context, found, lookups, members, meter, scope};
 
 /// The value of an expression as JSON, and the parts that were evaluated.
 fn traced(source: &str) -> (String, Vec<TracedPart>, bool) {
@@ -14,7 +14,7 @@ fn traced(source: &str) -> (String, Vec<TracedPart>, bool) {
         Scope { lookups: &lookups, found: &found, trace: Some(&trace), ..scope(&after, &context) };
     let compiled = Expression::compile(source, ANY, &lookups)
         .unwrap_or_else(|error| panic!("{source}: {error:?}"));
-    let value = compiled.json(&scope, &Meter::of(CostLimit::Verdict), 300);
+    let value = compiled.json(&scope, &meter(), 300);
     let value = value.map_or_else(|error| format!("{error:?}"), |(json, _)| json.text);
     let (parts, is_cut) = trace.into_parts();
     (value, parts, is_cut)
@@ -59,7 +59,7 @@ fn an_error_is_noted_where_it_arises() {
 }
 
 #[test]
-fn a_macro_shows_each_element_and_nothing_of_its_own() {
+fn a_macro_shows_each_element_alone() {
     assert_eq!(
         parts("self.tags.exists(tag, tag == 'feed')"),
         [

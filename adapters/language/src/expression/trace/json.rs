@@ -193,7 +193,8 @@ fn closed(beginning: &str) -> String {
     [&beginning[..complete], ending, &closing].concat()
 }
 
-/// Returns the end of a string; for a cut string, the end of its last complete character.
+/// Returns the end of a string. `Err` is the end of the last complete character of a truncated
+/// string.
 fn end_of_string(text: &str, start: usize) -> Result<usize, usize> {
     let mut rest = text[start..].char_indices();
     while let Some((at, character)) = rest.next() {

@@ -1,9 +1,9 @@
 //! The lag of standbys, measured by what the primary had and when.
 //!
-//! The time of the last replayed transaction says nothing where nobody writes. So the position of the
-//! primary is noted again and again: a standby that has replayed one of these positions is at least as
-//! new as the primary was then. While the primary is out of reach no position is noted, and the lag
-//! grows: nobody knows what a standby lacks.
+//! Without writes, the time of the last replayed transaction does not show the lag. So the position
+//! of the primary is recorded periodically: a standby that has replayed a recorded position is at
+//! least as current as the primary was then. While the primary is unreachable, no position is
+//! recorded and the lag grows, because the missing changes are unknown.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! A standby: a server that follows the primary and takes no writes.
+//! A standby: a server that follows the primary and accepts no writes.
 //!
-//! It is watched on a connection of its own: whether it is a standby, of which history, and how far it
-//! has replayed the log. All connections that read must go to the server that is watched, so what it
-//! had replayed before a read began is in what is read.
+//! A separate connection watches whether the server is a standby, the id of its history, and its
+//! replay position in the log. All reading connections must lead to the watched server, so a read
+//! contains every change that the watcher saw replayed before the read began.
 
 pub(crate) mod engine;
 pub(crate) mod lag;

@@ -38,7 +38,7 @@ const REPLAYED: &str = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint AS rep
 /// Why a server is not read as a standby.
 #[derive(Debug, Error)]
 enum Unusable {
-    #[error("it takes writes itself, or did not replay anything")]
+    #[error("it accepts writes itself, or has not replayed any data")]
     NoStandby,
     #[error("its schema is older than this service")]
     OldSchema,
@@ -49,7 +49,8 @@ enum Unusable {
 }
 
 impl Standby {
-    /// Watches it for ever. What makes it unusable is logged when it changes.
+    /// Watches the standby until the task is cancelled. Logs the reason why it is unusable each time
+    /// the reason changes.
     pub async fn watch(&self) {
         let mut logged = String::new();
         loop {
@@ -70,7 +71,7 @@ impl Standby {
         let started: String = one(&session, STARTED, "started").await?;
         let history = schema_version::history(&session).await?.into();
         if self.process.set(started) {
-            // The other connections go to another server, or to nowhere.
+            // The other connections lead to another server or are broken.
             self.losses.note();
         }
         let mut state = self.look(&session, history).await?;

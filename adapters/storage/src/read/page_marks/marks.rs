@@ -33,8 +33,8 @@ impl Marks {
         self.blocks.last().map_or_else(Default::default, |last| (last.first, last.items))
     }
 
-    /// Divides the last block as it was found to be divided. The rows tell what came and went since
-    /// the marks' change too, as of the moment they were found in.
+    /// Divides the last block at the marks in the rows. The rows also contain the items added and
+    /// removed since the marks' change, as of the snapshot of the query.
     pub fn divide(&mut self, rows: &[Found]) -> Option<()> {
         let begin = self.blocks.pop()?;
         let (marks, moved): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.sequence == 0);
@@ -56,7 +56,7 @@ impl Marks {
         self.are_sound()
     }
 
-    /// Goes on to a later change; `None` where the log does not fit.
+    /// Moves the marks to a later change; `None` if the log does not match them.
     pub fn advance(&mut self, sequence: i64, moved: &[Found]) -> Option<()> {
         for row in moved {
             let block = self.block_of(row.id)?;
@@ -66,8 +66,8 @@ impl Marks {
         self.are_sound()
     }
 
-    /// The mark before the item that so many are before, at least `margin` of them; or the other way
-    /// round.
+    /// The last mark at least `margin` items before the item at `offset`. Counts from the end of the
+    /// collection if `is_descending`.
     pub fn before(&self, offset: i64, margin: i64, is_descending: bool) -> Option<PageMark> {
         let items = self.blocks.iter().map(|block| block.items).sum();
         let (mut passed, mut found) = (0, None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_go_on_with_the_log() {
+    fn marks_advance_with_the_log() {
         let mut marks = marks();
         let moved =
             [found(1_500, 11, 1), found(3_400, 12, 1), found(2_000, 13, -1), found(7, 14, 0)];

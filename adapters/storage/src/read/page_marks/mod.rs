@@ -1,10 +1,10 @@
 //! Marks among the items of large collections, from which a page in the middle is walked to: a page
 //! number is a count of items, and to count millions of them takes too long for a page.
 //!
-//! Marks are kept in memory, as of a change of the log. The statement of a page adds what came and
-//! went since then, which the log tells in the same snapshot, so a page is what it would be if all
-//! items before it were counted. It tells too how many items there would have to be; where there are
-//! others, the marks are forgotten and the items are counted.
+//! Marks are kept in memory, as of a change of the log. The statement of a page adds the items
+//! created and subtracts those removed since then, as the log has them in the same snapshot, so the
+//! page is the same as if all items before it were counted. It also returns the expected number of
+//! items; if the actual number differs, the marks are forgotten and the items are counted.
 
 mod marks;
 mod statements;
@@ -30,10 +30,10 @@ use statements::Found;
 /// The number of items that are counted as fast as from a mark.
 const FEW: u64 = 10_000;
 
-/// The most changes that a page adds to its mark; after more the marks go on.
+/// The maximum number of changes that a page adds to its mark; after more, the marks are advanced.
 const MOST_SINCE: i64 = 2_000;
 
-/// The most changes that marks go on by; after more they are set anew.
+/// The maximum number of changes for an advance of the marks; after more, they are set again.
 const MOST_MOVED: i64 = 100_000;
 
 /// The items of the last block above which it is divided.
@@ -42,8 +42,8 @@ const LARGEST_BLOCK: i64 = 10_000;
 /// Changes that may be written between the look at the log's end and a page.
 const MARGIN: i64 = 1_000;
 
-/// Returns whether the items before a page are so many, from either end of so many, that counting
-/// them takes long.
+/// Returns whether a page is so far from both ends of the collection that counting the items before
+/// it is slow.
 pub(crate) const fn is_deep(query: &PageQuery, items: u64) -> bool {
     matches!(query.position, PageStart::Offset(offset) if offset > FEW && items.saturating_sub(offset) > FEW)
 }
@@ -81,13 +81,13 @@ impl PageMarks {
             && self.kept(scope.collection).try_lock().is_ok_and(|marks| marks.is_some())
     }
 
-    /// Forgets the marks of a collection.
+    /// Discards the page marks of a collection.
     pub fn forget(&self, collection: Collection) {
         self.kept.lock().remove(&collection);
     }
 
-    /// The mark to walk from to a page of a scope with so many items; `None` where it is not deep, while
-    /// others set the marks, and where none is near.
+    /// The mark from which to walk to a page of a scope with this number of items; `None` if the page
+    /// is not deep, another request is setting the marks, or no mark is near.
     pub async fn find(
         &self,
         scope: Scope,
@@ -106,16 +106,16 @@ impl PageMarks {
         let collection = scope.collection;
         let kept = self.kept(collection);
         let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
-        // Taken before the marks are held, so that those who read side by side do not lose them.
+        // Read before the marks are locked, because concurrent requests get no mark during the lock.
         let mut end = self.end().await?;
         let Ok(mut marks) = kept.try_lock() else { return Ok(None) };
         if marks.as_ref().is_some_and(|known| end < known.sequence) {
-            // They went on meanwhile, or the log has lost changes.
+            // The marks were advanced meanwhile, or the log has lost changes.
             end = self.end().await?;
         }
         let epoch = self.epoch();
         if let Some(known) = marks.as_mut()
-            && (known.epoch != epoch || !self.go_on(collection, known, end).await?)
+            && (known.epoch != epoch || !self.advance(collection, known, end).await?)
         {
             *marks = None;
         }
@@ -141,8 +141,8 @@ impl PageMarks {
         Arc::clone(kept.entry(collection).or_default())
     }
 
-    /// A number that is another one when the store may have lost changes: that of the server's timeline,
-    /// or of the connections where there is none.
+    /// A number that changes when the store may have lost changes: the timeline of the server, or the
+    /// number of lost connections for an engine without timelines.
     fn epoch(&self) -> u64 {
         match self.engine.timeline() {
             0 => self.engine.losses(),
@@ -150,15 +150,15 @@ impl PageMarks {
         }
     }
 
-    /// The number of the last change, of which earlier ones may still come.
+    /// The number of the last committed change; changes with smaller numbers may still be committed.
     async fn end(&self) -> Result<i64, RepositoryError> {
         let rows = self.engine.read(change_log::last_statement(self.engine.dialect())).await;
         let last = rows.and_then(|rows| change_log::last_of(rows.into_iter().next()));
         last.map_err(|error| logged(&error, "page_marks"))
     }
 
-    /// Lets marks go on where too much was written since; false where they do not fit any more.
-    async fn go_on(
+    /// Advances the marks if too many changes were written since; false if they are no longer valid.
+    async fn advance(
         &self,
         collection: Collection,
         marks: &mut Marks,

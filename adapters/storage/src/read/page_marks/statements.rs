@@ -1,4 +1,4 @@
-//! The statements that set marks and let them go on.
+//! The statements that set and advance marks.
 
 use domain::Collection;
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -23,8 +23,8 @@ pub(super) struct Found {
     pub total: i64,
 }
 
-/// Sets marks over the items of a collection from `$1` on; what came and went after the change `$2`
-/// is told beside them, as of the same moment.
+/// Finds marks among the items of a collection from `$1` on, together with the items added and
+/// removed after the change `$2`, in the same snapshot.
 pub(super) fn set(dialect: &Dialect, collection: Collection, from: Uuid, after: i64) -> Statement {
     let skipped = DISTANCE - 1;
     let text = format!(

@@ -78,7 +78,7 @@ spec:
   value: 0.0.0.0:8080
 - name: PROPOSAL_SERVICE_BASE_URL
   value: {{ default (printf "http://%s.%s:%v" (include "proposal-service.fullname" .) .Release.Namespace .Values.service.port) .Values.baseUrl | quote }}
-{{- /* Callers in the cluster use the names of the Service, whatever the base URL is. */}}
+{{- /* Callers in the cluster use the names of the Service, regardless of the base URL. */}}
 {{- $name := include "proposal-service.fullname" . }}
 {{- $full := printf "%s.%s" $name .Release.Namespace }}
 - name: PROPOSAL_SERVICE_ALLOWED_HOST

@@ -109,7 +109,7 @@ fn members_may_be_as_deep_as_in_a_request() {
 fn what_no_line_can_be_is_refused_with_its_fix() {
     for (text, words) in [
         ("", "column 1"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("{\"sequence\":1", "the line ends here"),
         ("{}", "`sequence` is missing"),
     ] {
@@ -127,15 +127,15 @@ fn what_no_line_can_be_is_refused_with_its_fix() {
     refused(&line("caller", "\"\\u0000\""), "U+0000");
     refused(&line("parent", "\"x\""), "UUID");
     refused(&line("members", "null"), "an object");
-    refused(&line("members", "{\"a\":1,\"a\":2}"), "twice");
+    refused(&line("members", "{\"a\":1,\"a\":2}"), "more than once");
     refused(&line("members", "{\"a\":\"\\ud800\"}"), "surrogate");
     refused(&line("members", "{\"a\":[1,\"\\u0000\"]}"), "`members/a/1`");
     refused(&line("members", "{\"a\":1e999999}"), "out of range");
-    refused(&line("kind", "\"deleted\""), "null where an item is deleted");
+    refused(&line("kind", "\"deleted\""), "null if the item is deleted");
     refused(&line("members", "{},\"membres\":{}"), "did you mean `members`?");
     let removed = "null,\"removed_at\":\"2026-11-25T12:00:00.000001Z\"";
     assert!(change(&line("members", removed)).members.is_none());
-    refused(&line("members", &removed.replace("null", "{}")), "`removed_at` says when");
+    refused(&line("members", &removed.replace("null", "{}")), "`removed_at` is set");
     refused(&line("members", &removed.replace(".000001", "")), "`removed_at` is");
     refused(
         &line("kind", &format!("\"deleted\",\"removed_at\":{}", &removed[18..])),
@@ -147,10 +147,10 @@ fn what_no_line_can_be_is_refused_with_its_fix() {
 fn header_and_trailer_are_known_again() {
     assert_eq!(read_header(header().as_bytes()), Ok(()));
     let newer = read_header(header().replace('3', "4").as_bytes()).unwrap_err();
-    assert!(newer.starts_with("the file has version 4 of the format"), "{newer}");
+    assert!(newer.starts_with("the file has format version 4"), "{newer}");
     for other in ["", "[]", "{}", "{\"format\":\"x\",\"format_version\":1}", "SQLite format 3\0"] {
         let error = read_header(other.as_bytes()).unwrap_err();
-        assert!(error.starts_with("the file is no export"), "{other}: {error}");
+        assert!(error.starts_with("the file is not an export"), "{other}: {error}");
     }
     let entry = ExportEntry::Trailer { changes: 3, sha256: "ab".to_owned() };
     assert_eq!(read_entry(trailer(3, "ab").as_bytes()), Ok(entry));

@@ -1,4 +1,4 @@
-//! Requests beside a mocked standby: who is asked, and what the answer tells.
+//! Requests with a mocked standby: which database is asked, and the headers of the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,6 @@ fn holding(version: i64) -> MockItemRepository {
     items
 }
 
-/// A standby with these items, which is chosen and counts.
 fn standby(items: MockItemRepository) -> MockStandbys {
     let mut standbys = unchosen(items);
     standbys.expect_choose().returning(|least| {
@@ -49,7 +48,7 @@ fn unchosen(items: MockItemRepository) -> MockStandbys {
     standbys
 }
 
-async fn answer_beside(
+async fn answer_with_standby(
     items: MockItemRepository,
     standbys: MockStandbys,
     request: RequestBuilder,
@@ -64,10 +63,10 @@ fn get(target: &str) -> RequestBuilder {
 }
 
 #[tokio::test]
-async fn a_standby_answers_with_its_age_and_tags_of_its_own_kind() {
+async fn a_standby_answers_with_its_age_and_its_own_kind_of_tag() {
     for (target, tag) in [(FILE, "\"2.h\""), ("/v1/files", "\"sr7.h\"")] {
         let response =
-            answer_beside(MockItemRepository::new(), standby(holding(2)), get(target)).await;
+            answer_with_standby(MockItemRepository::new(), standby(holding(2)), get(target)).await;
         assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some(tag)));
         assert_eq!(response.header(AGE), Some("2"));
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
@@ -90,7 +89,7 @@ async fn what_a_standby_lacks_or_cannot_tell_is_read_from_the_store() {
     let mut none = unchosen(MockItemRepository::new());
     none.expect_choose().returning(|_| None);
     for standbys in [standby(without), standby(failing), restarted, none] {
-        let response = answer_beside(holding(2), standbys, get(FILE)).await;
+        let response = answer_with_standby(holding(2), standbys, get(FILE)).await;
         assert_eq!((response.status(), response.header(ETAG)), (StatusCode::OK, Some("\"2.h\"")));
         assert_eq!(response.header(AGE), None);
     }
@@ -105,7 +104,7 @@ async fn some_requests_are_not_for_standbys() {
     ] {
         let mut standbys = unchosen(MockItemRepository::new());
         standbys.expect_choose().never();
-        let response = answer_beside(holding(2), standbys, request).await;
+        let response = answer_with_standby(holding(2), standbys, request).await;
         assert_eq!((response.status(), response.header(AGE)), (StatusCode::OK, None));
     }
 }
@@ -115,12 +114,15 @@ async fn a_standby_is_asked_for_the_position_of_the_token() {
     let mut standbys = unchosen(holding(2));
     standbys.expect_choose().once().withf(|least| *least == Some(position(7))).returning(|_| None);
     let request = get(FILE).header(CONSISTENCY_TOKEN, token_of(7));
-    assert_eq!(answer_beside(holding(2), standbys, request).await.status(), StatusCode::OK);
+    assert_eq!(answer_with_standby(holding(2), standbys, request).await.status(), StatusCode::OK);
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         let request = request_with_token(method, "7-h-00000000");
-        let response =
-            answer_beside(MockItemRepository::new(), unchosen(MockItemRepository::new()), request)
-                .await;
+        let response = answer_with_standby(
+            MockItemRepository::new(),
+            unchosen(MockItemRepository::new()),
+            request,
+        )
+        .await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
     }
 }
@@ -132,24 +134,24 @@ fn request_with_token(method: Method, token: &'static str) -> RequestBuilder {
 #[tokio::test]
 async fn not_modified_is_confirmed_by_the_primary() {
     let of = |history: &'static str| Ok(LogPosition { history: history.into(), offset: 9 });
-    for (told, status, age) in [
+    for (position, status, age) in [
         (of("h"), StatusCode::NOT_MODIFIED, Some("2")),
         (of("next"), StatusCode::OK, None),
         (Err(RepositoryError::Unavailable), StatusCode::OK, Some("2")),
     ] {
         let mut standbys = standby(holding(2));
-        standbys.expect_position().once().return_const(told.clone());
+        standbys.expect_position().once().return_const(position.clone());
         let request = get(FILE).header(IF_NONE_MATCH, "\"2.h\"");
         // The store has another version by now.
-        let response = answer_beside(holding(3), standbys, request).await;
-        assert_eq!((response.status(), response.header(AGE)), (status, age), "{told:?}");
+        let response = answer_with_standby(holding(3), standbys, request).await;
+        assert_eq!((response.status(), response.header(AGE)), (status, age), "{position:?}");
     }
 }
 
 #[tokio::test]
 async fn a_write_is_answered_with_a_token() {
     let created = || request(Method::POST, "/v1/files").content_type("application/json");
-    for (inserted, told, status, expected) in [
+    for (inserted, found, status, expected) in [
         (Ok(shown(PROGRAM, 1)), Ok(position(7)), StatusCode::CREATED, Some(7)),
         (
             Ok(shown(PROGRAM, 1)),
@@ -168,7 +170,7 @@ async fn a_write_is_answered_with_a_token() {
         let mut items = MockItemRepository::new();
         items.expect_insert().returning(move |_, _, _| inserted.clone());
         let mut standbys = unchosen(MockItemRepository::new());
-        standbys.expect_position().return_const(told);
+        standbys.expect_position().return_const(found);
         let (mut ports, options) = writable(items);
         ports.standbys = Some(Arc::new(standbys));
         let response = service(&ports, options).call(created().body("{}")).await.unwrap();
@@ -177,7 +179,6 @@ async fn a_write_is_answered_with_a_token() {
     }
 }
 
-/// Ports to write with, at a time.
 fn writable(items: MockItemRepository) -> (Ports, crate::HttpOptions) {
     let (mut ports, options) = mocked(items);
     let mut clock = application::ports::MockClock::new();
@@ -198,7 +199,7 @@ async fn errors_differ_by_the_token_too() {
         (get(FILE), none, StatusCode::NOT_FOUND),
         (malformed, unchosen(MockItemRepository::new()), StatusCode::BAD_REQUEST),
     ] {
-        let response = answer_beside(std::mem::take(&mut without), standbys, request).await;
+        let response = answer_with_standby(std::mem::take(&mut without), standbys, request).await;
         assert_eq!(response.status(), status);
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
         assert!(vary.contains(&&HeaderValue::from_static("Consistency-Token")), "{vary:?}");
@@ -228,7 +229,7 @@ async fn a_standby_and_the_store_share_the_time_of_a_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_position_that_is_not_told_soon_is_unknown() {
+async fn a_late_position_is_unknown() {
     let slow = |inner| HangingStandbys { inner, is_choice_slow: false, is_position_slow: true };
     let (mut ports, options) = mocked(holding(3));
     ports.standbys = Some(Arc::new(slow(standby(holding(2)))));

@@ -8,12 +8,15 @@ use application::RuleBook;
 use domain::Collection;
 use rules_adapter::ReloadableRules;
 
+use crate::support::folder;
+
+fn written(ids: &[&str]) -> String {
+    let rule = |id: &&str| format!("- {{id: {id}, group: files, check: 'true', message: no}}\n");
+    format!("rules:\n{}", ids.iter().map(rule).collect::<String>())
+}
+
 fn write(path: &Path, ids: &[&str]) {
-    let rules: Vec<_> = ids
-        .iter()
-        .map(|id| format!("- {{id: {id}, group: files, check: 'true', message: no}}\n"))
-        .collect();
-    fs::write(path, format!("rules:\n{}", rules.concat())).expect("a file");
+    fs::write(path, written(ids)).expect("a file");
 }
 
 fn ids(book: &dyn RuleBook) -> Vec<String> {
@@ -24,7 +27,7 @@ fn ids(book: &dyn RuleBook) -> Vec<String> {
 type Change<'a> = (&'a str, &'a dyn Fn(), &'a [&'a str]);
 
 #[test]
-fn no_rules_are_none_for_good() {
+fn a_service_without_rules_has_none_to_reload() {
     let none = ReloadableRules::default();
     assert!(Collection::all().all(|collection| none.rules(collection).is_empty()));
     assert_eq!((none.edition(), none.files.changed(), none.files.reload()), (0, None, Ok(false)));
@@ -32,9 +35,8 @@ fn no_rules_are_none_for_good() {
 
 #[test]
 fn bad_rules_leave_the_old_ones_in_force() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[("rules.yaml", &written(&["a"]))]);
     let path = folder.path().join("rules.yaml");
-    write(&path, &["a"]);
     let rules = ReloadableRules::open(folder.path(), &["taken"]).expect("sound rules");
     let first = rules.edition();
     assert!(rules.files.changed().is_none());
@@ -52,7 +54,7 @@ fn bad_rules_leave_the_old_ones_in_force() {
         fs::write(&path, bad).expect("a file");
         assert!(rules.files.changed().is_some());
         assert!(rules.files.reload().is_err());
-        assert!(rules.files.changed().is_none(), "a refused change is not told again");
+        assert!(rules.files.changed().is_none(), "a refused change is reported once");
         assert_eq!((ids(&rules), rules.edition()), (vec!["a".to_owned()], first));
     }
     write(&path, &["a"]);
@@ -68,9 +70,8 @@ fn bad_rules_leave_the_old_ones_in_force() {
 
 #[test]
 fn an_empty_list_of_rules_is_meant_and_judges_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[("rules.yaml", &written(&["a"]))]);
     let path = folder.path().join("rules.yaml");
-    write(&path, &["a"]);
     let rules = ReloadableRules::open(&path, &[]).expect("sound rules");
     fs::write(&path, "rules: []").expect("a file");
     assert_eq!((rules.files.reload(), ids(&rules)), (Ok(true), Vec::new()));
@@ -78,23 +79,16 @@ fn an_empty_list_of_rules_is_meant_and_judges_nothing() {
 
 #[test]
 fn any_change_of_a_folder_is_noticed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[("a.yaml", &written(&["a"]))]);
     let path = folder.path().join("a.yaml");
-    write(&path, &["a"]);
     let rules = ReloadableRules::open(folder.path(), &[]).expect("sound rules");
+    let other = folder.path().join("b.yaml");
+    let rename = || fs::rename(&path, folder.path().join("z.yaml")).expect("a rename");
     let changes: [Change<'_>; 4] = [
-        ("a file more", &|| write(&folder.path().join("b.yaml"), &["b"]), &["a", "b"]),
+        ("a file more", &|| write(&other, &["b"]), &["a", "b"]),
         ("another content of the same length", &|| write(&path, &["c"]), &["c", "b"]),
-        (
-            "another name",
-            &|| fs::rename(&path, folder.path().join("z.yaml")).expect("a rename"),
-            &["b", "c"],
-        ),
-        (
-            "a file less",
-            &|| fs::remove_file(folder.path().join("b.yaml")).expect("a removal"),
-            &["c"],
-        ),
+        ("another name", &rename, &["b", "c"]),
+        ("a file less", &|| fs::remove_file(&other).expect("a removal"), &["c"]),
     ];
     for (what, change, expected) in changes {
         assert!(rules.files.changed().is_none(), "before {what}");
@@ -118,7 +112,7 @@ fn any_change_of_a_folder_is_noticed() {
 /// Kubernetes mounts a config map as links into a hidden folder, which it replaces as one.
 #[test]
 fn a_replaced_config_map_is_noticed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[]);
     let at = |name: &str| folder.path().join(name);
     for (version, id) in [("..v1", "a"), ("..v2", "b")] {
         fs::create_dir(at(version)).expect("a folder");

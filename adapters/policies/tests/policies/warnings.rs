@@ -1,18 +1,14 @@
 //! Summaries of policies, and warnings of likely mistakes.
 
-use std::fs;
-
 use jiff::civil::date;
-use policies_adapter::PolicySet;
 
-/// The summaries and the warnings of a file, which is called `p`.
+use crate::support::{folder, load, plain};
+
+/// The summaries and the warnings of a file.
 fn check(text: &str) -> (Vec<String>, Vec<String>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("p.yaml");
-    fs::write(&path, text).expect("a file");
-    let policies = PolicySet::load(&path).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
-    let (today, name) = (date(2026, 6, 1), path.display().to_string());
-    let plain = |lines: Vec<String>| lines.iter().map(|line| line.replace(&name, "p")).collect();
+    let folder = folder(&[("p.yaml", text)]);
+    let (policies, today) = (load(folder.path()), date(2026, 6, 1));
+    let plain = |lines: Vec<String>| lines.iter().map(|line| plain(line, &folder)).collect();
     (plain(policies.summaries(today)), plain(policies.warnings(today)))
 }
 
@@ -34,11 +30,11 @@ fn a_summary_is_one_sentence() {
         ),
         (
             "group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-07-31}",
-            "Callers with the role `a` may read items of files, from 2026-07-01 until 2026-07-31, which is not today.",
+            "Callers with the role `a` may read items of files, from 2026-07-01 until 2026-07-31, not in force today.",
         ),
     ] {
         let (summaries, _) = check(&format!("policies:\n- {{id: p, {keys}}}\n"));
-        assert_eq!(summaries, [format!("p (p:2): {sentence}")]);
+        assert_eq!(summaries, [format!("p (p.yaml:2): {sentence}")]);
     }
 }
 
@@ -78,24 +74,21 @@ fn likely_mistakes_are_warned_of() {
         ),
         (
             "{id: x, group: files, allow: [write], to: [author], effective: {until: 2026-05-31}}",
-            &["the policy never counts again: it did until 2026-05-31"],
+            &["the policy has expired: it was in force until 2026-05-31"],
         ),
         (
             "{id: x, group: files, allow: [read], to: [everyone]}",
-            &[
-                "`everyone` is the name of a role, which tokens have or have not; did you mean `anyone`?",
-                "`x` decides",
-            ],
+            &["`everyone` is read as the name of a role; did you mean `anyone`?", "`x` decides"],
         ),
         (
             "{id: x, group: files, allow: [read], to: [signed_in, author]}",
-            &["beside `signed_in` the other names in `to` change nothing; remove them"],
+            &["`signed_in` makes the other names in `to` redundant; remove them"],
         ),
     ] {
         let (_, warnings) = check(&SOUND.replace("matrix:", &format!("- {policy}\nmatrix:")));
         assert_eq!(warnings.len(), reasons.len(), "{warnings:#?}");
         for (warning, reason) in warnings.iter().zip(reasons) {
-            let text = warning.strip_prefix("p:6:3: warning: ").expect("a place");
+            let text = warning.strip_prefix("p.yaml:6:3: warning: ").expect("a place");
             assert!(text.starts_with(reason), "{warning}");
         }
     }

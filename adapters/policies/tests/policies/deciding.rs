@@ -1,20 +1,13 @@
 //! Decisions: a literal table, and a naive evaluator that agrees with them on everything.
 
-use std::fs;
 use std::sync::Arc;
 
 use application::{Access, Caller, Ownership, PublishedPolicy};
 use domain::{Collection, Members, Operation, Operations, Principal};
 use jiff::civil::{Date, date};
-use policies_adapter::PolicySet;
 use proptest::prelude::*;
 
-fn load(text: &str) -> PolicySet {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("p.yaml");
-    fs::write(&path, text).expect("a file");
-    PolicySet::load(&path).unwrap_or_else(|errors| panic!("{text}\n{errors}"))
-}
+use crate::support::load_text;
 
 fn known(id: &str, roles: &[&str]) -> Caller {
     let roles = roles.iter().map(|role| (*role).into()).collect();
@@ -37,81 +30,62 @@ policies:
 - {id: frozen, group: proposals, deny: [create], to: [author], effective: {from: 2026-07-01}}
 ";
 
-/// A caller with a name for messages, a group, and operations on the caller's own items and on others.
-type Row<'a> = (&'a str, &'a Caller, &'a str, &'a [&'a str], &'a [&'a str]);
+/// Each caller by name, with the roles of known ones. A token may have roles that are called like words
+/// of the policies.
+const CALLERS: [(&str, Option<&[&str]>); 8] = [
+    ("public", None),
+    ("stranger", Some(&[])),
+    ("author", Some(&["author"])),
+    ("staff", Some(&["staff"])),
+    ("chief", Some(&["chief"])),
+    ("suspended", Some(&["suspended", "staff"])),
+    ("guest", Some(&["guest"])),
+    ("sly", Some(&["anyone", "signed_in", "Staff"])),
+];
 
-/// Callers, groups, and what they may do with items of their own and of others.
+/// Callers, groups, and the operations on their own items and on others.
+const DECISIONS: &[(&str, &str, &str, &str)] = &[
+    ("public", "proposedprograms", "read", "read"),
+    ("public", "proposals", "", ""),
+    ("public", "files", "", ""),
+    ("stranger", "proposedprograms", "read", "read"),
+    ("stranger", "proposals", "read", "read"),
+    ("stranger", "lib", "", ""),
+    ("stranger", "status", "", ""),
+    ("author", "proposals", "read create replace patch delete", "read create"),
+    ("author", "files", "read", "read"),
+    ("staff", "proposals", EVERY_OPERATION, EVERY_OPERATION),
+    ("staff", "files", "read history create replace patch", EVERY_OPERATION),
+    ("chief", "files", EVERY_OPERATION, EVERY_OPERATION),
+    ("suspended", "proposals", "read history", "read history"),
+    ("guest", "status", "read", "read"),
+    ("sly", "proposals", "read", "read"),
+    ("sly", "status", "", ""),
+];
+
+const EVERY_OPERATION: &str = "read history create replace patch delete";
+
 #[test]
 fn roles_decide_operations_by_group() {
-    let (author, staff, chief) =
-        (known("a:1", &["author"]), known("a:2", &["staff"]), known("a:3", &["chief"]));
-    let (nobody, stranger) = (Caller::Anonymous, known("a:4", &[]));
-    let suspended = known("a:5", &["suspended", "staff"]);
-    let guest = known("a:6", &["guest"]);
-    // Roles of tokens that are called like words of the policies.
-    let sly = known("a:7", &["anyone", "signed_in", "Staff"]);
-    let table: &[Row<'_>] = &[
-        ("nobody", &nobody, "proposedprograms", &["read"], &["read"]),
-        ("nobody", &nobody, "proposals", &[], &[]),
-        ("nobody", &nobody, "files", &[], &[]),
-        ("stranger", &stranger, "proposedprograms", &["read"], &["read"]),
-        ("stranger", &stranger, "proposals", &["read"], &["read"]),
-        ("stranger", &stranger, "lib", &[], &[]),
-        ("stranger", &stranger, "status", &[], &[]),
-        (
-            "author",
-            &author,
-            "proposals",
-            &["read", "create", "replace", "patch", "delete"],
-            &["read", "create"],
-        ),
-        ("author", &author, "files", &["read"], &["read"]),
-        (
-            "staff",
-            &staff,
-            "proposals",
-            &["read", "history", "create", "replace", "patch", "delete"],
-            &["read", "history", "create", "replace", "patch", "delete"],
-        ),
-        (
-            "staff",
-            &staff,
-            "files",
-            &["read", "history", "create", "replace", "patch"],
-            &["read", "history", "create", "replace", "patch", "delete"],
-        ),
-        (
-            "chief",
-            &chief,
-            "files",
-            &["read", "history", "create", "replace", "patch", "delete"],
-            &["read", "history", "create", "replace", "patch", "delete"],
-        ),
-        ("suspended", &suspended, "proposals", &["read", "history"], &["read", "history"]),
-        ("guest", &guest, "status", &["read"], &["read"]),
-        ("sly", &sly, "proposals", &["read"], &["read"]),
-        ("sly", &sly, "status", &[], &[]),
-    ];
-    let policies = load(POLICIES);
-    let names = |operations: Operations| operations.iter().map(Operation::name).collect::<Vec<_>>();
-    for (name, caller, group, own, others) in table {
-        let access = policies.access(caller, Collection::named(group).expect("a group"), || TODAY);
-        assert_eq!(
-            (names(access.own), names(access.others)),
-            (own.to_vec(), others.to_vec()),
-            "{name} {group}"
-        );
+    let policies = load_text(POLICIES);
+    let names = |operations: Operations| {
+        operations.iter().map(Operation::name).collect::<Vec<_>>().join(" ")
+    };
+    for (name, group, own, others) in DECISIONS {
+        let (_, roles) = CALLERS.iter().find(|(known, _)| known == name).expect("a caller");
+        let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", roles));
+        let access = policies.access(&caller, Collection::known(group), || TODAY);
+        let found = (names(access.own), names(access.others));
+        assert_eq!(found, (own.to_string(), others.to_string()), "{name} {group}");
     }
 }
 
 #[test]
 fn a_policy_counts_on_its_days() {
-    let policies = load(POLICIES);
+    let policies = load_text(POLICIES);
     let (guest, author) = (known("a:1", &["guest"]), known("a:2", &["author"]));
     let is_permitted = |caller: &Caller, group: &'static str, operation, day| {
-        policies
-            .access(caller, Collection::named(group).expect("a group"), || day)
-            .has_all(operation)
+        policies.access(caller, Collection::known(group), || day).has_all(operation)
     };
     for (day, reads, creates) in [
         (date(2026, 5, 31), false, true),
@@ -126,7 +100,7 @@ fn a_policy_counts_on_its_days() {
 
 #[test]
 fn the_day_is_asked_for_where_it_matters_only() {
-    let policies = load(POLICIES);
+    let policies = load_text(POLICIES);
     let caller = known("a:1", &["staff"]);
     let files = policies.access(&caller, Collection::known("files"), || panic!("the day"));
     assert!(files.has_some(Operation::Delete) && !files.has_all(Operation::Delete));
@@ -134,32 +108,30 @@ fn the_day_is_asked_for_where_it_matters_only() {
 
 #[test]
 fn those_that_deny_decide_or_else_those_that_allow() {
-    let policies = load(POLICIES);
+    let policies = load_text(POLICIES);
     let (own, others) = (Ownership::Own, Ownership::Others);
-    let staff = known("a:1", &["staff", "author", "suspended"]);
-    for (group, operation, ownership, ids) in [
-        ("files", Operation::Delete, own, &["none_delete_own"][..]),
-        ("files", Operation::Delete, others, &["staff"]),
-        ("proposals", Operation::Read, others, &["members_read"]),
-        ("proposals", Operation::Patch, own, &["suspended"]),
-        ("proposals", Operation::History, own, &["staff"]),
-        ("lib", Operation::Read, own, &[]),
-        // Nobody may read them, whatever else is allowed.
-        ("lib", Operation::Delete, own, &[]),
+    let (both, all) = (&["staff", "author"][..], &["staff", "author", "suspended"][..]);
+    for (roles, group, operation, ownership, ids) in [
+        (all, "files", Operation::Delete, own, &["none_delete_own"][..]),
+        (all, "files", Operation::Delete, others, &["staff"]),
+        (all, "proposals", Operation::Read, others, &["members_read"]),
+        (all, "proposals", Operation::Patch, own, &["suspended"]),
+        (all, "proposals", Operation::History, own, &["staff"]),
+        (all, "lib", Operation::Read, own, &[]),
+        // No caller may read them, and so no other operation is possible.
+        (all, "lib", Operation::Delete, own, &[]),
+        (both, "proposals", Operation::Patch, own, &["authors_own", "staff"]),
     ] {
-        let of = Collection::named(group).expect("a group");
-        let found = policies.deciding(TODAY, &staff, (of, operation), &[ownership]);
-        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ids, "{group} {operation:?}");
+        let of = (Collection::known(group), operation);
+        let found = policies.deciding(TODAY, &known("a:1", roles), of, &[ownership]);
+        let found: Vec<_> = found.iter().map(|id| &**id).collect();
+        assert_eq!(found, ids, "{group} {operation:?}");
     }
-    let both = known("a:1", &["staff", "author"]);
-    let found =
-        policies.deciding(TODAY, &both, (Collection::known("proposals"), Operation::Patch), &[own]);
-    assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>(), ["authors_own", "staff"]);
 }
 
 #[test]
 fn policies_are_published_as_they_are_written() {
-    let published = load(POLICIES).published();
+    let published = load_text(POLICIES).published();
     assert_eq!(published.len(), 9);
     assert_eq!(
         published[5],
@@ -254,12 +226,12 @@ proptest! {
         day in 1_u8..30,
     ) {
         let yaml: String = policies.iter().enumerate().map(|(index, policy)| policy.yaml(index)).collect();
-        let set = load(&if yaml.is_empty() { "policies: []".to_owned() } else { format!("policies:\n{yaml}") });
-        // A token may call its roles as it likes.
+        let set = load_text(&if yaml.is_empty() { "policies: []".to_owned() } else { format!("policies:\n{yaml}") });
+        // A token may have any roles.
         let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", &roles));
         let today = date(2026, 6, i8::try_from(day).expect("a day"));
         for group in GROUPS {
-            let collection = Collection::named(group).expect("a group");
+            let collection = Collection::known(group);
             let access = set.access(&caller, collection, || today);
             let naive = |is_own: bool| {
                 let concerns = |policy: &Plain, operation| match &caller {
@@ -276,7 +248,7 @@ proptest! {
                 let is_possible = |operation| operation == Operation::Create || is_allowed(Operation::Read);
                 Operation::ALL.into_iter().filter(|operation| is_allowed(*operation) && is_possible(*operation)).collect::<Operations>()
             };
-            // An anonymous caller has no items of their own, so no policy tells them apart.
+            // An anonymous caller has no own items, so no policy distinguishes them.
             prop_assert_eq!(access, Access { own: naive(true), others: naive(false) });
             for operation in Operation::ALL {
                 for ownership in Ownership::ALL {

@@ -3,11 +3,11 @@
 use std::fs;
 
 use domain::Collection;
-use rules_adapter::RuleSet;
+
+use crate::support::{docs, load_text};
 
 fn page() -> String {
-    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"))
-        .expect("the page")
+    fs::read_to_string(docs("rules.md")).expect("the page")
 }
 
 #[test]
@@ -26,9 +26,7 @@ fn the_example_of_the_documentation_is_sound_and_its_cases_hold() {
         .split("```")
         .find_map(|block| block.strip_prefix("yaml\nrules:"))
         .expect("the example");
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("rules.yaml"), format!("rules:{example}")).expect("a file");
-    let rules = RuleSet::load(folder.path(), &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    let rules = load_text(&format!("rules:{example}"));
     let wrong: Vec<_> = rules.run_cases().into_iter().filter(|outcome| !outcome.passed).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!((rules.rules().len(), rules.case_count()), (2, 3));

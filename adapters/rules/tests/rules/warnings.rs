@@ -1,19 +1,16 @@
 //! Rules that are sound, and likely not what their author meant.
 
-use std::fs;
-
 use jiff::civil::date;
-use rules_adapter::RuleSet;
+
+use crate::support::{folder, load, plain};
 
 /// The warnings about a file: `LINE:COLUMN: REASON` each.
 fn warnings(text: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("rules.yaml");
-    fs::write(&path, text).expect("a file");
-    let rules = RuleSet::load(&path, &[]).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
-    let prefix = format!("{}:", path.display());
-    let warnings = rules.warnings(date(2026, 6, 1));
-    let plain = |warning: &String| warning.replace(&prefix, "").replace(" warning:", "");
+    let folder = folder(&[("rules.yaml", text)]);
+    let warnings = load(folder.path()).warnings(date(2026, 6, 1));
+    let plain = |warning: &String| {
+        plain(warning, &folder).replace("rules.yaml:", "").replace(" warning:", "")
+    };
     warnings.iter().map(plain).collect()
 }
 
@@ -30,7 +27,7 @@ fn warnings_of(keys: &str) -> Vec<String> {
 
 /// Rules and the one warning about each: its place, marked `§`, and a part of its reason.
 #[test]
-fn each_likely_mistake_is_told_with_its_place() {
+fn each_likely_mistake_is_reported_with_its_place() {
     for (marked, reason) in [
         (
             "group: files, check: '§self.size > 1'",
@@ -74,7 +71,7 @@ fn each_likely_mistake_is_told_with_its_place() {
         ),
         (
             "§group: files, effective: {until: 2026-05-31}, check: 'has(self.filename)'",
-            "the rule never applies again: it was in force until 2026-05-31",
+            "the rule has expired: it was in force until 2026-05-31",
         ),
         (
             "group: proposals, check: '§self.start_date > \"2026-1-1\"'",
@@ -90,7 +87,7 @@ fn each_likely_mistake_is_told_with_its_place() {
             "write add_days(date, n)",
         ),
     ] {
-        // What is wrong with the rule as a whole is told where it begins.
+        // A warning about the rule as a whole is at its beginning.
         let column = match marked.split_once('§') {
             Some((before, _)) if !before.is_empty() => START.len() + before.chars().count() + 1,
             _ => 3,
@@ -103,7 +100,7 @@ fn each_likely_mistake_is_told_with_its_place() {
 }
 
 #[test]
-fn what_is_as_it_should_be_gets_no_warning() {
+fn sound_rules_have_no_warning() {
     for keys in [
         "group: files, field: /filename, check: 'has(self.filename) && self.id != \"\"'",
         "group: proposals, field: /specific_objectives/0, check: 'self.start_date >= \"2026-01-01\"'",
@@ -116,7 +113,7 @@ fn what_is_as_it_should_be_gets_no_warning() {
 }
 
 #[test]
-fn a_file_may_declare_members_of_its_own() {
+fn a_file_may_declare_members() {
     let text = "members: {files: [shelf, box], cashprogram: [ledger_no]}\nrules:\n- {id: r, group: files, field: /box, check: 'self.shelf > 1 && self.ledger_no > 1', message: m}\ncases:\n- {rule: r, name: n, self: {}, expect: fail}\n";
     let found = warnings(text);
     assert!(
@@ -129,7 +126,7 @@ fn a_file_may_declare_members_of_its_own() {
 }
 
 #[test]
-fn a_rule_without_a_case_is_told_at_its_place() {
+fn a_rule_without_a_case_is_reported_at_its_place() {
     let found =
         warnings("rules:\n- {id: r, group: files, check: 'has(self.filename)', message: m}\n");
     assert_eq!(found, ["2:3: `r` has no case; add one to `cases`"]);

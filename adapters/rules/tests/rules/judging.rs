@@ -1,6 +1,5 @@
 //! Rules of files as the domain asks them.
 
-use std::fs;
 use std::sync::Arc;
 
 use application::Rule;
@@ -12,20 +11,14 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use rules_adapter::RuleSet;
 
-const ID: &str = "01980000-0000-7000-8000-000000000001";
+use crate::support::{folder, load_text, plain};
 
-/// The rules of a file.
-fn load(text: &str) -> RuleSet {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("rules.yaml");
-    fs::write(&path, text).expect("a file");
-    RuleSet::load(&path, &[]).unwrap_or_else(|errors| panic!("{errors}"))
-}
+const ID: &str = "01980000-0000-7000-8000-000000000001";
 
 /// The one rule about files that these keys make.
 fn rule(keys: &str) -> Arc<dyn Rule> {
     let text = format!("rules:\n- id: the_rule\n  group: files\n{keys}");
-    load(&text).rules_of(Collection::known("files"))[0].clone()
+    load_text(&text).rules_of(Collection::known("files"))[0].clone()
 }
 
 fn members(json: &str) -> Members {
@@ -55,25 +48,27 @@ fn block_on<T>(evaluation: impl Future<Output = T>) -> T {
     runtime.block_on(evaluation)
 }
 
-/// Returns the detail of the violation that a rule finds in a create.
+/// The detail of the violation that a rule finds in a create.
 fn detail(rule: &dyn Rule, after: &str, found: &[Found]) -> Option<String> {
     let (after, context) = (members(after), context(WriteOperation::Create));
     let transition = Transition { before: None, after: &after, context: &context, found };
     block_on(rule.check(&transition)).err().map(|violation| violation.detail)
 }
 
-fn looks_for(rule: &dyn Rule, after: &str) -> Vec<LookupKey> {
+/// The lookups of a rule for a create, or why there are none.
+fn lookups(rule: &dyn Rule, after: &str) -> Result<Vec<Lookup>, String> {
     let (after, context) = (members(after), context(WriteOperation::Create));
     let transition = Transition { before: None, after: &after, context: &context, found: &[] };
-    block_on(rule.lookups(&transition))
-        .expect("lookups")
-        .into_iter()
-        .map(|lookup| lookup.key)
-        .collect()
+    block_on(rule.lookups(&transition)).map_err(|violation| violation.detail)
+}
+
+fn lookup(collection: &'static str, key: LookupKey) -> Lookup {
+    let without = ItemId::parse(ID).expect("an id");
+    Lookup { collection: Collection::known(collection), key, without }
 }
 
 #[test]
-fn a_rule_says_of_itself_what_its_file_says() {
+fn a_rule_has_the_keys_of_its_file() {
     let text = "
 rules:
 - id: size_is_known
@@ -89,17 +84,10 @@ rules:
   source: a memo
 - {id: other, group: lib, check: 'true', message: no}
 ";
-    let rules = load(text);
-    let of_files = rules.rules_of(Collection::known("files"));
-    assert_eq!(
-        (
-            of_files.len(),
-            rules.rules_of(Collection::known("lib")).len(),
-            rules.rules_of(Collection::known("proposals")).len()
-        ),
-        (1, 1, 0)
-    );
-    let rule = &of_files[0];
+    let rules = load_text(text);
+    let of = |name| rules.rules_of(Collection::known(name));
+    assert_eq!((of("files").len(), of("lib").len(), of("proposals").len()), (1, 1, 0));
+    let rule = of("files")[0].clone();
     let about = rule.about();
     assert_eq!(
         (about.code, about.severity, rule.fields()),
@@ -113,15 +101,11 @@ rules:
     {
         assert_eq!(about.is_in_force(day.parse().expect("a day")), is_in_force, "{day}");
     }
-    let plain = &rules.rules_of(Collection::known("lib"))[0];
-    assert_eq!(
-        plain.about().operations,
-        [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch]
-    );
-    assert_eq!(
-        (plain.about().severity, plain.about().is_in_force(date(1, 1, 1))),
-        (Severity::Error, true)
-    );
+    let plain = of("lib")[0].clone();
+    let plain = plain.about();
+    let writes = [WriteOperation::Create, WriteOperation::Replace, WriteOperation::Patch];
+    assert_eq!(plain.operations, writes);
+    assert_eq!((plain.severity, plain.is_in_force(date(1, 1, 1))), (Severity::Error, true));
     let summary = rules.rules().next().expect("a rule").summary(date(2026, 6, 1));
     for line in [
         "  judges     replace, delete of files",
@@ -151,45 +135,38 @@ fn a_violation_has_the_rule_the_field_and_the_message() {
 }
 
 #[test]
-fn what_cannot_be_decided_is_not_passed() {
-    let failing = rule("  check: self.a == 1\n  message: no");
-    let said = detail(&*failing, "{}", &[]).expect("a violation");
-    assert!(
-        said.starts_with("the rule `the_rule` could not be decided, so it counts as not passed: "),
-        "{said}"
-    );
-    let guard = rule("  when: self.a\n  check: 'true'\n  message: no");
-    assert!(
-        detail(&*guard, r#"{"a":5}"#, &[]).expect("a violation").contains("could not be decided")
-    );
-    let message = rule("  check: 'false'\n  message_expression: self.text");
-    assert_eq!(detail(&*message, "{}", &[]).as_deref(), Some("the rule `the_rule` is not met"));
-    let long = rule("  check: 'false'\n  message_expression: self.text");
-    let said = detail(&*long, &format!(r#"{{"text":"{}"}}"#, "é".repeat(5_000)), &[])
-        .expect("a violation");
-    assert_eq!(said.chars().count(), 2_001);
-    let endless = rule(
-        "  check: 'self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))'\n  message: no",
-    );
+fn a_rule_that_cannot_be_decided_is_not_passed() {
+    let said = |keys: &str, after: &str| detail(&*rule(keys), after, &[]).expect("a violation");
+    let failing = said("  check: self.a == 1\n  message: no", "{}");
+    let expected = "the rule `the_rule` could not be evaluated, so it counts as failed: ";
+    assert!(failing.starts_with(expected), "{failing}");
+    let guard = said("  when: self.a\n  check: 'true'\n  message: no", r#"{"a":5}"#);
+    assert!(guard.contains("could not be evaluated"), "{guard}");
+    let message = "  check: 'false'\n  message_expression: self.text";
+    assert_eq!(said(message, "{}"), "the rule `the_rule` is not met");
+    let long = said(message, &format!(r#"{{"text":"{}"}}"#, "é".repeat(5_000)));
+    assert_eq!(long.chars().count(), 2_001);
+    let endless = "  check: 'self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))'\n  message: no";
     let list: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
-    let said =
-        detail(&*endless, &format!(r#"{{"l":[{}]}}"#, list.join(",")), &[]).expect("a violation");
-    assert!(said.contains("too much time or memory"), "{said}");
+    let endless = said(endless, &format!(r#"{{"l":[{}]}}"#, list.join(",")));
+    assert!(endless.contains("too much time or memory"), "{endless}");
 }
 
 #[test]
-fn a_guard_is_asked_before_anything_is_looked_up() {
+fn a_guard_is_evaluated_before_the_lookups() {
     let guarded = rule(
         "  when: has(self.program)\n  lookup: {program: 'proposedprograms[self.program]'}\n  check: program != null\n  message: no",
     );
-    assert_eq!(looks_for(&*guarded, "{}"), [LookupKey::Nothing]);
-    assert_eq!(detail(&*guarded, "{}", &[Found::Items(Vec::new())]), None);
-    let id = ItemId::parse(ID).expect("an id");
     let after = format!(r#"{{"program":"{ID}"}}"#);
-    assert_eq!(looks_for(&*guarded, &after), [LookupKey::Id(id)]);
+    let id = LookupKey::Id(ItemId::parse(ID).expect("an id"));
+    for (after, key) in
+        [("{}", LookupKey::Nothing), (r#"{"program":"no id"}"#, LookupKey::Nothing), (&after, id)]
+    {
+        assert_eq!(lookups(&*guarded, after), Ok(vec![lookup("proposedprograms", key)]), "{after}");
+    }
+    assert_eq!(detail(&*guarded, "{}", &[Found::Items(Vec::new())]), None);
     assert_eq!(detail(&*guarded, &after, &[Found::Items(Vec::new())]).as_deref(), Some("no"));
     assert_eq!(detail(&*guarded, &after, &[Found::Items(vec![item("{}")])]), None);
-    assert_eq!(looks_for(&*guarded, r#"{"program":"no id"}"#), [LookupKey::Nothing]);
 }
 
 #[test]
@@ -197,39 +174,29 @@ fn lookups_are_by_id_by_member_and_by_parent() {
     let rule = rule(
         "  lookup:\n    a: lib[parent = self.id]\n    b: 'proposals[program_id = self.n]'\n    c: files[self.missing_or_null]\n  check: 'true'\n  message: no",
     );
-    let after = members(r#"{"n":7,"missing_or_null":null}"#);
-    let context = context(WriteOperation::Create);
-    let transition = Transition { before: None, after: &after, context: &context, found: &[] };
-    let lookups = block_on(rule.lookups(&transition)).expect("lookups");
-    let id = ItemId::parse(ID).expect("an id");
-    let lookup = |collection, key| Lookup { collection, key, without: id };
     let member = LookupKey::Member { name: "program_id".into(), value: "7".into() };
-    let expected = [
-        lookup(Collection::known("lib"), LookupKey::Parent(id)),
-        lookup(Collection::known("proposals"), member),
-        lookup(Collection::known("files"), LookupKey::Nothing),
+    let expected = vec![
+        lookup("lib", LookupKey::Parent(ItemId::parse(ID).expect("an id"))),
+        lookup("proposals", member),
+        lookup("files", LookupKey::Nothing),
     ];
-    assert_eq!(lookups, expected);
-    let none = members("{}");
-    let error = block_on(rule.lookups(&Transition { after: &none, ..transition }));
-    let error = error.expect_err("a violation");
-    assert!(error.detail.contains("could not be decided"), "{}", error.detail);
+    assert_eq!(lookups(&*rule, r#"{"n":7,"missing_or_null":null}"#), Ok(expected));
+    let refused = lookups(&*rule, "{}").expect_err("a violation");
+    assert!(refused.contains("could not be evaluated"), "{refused}");
 }
 
 #[test]
-fn what_was_looked_up_is_not_quoted_where_a_rule_cannot_be_decided() {
-    let summed = rule(
-        "  lookup: {items: 'lib[parent = self.id]'}\n  check: sum(items.map(item, item.amount)) > 1\n  message: no",
-    );
-    let guarded = rule(
-        "  lookup: {items: 'lib[parent = self.id]'}\n  when: decimal(items[0].amount) > 1\n  check: 'true'\n  message: no",
-    );
-    for rule in [summed, guarded] {
+fn found_items_are_not_quoted_if_a_rule_cannot_be_decided() {
+    for keys in [
+        "check: sum(items.map(item, item.amount)) > 1",
+        "when: decimal(items[0].amount) > 1\n  check: 'true'",
+    ] {
+        let rule =
+            rule(&format!("  lookup: {{items: 'lib[parent = self.id]'}}\n  {keys}\n  message: no"));
         let found = [Found::Items(vec![item(r#"{"amount":"secret"}"#)])];
-        let said = detail(&*rule, "{}", &found).expect("a violation");
         assert_eq!(
-            said,
-            "the rule `the_rule` could not be decided, so it counts as not passed; the log of the service says why"
+            detail(&*rule, "{}", &found).expect("a violation"),
+            "the rule `the_rule` could not be evaluated, so it counts as failed; the log of the service has the reason"
         );
     }
 }
@@ -246,14 +213,12 @@ fn too_much_found_is_not_passed() {
         let said = detail(&*counted, after, &[found]).expect("a violation");
         assert!(said.contains(reason), "{said}");
     }
-    assert!(detail(&*counted, after, &[]).expect("a violation").contains("not asked"));
+    assert!(detail(&*counted, after, &[]).expect("a violation").contains("not made"));
     assert_eq!(detail(&*counted, after, &[Found::Items(vec![item("{}")])]), None);
 }
 
 #[test]
-fn errors_of_expressions_are_told_at_their_lines() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("rules.yaml");
+fn errors_of_expressions_have_their_lines() {
     for (check, place) in [
         ("check: self.a == nosuch", "4:20"),
         ("check: 'self.a == ''x'' && nosuch'", "4:30"),
@@ -264,14 +229,14 @@ fn errors_of_expressions_are_told_at_their_lines() {
         ("check: 'true'\n  lookup: {l: 'lib[parent = nosuch]'}", "5:29"),
         ("check: 'true'\n  when: nosuch", "5:9"),
     ] {
-        fs::write(&path, format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n"))
-            .expect("a file");
-        let errors = RuleSet::load(&path, &[]).err().expect(check);
-        let (errors, prefix) = (errors.to_string(), format!("{}:", path.display()));
-        let found: Vec<_> = errors
+        let text = format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n");
+        let folder = folder(&[("rules.yaml", &text)]);
+        let errors = RuleSet::load(folder.path(), &[]).err().expect(check).to_string();
+        let places: Vec<_> = errors
             .lines()
-            .filter_map(|line| line.strip_prefix(&prefix)?.split(": ").next())
+            .filter(|line| line.starts_with('/'))
+            .map(|line| plain(line, &folder).split(": ").next().unwrap_or_default().to_owned())
             .collect();
-        assert_eq!(found, [place], "{check}\n{errors}");
+        assert_eq!(places, [format!("rules.yaml:{place}")], "{check}\n{errors}");
     }
 }

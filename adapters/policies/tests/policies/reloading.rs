@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use policies_adapter::ReloadablePolicies;
 
+use crate::support::folder;
+
 struct Noon(Date);
 
 impl Clock for Noon {
@@ -22,12 +24,17 @@ impl Clock for Noon {
     }
 }
 
-fn write(path: &Path, group: &str) {
-    let text = format!(
+fn written(group: &str) -> String {
+    format!(
         "policies:\n- {{id: public, group: {group}, allow: [read], to: [anyone], effective: {{from: 2026-06-01}}}}\n"
-    );
-    fs::write(path, text).expect("a file");
+    )
 }
+
+fn open(path: &Path, day: Date) -> ReloadablePolicies {
+    ReloadablePolicies::open(path, Arc::new(Noon(day))).expect("sound policies")
+}
+
+const TODAY: Date = date(2026, 6, 1);
 
 fn readable(policies: &dyn Policies) -> Vec<&'static str> {
     let read = |of: &Collection| policies.access(&Caller::Anonymous, *of).has_all(Operation::Read);
@@ -36,11 +43,9 @@ fn readable(policies: &dyn Policies) -> Vec<&'static str> {
 
 #[test]
 fn bad_policies_leave_the_old_ones_in_force() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[("p.yaml", &written("files"))]);
     let path = folder.path().join("p.yaml");
-    write(&path, "files");
-    let clock = Arc::new(Noon(date(2026, 6, 1)));
-    let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
+    let policies = open(folder.path(), TODAY);
     let first = policies.edition();
     assert!(policies.files.changed().is_none());
     assert_eq!(policies.files.reload(), Ok(false));
@@ -50,10 +55,10 @@ fn bad_policies_leave_the_old_ones_in_force() {
         fs::write(&path, bad).expect("a file");
         assert!(policies.files.changed().is_some());
         assert!(policies.files.reload().is_err());
-        assert!(policies.files.changed().is_none(), "a refused change is not told again");
+        assert!(policies.files.changed().is_none(), "a refused change is reported once");
         assert_eq!((readable(&policies), policies.edition()), (vec!["files"], first));
     }
-    write(&path, "lib");
+    fs::write(&path, written("lib")).expect("a file");
     assert!(policies.files.changed().is_some());
     assert_eq!((policies.files.reload(), readable(&policies)), (Ok(true), vec!["lib"]));
     assert_ne!(policies.edition(), first);
@@ -70,11 +75,9 @@ fn bad_policies_leave_the_old_ones_in_force() {
 
 #[test]
 fn an_empty_list_of_policies_is_meant_and_permits_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder(&[("p.yaml", &written("files"))]);
     let path = folder.path().join("p.yaml");
-    write(&path, "files");
-    let clock = Arc::new(Noon(date(2026, 6, 1)));
-    let policies = ReloadablePolicies::open(folder.path(), clock).expect("sound policies");
+    let policies = open(folder.path(), TODAY);
     // A file with cases only is valid if another file has the policies.
     fs::write(folder.path().join("cases.yaml"), "cases: []").expect("a file");
     fs::write(&path, "policies: []").expect("a file");
@@ -85,20 +88,14 @@ fn an_empty_list_of_policies_is_meant_and_permits_nothing() {
 }
 
 #[test]
-fn the_clock_tells_the_day() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("p.yaml");
-    write(&path, "files");
-    for (day, expected) in [(date(2026, 5, 31), vec![]), (date(2026, 6, 1), vec!["files"])] {
-        let policies =
-            ReloadablePolicies::open(&path, Arc::new(Noon(day))).expect("sound policies");
-        assert_eq!(readable(&policies), expected);
+fn the_clock_has_the_day() {
+    let folder = folder(&[("p.yaml", &written("files"))]);
+    for (day, expected) in [(date(2026, 5, 31), vec![]), (TODAY, vec!["files"])] {
+        assert_eq!(readable(&open(&folder.path().join("p.yaml"), day)), expected);
     }
 }
 
 #[test]
 fn policies_with_errors_are_not_opened() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let clock = Arc::new(Noon(date(2026, 6, 1)));
-    assert!(ReloadablePolicies::open(folder.path(), clock).is_err());
+    assert!(ReloadablePolicies::open(folder(&[]).path(), Arc::new(Noon(TODAY))).is_err());
 }

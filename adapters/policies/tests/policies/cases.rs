@@ -1,0 +1,102 @@
+//! Cases and matrices of files, decided as the service would decide on the requests.
+
+use application::CaseReport;
+
+use crate::support::{folder, load, plain};
+
+const POLICIES: &str = "
+policies:
+- {id: read, group: files, allow: [read], to: [anyone]}
+- {id: own, group: files, allow: [update], to: [author], when: meta.created_by == caller.id}
+- {id: later, group: files, allow: [delete], to: [author], effective: {from: 2026-02-01}}
+- {id: never, group: files, deny: [update], to: [suspended]}
+";
+
+fn run(text: &str) -> Vec<CaseReport> {
+    let folder = folder(&[("p.yaml", &format!("{POLICIES}{text}"))]);
+    let policies = load(folder.path());
+    let reports = policies.run_cases();
+    assert_eq!(reports.len(), policies.case_count());
+    let plain = |report: CaseReport| CaseReport { line: plain(&report.line, &folder), ..report };
+    reports.into_iter().map(plain).collect()
+}
+
+/// A case, whether it passes, and the policies that decide it.
+type Row = (&'static str, bool, &'static [&'static str]);
+
+/// `AUTHOR`, `SUSPENDED` and `ANY` are callers, with a group.
+const CASES: &[Row] = &[
+    ("ANY, operation: read, expect: allow", true, &["read"]),
+    ("caller: null, group: files, operation: read, expect: allow", true, &["read"]),
+    ("caller: 'a:1', group: files, operation: read, expect: deny", false, &["read"]),
+    ("caller: anonymous, group: lib, operation: read, expect: deny", true, &[]),
+    ("caller: anonymous, group: lib, operation: read, expect: allow", false, &[]),
+    ("AUTHOR, operation: patch, meta: {created_by: 'a:1'}, expect: allow", true, &["own"]),
+    ("AUTHOR, operation: patch, meta: {created_by: 'a:2'}, expect: deny", true, &[]),
+    ("AUTHOR, operation: patch, meta: {created_by: null}, expect: deny", true, &[]),
+    ("AUTHOR, operation: patch, expect: deny", true, &[]),
+    // An anonymous caller is not the creator of an item whose creator is unknown.
+    ("ANY, operation: patch, meta: {created_by: null}, expect: deny", true, &[]),
+    ("SUSPENDED, operation: patch, meta: {created_by: 'a:1'}, expect: deny", true, &["never"]),
+    ("AUTHOR, operation: delete, expect: deny", true, &[]),
+    ("AUTHOR, operation: delete, today: 2026-02-01, expect: allow", true, &["later"]),
+];
+
+#[test]
+fn cases_are_decided_as_requests() {
+    for (row, passes, decided_by) in CASES {
+        let case = row
+            .replace("ANY", "caller: anonymous, group: files")
+            .replace("AUTHOR", "caller: {id: 'a:1', roles: [author]}, group: files")
+            .replace("SUSPENDED", "caller: {id: 'a:1', roles: [author, suspended]}, group: files");
+        let reports = run(&format!("cases:\n- {{name: it, {case}}}\n"));
+        let [report] = &reports[..] else { panic!("{case}") };
+        assert_eq!(report.passed, *passes, "{case}: {}", report.line);
+        assert_eq!(report.decided_by, *decided_by, "{case}");
+    }
+}
+
+const MATRIX: &str = "
+matrix:
+  callers: {author: {id: 'a:1', roles: [author]}, public: anonymous}
+  items:
+    own: {group: files, meta: {created_by: 'a:1'}}
+    other: {group: files}
+  expect:
+    author: {own: [read, update], other: [read]}
+    public: {own: [read], other: [read]}
+";
+
+#[test]
+fn each_cell_of_a_matrix_says_all_that_is_permitted() {
+    let reports = run(MATRIX);
+    assert_eq!(reports.len(), 4);
+    assert!(reports.iter().all(|report| report.passed), "{reports:#?}");
+    assert_eq!(reports[0].decided_by, ["own", "read"]);
+    let dated = run(&MATRIX.replace("matrix:", "matrix:\n  today: 2026-02-01"));
+    let lines: Vec<_> =
+        dated.iter().filter(|report| !report.passed).map(|report| report.line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "WRONG p.yaml:15: author, own: [read, replace, patch, delete], expected [read, replace, patch]; decided by later",
+            "WRONG p.yaml:15: author, other: [read, delete], expected [read]; decided by later",
+        ]
+    );
+    let more = run(&MATRIX.replace("public: {own: [read]", "public: {own: [read, history]"));
+    assert!(
+        more[2].line.ends_with("public, own: [read], expected [read, history]; no policy applies"),
+        "{}",
+        more[2].line
+    );
+}
+
+#[test]
+fn the_line_of_a_case_names_what_decided() {
+    let reports = run("cases:
+- {name: a write, caller: {id: 'a:1', roles: [suspended]}, operation: patch, group: files, expect: allow}
+- {name: a read, caller: anonymous, operation: read, group: files, expect: allow}
+");
+    assert_eq!(reports[0].line, "WRONG p.yaml:8: a write: deny, expected allow; decided by never");
+    assert_eq!(reports[1].line, "ok p.yaml:9: a read: allow");
+}

@@ -1,0 +1,43 @@
+//! The policies that people copy (`docs/examples/policies`), and the page about policies.
+
+use std::fs;
+
+use domain::Collection;
+use policies_adapter::PolicySet;
+
+use crate::support::{docs, load, load_text};
+
+fn assert_sound(policies: &PolicySet) {
+    let reports = policies.run_cases().into_iter();
+    let wrong: Vec<_> = reports.filter(|report| !report.passed).map(|report| report.line).collect();
+    assert_eq!(wrong, [""; 0]);
+    assert_eq!(policies.warnings(jiff::civil::date(2026, 6, 1)), [""; 0]);
+}
+
+fn page() -> String {
+    fs::read_to_string(docs("policies.md")).expect("the page")
+}
+
+#[test]
+fn every_case_and_cell_comes_out_as_expected() {
+    let policies = load(&docs("examples/policies"));
+    assert_sound(&policies);
+    assert_eq!((policies.ids().len(), policies.case_count()), (13, 40));
+}
+
+#[test]
+fn the_example_of_the_page_is_sound_and_its_cases_hold() {
+    let page = page();
+    let block = |block: &str| block.split_once("\npolicies:").map(|(_, rest)| rest.to_owned());
+    let example = page.split("```").find_map(block).expect("the example");
+    assert_sound(&load_text(&format!("policies:{example}")));
+}
+
+#[test]
+fn the_page_names_every_group() {
+    let page = page();
+    let row = page.lines().find(|line| line.starts_with("| `group`")).expect("the key `group`");
+    for collection in Collection::all() {
+        assert!(row.contains(&format!("`{}`", collection.name())), "{}: {row}", collection.name());
+    }
+}

@@ -1,0 +1,253 @@
+//! All errors of policy files are reported at once, each with its location and its fix.
+
+use policies_adapter::{PolicySet, read_caller};
+
+use crate::support::{folder, load_text, plain};
+
+/// The errors of files: `FILE:LINE:COLUMN: REASON` each.
+fn errors_of(files: &[(&str, &str)]) -> Vec<String> {
+    let folder = folder(files);
+    let errors = PolicySet::load(folder.path()).expect_err("errors").to_string();
+    errors.lines().map(|line| plain(line, &folder)).collect()
+}
+
+/// The errors of a file: `LINE:COLUMN: REASON` each.
+fn errors(text: &str) -> Vec<String> {
+    let lines = errors_of(&[("p.yaml", text)]).into_iter();
+    lines.map(|line| line.replace("p.yaml:", "").trim_start().to_owned()).collect()
+}
+
+/// Asserts that a file has one error, `LINE:COLUMN: PART OF THE REASON`.
+#[track_caller]
+fn assert_error(text: &str, expected: &str) {
+    let errors = errors(text);
+    let (place, reason) = expected.split_once(' ').expect("a place and a reason");
+    let is_that = |error: &String| error.starts_with(place) && error.contains(reason);
+    assert!(errors.iter().any(is_that), "{text}\n{expected}\n{errors:#?}");
+    // An empty matrix lacks three keys.
+    assert!(errors.len() == 1 || text == "matrix: {}", "{text}\n{errors:#?}");
+}
+
+/// Parts of a text, what replaces them, and the error that it causes.
+type Changes = [(&'static str, &'static str, &'static str)];
+
+#[track_caller]
+fn assert_errors(sound: &str, changes: &Changes) {
+    for (part, other, expected) in changes {
+        assert!(sound.contains(part), "{part}");
+        assert_error(&sound.replacen(part, other, 1), expected);
+    }
+}
+
+/// A policy with some lines more, which begin in line 6.
+fn with(lines: &str) -> String {
+    format!("policies:\n- id: p\n  group: files\n  allow: [patch]\n  to: [author]\n{lines}")
+}
+
+const POLICY: &str = "policies:\n- {id: p, group: files, allow: [read], to: [a]}";
+
+const OWN: &str = "meta.created_by == caller.id";
+
+#[test]
+fn each_error_of_a_file_has_its_location_and_fix() {
+    let empty = "the file is empty; write the list `policies:`, with `cases:` or `matrix:`";
+    assert_eq!(errors(""), [empty]);
+    for (text, expected) in [
+        ("policies: [", "1: this is not YAML"),
+        ("policies:\n- {to: *}", "2: this is not YAML"),
+        ("- id: p", "1:1: a policy file must be a mapping of keys to values, not a list"),
+        ("policy: []", "1:1: did you mean `policies`?"),
+        ("roles: {}", "1:1: the key `roles` of a policy file is not supported"),
+        ("open: [rules]", "1:1: the key `open` of a policy file is not supported"),
+        ("policies: 5", "1:11: `policies` must be a list, not a number"),
+        ("policies: [5]", "1:12: a policy must be a mapping"),
+    ] {
+        assert_error(text, expected);
+    }
+    for (line, expected) in [
+        ("deny: [read]", "6:9: has a `allow` or a `deny`; remove one of the two"),
+        ("id: q", "6:3: more than once, first in line 2"),
+        ("show: [title]", "6:3: the key `show` of a policy is not supported"),
+        ("hide: [title]", "6:3: the key `hide` of a policy is not supported"),
+        ("write: [title]", "6:3: the key `write` of a policy is not supported"),
+        ("change: 'true'", "6:3: the key `change` of a policy is not supported"),
+        ("lookup: {}", "6:3: the key `lookup` of a policy is not supported"),
+        ("wen: x", "6:3: a policy has no key `wen`; did you mean `when`?"),
+        ("description: [a]", "6:16: `description` must be a string, not a list"),
+        ("effective: 2026-01-01", "6:14: `effective` must be a mapping"),
+        ("effective: {from: 2026-02-30}", "6:21: must be a date as YYYY-MM-DD"),
+        (
+            "effective: {from: 2026-02-01, until: 2026-01-31}",
+            "6:14: the policy would end on 2026-01-31, before it begins on 2026-02-01",
+        ),
+    ] {
+        assert_error(&with(&format!("  {line}")), expected);
+    }
+}
+
+#[test]
+fn each_error_of_a_policy_has_its_location_and_fix() {
+    assert_errors(
+        POLICY,
+        &[
+            ("id: p, ", "", "2:3: needs the key `id`"),
+            ("group: files, ", "", "2:3: needs the key `group`"),
+            ("allow: [read], ", "", "2:3: needs a `allow` or a `deny`"),
+            (", to: [a]", "", "2:3: needs the key `to`"),
+            ("id: p", "id: P", "2:8: lower-case letters"),
+            ("files", "file", "2:18: there is no group `file`; did you mean `files`?"),
+            ("files", "[files, status, files]", "2:34: `group` names `files` more than once"),
+            ("files", "[]", "2:18: `group` is empty"),
+            ("files", "{a: b}", "2:18: `group` must be a string, not a mapping"),
+            ("[read]", "read", "2:32: `allow` must be a list, not a string"),
+            ("[read]", "[]", "2:32: `allow` is empty"),
+            ("allow: [read]", "deny: [raed]", "2:32: no operation `raed`; did you mean `read`?"),
+            ("allow: [read]", "deny: [read, read]", "2:38: `deny` names `read` more than once"),
+            ("[a]", "[]", "2:44: `to` is empty"),
+            ("[a]", "author", "2:44: `to` must be a list, not a string"),
+            ("[a]", "[a, a]", "2:48: `to` names `a` more than once"),
+        ],
+    );
+    let many: Vec<_> = (0..101).map(|number| format!("r{number}")).collect();
+    let many = POLICY.replace("[a]", &format!("[{}]", many.join(", ")));
+    assert_error(&many, "2:44: `to` names 101 roles; at most 100 are allowed");
+    let twice = format!("{POLICY}\n- {{id: p, group: files, allow: [read], to: [b]}}");
+    assert_error(&twice, "3:3: duplicate policy `p`, first at");
+    let conditional =
+        "policies:\n- id: p\n  group: files\n  allow: [patch]\n  to: [a]\n  when: WHEN";
+    assert_errors(
+        conditional,
+        &[
+            ("WHEN", "self.title == caller.id", "6:9: must be `meta.created_by == caller.id` in"),
+            ("WHEN", "'meta.created_by != caller.id'", "6:9: in this version"),
+            ("WHEN", "true", "6:9: in this version"),
+            ("WHEN", "meta.created_by ==", "6: this is not CEL"),
+            ("WHEN", "[a]", "6:9: but YAML reads it as a list"),
+        ],
+    );
+    assert_errors(
+        &conditional.replace("WHEN", OWN),
+        &[
+            ("[a]", "[anyone]", "6:9: `caller.id` does not exist for `anyone`"),
+            ("[patch]", "[write]", "6:9: not with create"),
+            ("[patch]", "[read, history, patch]", "6:9: not with read, history"),
+        ],
+    );
+}
+
+#[test]
+fn each_error_of_a_case_or_matrix_has_its_location_and_fix() {
+    assert_errors(
+        "policies: []\ncases:\n- {name: n, caller: 'a:1', operation: read, group: files, expect: deny}",
+        &[
+            (", expect: deny", "", "3:3: a case needs the key `expect`"),
+            ("caller: 'a:1', ", "", "3:3: a case needs the key `caller`"),
+            ("'a:1'", "{roles: [a]}", "3:21: `caller` needs the key `id`"),
+            ("'a:1'", "{id: 5}", "3:26: `id` must be a string, not a number"),
+            ("read", "update", "3:39: there is no operation `update`"),
+            ("files", "file", "3:52: there is no group `file`"),
+            ("deny", "no", "3:67: there is no decision `no`; known: `allow`, `deny`"),
+            ("deny", "deny, self: {}", "3:73: the key `self` of a case is not supported"),
+            ("deny", "deny, meta: {version: 1}", "3:80: `meta` has no key `version`"),
+            ("deny", "deny, today: now", "3:80: `today` must be a date as YYYY-MM-DD"),
+        ],
+    );
+    for (text, expected) in [
+        ("matrix: {}", "1:9: `matrix` needs the key `callers`"),
+        (
+            "matrix: {callers: {}, items: {draft: {}}, expect: {}}",
+            "1:38: an item needs the key `group`",
+        ),
+        ("matrix: {callers: [], items: {}, expect: {}}", "1:19: `callers` must be a mapping"),
+    ] {
+        assert_error(text, expected);
+    }
+    assert_errors(
+        "matrix:\n  callers: {author: 'a:1', public: anonymous}\n  items: {draft: {group: files}, old: {group: files}}
+  expect: {author: {draft: [], old: []}, public: {draft: [], old: []}}",
+        &[
+            (", public: {draft: [], old: []}", "", "4:11: add `public: {draft: [], old: []}`"),
+            (", old: []}, p", "}, p", "4:20: `expect` has no entry for `author` and `old`"),
+            ("[]}}", "[]}, other: {}}", "4:72: no key `other`; known: `author`, `public`"),
+            ("[]}, p", "[], new: []}, p", "4:41: `expect` has no key `new`"),
+            ("[]", "[raed]", "4:29: there is no operation `raed`; did you mean `read`?"),
+            ("[]", "read", "4:28: `draft` must be a list, not a string"),
+        ],
+    );
+}
+
+#[test]
+fn the_errors_of_all_files_are_reported_in_their_order() {
+    let errors = errors_of(&[
+        ("b.yaml", &format!("{POLICY}\ncases: 5")),
+        ("a.yaml", "policies:\n- {id: p, group: files, allow: [red], to: []}\n"),
+    ]);
+    let places: Vec<_> = errors.iter().filter_map(|line| line.split(": ").next()).collect();
+    assert_eq!(places, ["a.yaml:2:33", "a.yaml:2:43", "b.yaml:2:3", "b.yaml:3:8"]);
+}
+
+#[test]
+fn the_condition_may_be_written_in_several_forms() {
+    for when in [OWN, "caller.id == meta.created_by", "( caller.id==meta.created_by )"] {
+        let policies = load_text(&with(&format!("  when: {when}")));
+        assert!(policies.published()[0].is_about_own, "{when}");
+    }
+}
+
+#[test]
+fn there_is_a_limit_to_everything() {
+    let policy =
+        |number: usize| format!("- {{id: p{number}, group: files, allow: [read], to: [a]}}\n");
+    let policies: String = (0..1_001).map(policy).collect();
+    let found = errors(&format!("policies:\n{policies}"));
+    assert!(found[0].contains("more than 1000 policies"), "{found:#?}");
+    let case = "- {name: n, caller: anonymous, operation: read, group: files, expect: deny}\n";
+    let cases = case.repeat(10_001);
+    let found = errors(&format!("cases:\n{cases}"));
+    assert!(found[0].contains("more than 10000 cases"), "{found:#?}");
+    let named = |form: &str| {
+        let names: Vec<_> = (0..101).map(|number| format!("n{number}: {form}")).collect();
+        names.join(", ")
+    };
+    let (callers, items) = (named("anonymous"), named("{group: files}"));
+    let found =
+        errors(&format!("matrix: {{callers: {{{callers}}}, items: {{{items}}}, expect: {{}}}}"));
+    assert!(found[0].contains("more than 10000 cases and cells"), "{found:#?}");
+    let attribute = "x".repeat(1_900);
+    let attributes: Vec<_> = (0..30).map(|number| format!("a{number}: {attribute}")).collect();
+    let caller = format!("{{id: 'a:1', {}}}", attributes.join(", "));
+    let again = case.replace("anonymous", "*c").repeat(400);
+    let found =
+        errors(&format!("cases:\n{}{again}", case.replace("anonymous", &format!("&c {caller}"))));
+    assert!(found[0].contains("more than 16777216 bytes"), "{}", found[0]);
+}
+
+#[test]
+fn a_file_needs_no_cases() {
+    let policies = load_text(&with(""));
+    assert_eq!((policies.ids(), policies.case_count()), (vec!["p".to_owned()], 0));
+}
+
+#[test]
+fn a_caller_is_read_from_a_file() {
+    let folder = folder(&[
+        ("a.json", r#"{"id": "agency:1", "roles": ["reviewer"], "level": 3}"#),
+        ("b.json", "anonymous"),
+        ("c.json", r#"{"roles": ["reviewer"]}"#),
+        ("d.json", ""),
+    ]);
+    let read = |name: &str| read_caller(&folder.path().join(name));
+    let caller = read("a.json").expect("a caller");
+    assert_eq!(caller.id(), Some("agency:1"));
+    assert!(caller.principal().is_some_and(|caller| caller.has_role("reviewer")));
+    assert_eq!(read("b.json").expect("a caller").id(), None);
+    for (name, reason) in [
+        ("c.json", "`caller` needs the key `id`"),
+        ("d.json", "the file is empty"),
+        ("e.json", "cannot be read"),
+    ] {
+        let errors = read(name).expect_err(name).to_string();
+        assert!(errors.contains(reason), "{errors}");
+    }
+    assert!(read_caller(folder.path()).is_err());
+}
