@@ -13,10 +13,10 @@ The page's code blocks say by their first line what they are; only the first wor
     json, http, text            what the block before printed, or a part of it
     json no-run                 an example that nothing printed
 
-A page works in a folder of its own, which is a copy of the repository where the page changes files of it. Packages for
+A page works in a separate folder, which is a copy of the repository where the page changes files of it. Packages for
 Node and Python that the tests have are installed there. In expected
-output "…" stands for anything; identifiers and times may be any. Servers listen on a free port in place of 8080, and
-the server of TEST_POSTGRES_URL stands for the PostgreSQL of a page. With --demo one service with the demonstration set
+output "…" matches any text; identifiers and times may be any. Servers listen on a free port in place of 8080, and
+the server of TEST_POSTGRES_URL is the PostgreSQL of a page. With --demo one service with the demonstration set
 serves all pages.
 """
 
@@ -40,8 +40,8 @@ import programs
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/tests-run/documents"
 BUILT = "target/release"  # where pages have the binary
-BINARY = ROOT / "target/quick/proposal-service"  # the one that is tested
 BUILT_FOR_TESTS = "target/debug"
+BINARY = ROOT / BUILT_FOR_TESTS / "proposal-service"
 NODE_PACKAGES = "tests/node_modules"
 PYTHON = "target/python/bin"
 DOCUMENTED_ADDRESS = "127.0.0.1:8080"

@@ -1,6 +1,6 @@
 """The programs on pages that are not the shell's: how each language is run.
 
-Python runs as it stands. TypeScript is checked and compiled, all programs in one run of the compiler. Power Query cannot be run here: the
+Python runs unchanged. TypeScript is checked and compiled, all programs in one run of the compiler. Power Query cannot be run here: the
 requests that a query names are sent, and what it takes from the answers must be there.
 """
 
@@ -53,7 +53,7 @@ def send_requests_of_query(query):
     requests = list(requests_of(TOKEN.findall(query)))
     if not requests:
         raise Failed("the query names no request")
-    told = []
+    answers = []
     for request in requests:
         try:
             with urllib.request.urlopen(request, timeout=20) as answer:
@@ -63,8 +63,8 @@ def send_requests_of_query(query):
         for names in TAKEN.findall(query):
             if not isinstance(body.get(names[0], {}).get(names[1]), list):
                 raise Failed(f"{request.full_url} has no {names[0]}.{names[1]}")
-        told.append(f"200 {request.full_url}\n")
-    return "".join(told)
+        answers.append(f"200 {request.full_url}\n")
+    return "".join(answers)
 
 
 def requests_of(tokens):

@@ -12,7 +12,7 @@ DAY_OR_TIME = re.compile(r"filter\[\w*(_date|_at)\]\[in\]")
 
 @schemathesis.hook
 def filter_case(context, case):
-    """Schemathesis 4.32.5 counts the number 0 as a valid value of every text parameter, whatever its pattern says; an entity
+    """Schemathesis 4.32.5 counts the number 0 as a valid value of every text parameter, regardless of its pattern; an entity
     tag has quotes. It sends no value as the text `null` and no conditions as the empty text, which
     are texts like any other."""
     query = case.query if isinstance(case.query, dict) else {}

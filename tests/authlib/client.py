@@ -1,5 +1,5 @@
-"""Programs that are known by tokens of a second issuer (issuer.py), which they get by their own credentials. What is for the service
-is accepted; what Authlib makes unless it is told otherwise is refused, each for the reason that docs/identity.md has.
+"""Programs that sign in with tokens of a second issuer (issuer.py), which they get with their own credentials. Tokens for the service
+are accepted. Authlib's default tokens are refused, each for the reason in docs/identity.md.
 
     python client.py ISSUER BASE_URL_OF_THE_SERVICE
 """
@@ -55,19 +55,19 @@ history = send("GET", f"/v1/files/{made.json()['id']}/versions", token).json()
 (version,) = history["_embedded"]["versions"]
 assert (version["caller"], version["client"]) == ("authlib:importer", "importer"), version
 
-# The audience is the client unless the issuer is told otherwise, as an ID token's is.
+# By default the audience is the client, as in an ID token.
 elsewhere = token_of("elsewhere")
 assert part(elsewhere, 1)["aud"] == "elsewhere", elsewhere
 refused(elsewhere, "another audience")
 # A program's tokens are good for ten days.
 forever = token_of("forever")
 assert part(forever, 1)["exp"] - part(forever, 1)["iat"] == 864_000, forever
-refused(forever, "valid for longer than is accepted")
+refused(forever, "valid for longer than allowed")
 # The right claims under a signature of other ones.
 header, claims, _ = token.split(".")
 refused(f"{header}.{claims}.{forever.split('.')[2]}", "signature is wrong")
 
-# Of an issuer that cannot be reached, nobody can say whether a token is good: it is not refused, and may come again.
+# A token of an unreachable issuer cannot be verified: the answer is not a refusal, and the client may retry.
 now = int(time.time())
 claims = {"iss": "http://127.0.0.1:9", "aud": SERVICE, "sub": "x", "client_id": "x", "iat": now, "exp": now + 600}
 unknown = send("GET", "/v1/files", jwt.encode({"alg": "RS256", "typ": "at+jwt"}, claims, RSAKey.generate_key(2048)))

@@ -59,7 +59,10 @@ async function story(id) {
     await page.getByLabel(/^end_date/).fill("2026-01-01");
     await page.getByRole("button", { name: "Check" }).click();
     await page.locator(".field[data-member=project_title] .error:visible").waitFor();
-    assert.equal(await page.locator(".field .error:visible").count() >= 1, true);
+    await page.getByText("Enter a title.").waitFor();
+    assert.match(await outcome(page).innerText(), /^Please correct \d fields?:/);
+    await outcome(page).getByRole("link", { name: "project_title" }).click();
+    assert(await page.getByLabel(/^project_title/).evaluate((control) => control === document.activeElement), "the link leads to the field");
     await page.screenshot({ path: `${folder}/story-errors.png`, fullPage: true });
     await page.getByLabel(/^project_title/).fill("A zymurgy of sweetpotato");
     await page.getByLabel(/^end_date/).fill("2028-01-01");
@@ -71,11 +74,11 @@ async function story(id) {
     await api("PATCH", `/v1/proposals/${id}`, { researcher_id: "R-other", start_date: "2026-06-01" });
     assert.equal(current.project_title, "On zymurgy");
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByRole("heading", { name: "Somebody else changed it meanwhile" }).waitFor();
+    await page.getByRole("heading", { name: "Conflicting changes" }).waitFor();
     await page.screenshot({ path: `${folder}/story-conflict.png`, fullPage: true });
     await requireAccessible(page, "the conflict");
     assert.match(await page.locator("#conflict tbody").innerText(), /start_date\s+2026-06-01\s+2027-01-01/);
-    await page.getByRole("button", { name: "Save mine over it" }).click();
+    await page.getByRole("button", { name: "Overwrite with mine" }).click();
     await page.waitForURL(`**/explore/proposals/${id}`);
     await page.getByRole("heading", { name: "A zymurgy of sweetpotato" }).waitFor();
     await page.getByText("R-other").waitFor();
@@ -83,20 +86,20 @@ async function story(id) {
     // The history, a difference, and the way back.
     await page.getByRole("link", { name: "History" }).click();
     assert.equal(await page.locator(".timeline > li").count(), 3);
-    await page.getByRole("link", { name: "Difference to the version before" }).first().click();
+    await page.getByRole("link", { name: "Compare with the previous version" }).first().click();
     assert.match(await page.locator(".difference").innerText(), /2026-06-01/);
     await page.goBack();
     await page.getByRole("button", { name: "Restore…" }).last().click();
-    await page.getByRole("button", { name: "Yes" }).click();
+    await page.getByRole("button", { name: "Restore", exact: true }).click();
     await page.waitForURL(`**/explore/proposals/${id}`);
     await page.getByRole("heading", { name: "On zymurgy" }).waitFor();
 
     // Removed, and brought back.
     await page.getByRole("button", { name: "Delete…" }).click();
-    await page.getByRole("button", { name: "Yes" }).click();
-    await page.getByText("This item was removed.").waitFor();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("This proposal was deleted.").waitFor();
     await page.getByRole("button", { name: "Restore…" }).first().click();
-    await page.getByRole("button", { name: "Yes" }).click();
+    await page.getByRole("button", { name: "Restore", exact: true }).click();
     await page.getByRole("heading", { name: "On zymurgy" }).waitFor();
     assert.deepEqual(elsewhere, [], "no request leaves the host");
 }
@@ -107,15 +110,15 @@ async function openItem() {
     await page.goto(`${baseUrl}/explore/files/new`);
     await page.getByLabel(/^filename/).fill("plan.pdf");
     await page.getByLabel(/^size_bytes/).fill("12345678901234567890");
-    await page.getByRole("button", { name: "Add a member" }).click();
-    await page.getByLabel("Name of the member").fill("note");
+    await page.getByRole("button", { name: "Add a field" }).click();
+    await page.getByLabel("Field name").fill("note");
     await page.getByLabel("Value", { exact: true }).fill("two\nlines");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.waitForURL(/explore\/files\/[0-9a-f-]{36}$/);
     const stored = await (await fetch(`${baseUrl}/v1/files/${page.url().split("/").pop()}`)).text();
     assert.match(stored, /"size_bytes":12345678901234567890,/);
     assert.match(stored, /"note":"two\\nlines"/);
-    // A field that nobody touched goes back as it is stored.
+    // An untouched field is sent back as it is stored.
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel(/^document_type/).fill("plan");
     await page.getByRole("button", { name: "Save", exact: true }).click();
@@ -130,10 +133,10 @@ async function openItem() {
 async function libraryItem(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
     await page.goto(`${baseUrl}/explore/proposals/${id}/lib`);
-    await page.getByRole("link", { name: "New", exact: true }).click();
-    await page.getByText("It will belong to").waitFor();
-    await page.getByRole("button", { name: "Add a member" }).click();
-    await page.getByLabel("Name of the member").fill("shelf");
+    await page.getByRole("link", { name: "Create", exact: true }).click();
+    await page.getByText("Belongs to").waitFor();
+    await page.getByRole("button", { name: "Add a field" }).click();
+    await page.getByLabel("Field name").fill("shelf");
     await page.getByLabel("Value", { exact: true }).fill("B");
     await requireAccessible(page, "a new library item");
     await page.screenshot({ path: `${folder}/story-library.png`, fullPage: true });
@@ -151,7 +154,7 @@ async function oddValues(page) {
     await page.getByLabel(/^filename/).fill("still odd");
     await api("PATCH", `/v1/files/${made.id}`, { theirs: 1, cr: "c" });
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByRole("button", { name: "Save mine over it" }).click();
+    await page.getByRole("button", { name: "Overwrite with mine" }).click();
     await page.waitForURL(`**/explore/files/${made.id}`);
     const kept = await (await fetch(`${baseUrl}/v1/files/${made.id}`)).text();
     for (const part of ['"":"x"', '"cr":"c"', '"list":[1,2]', '"lines":["a\\nb"]', '"null":null', '"filename":"still odd"', '"theirs":1']) {
@@ -174,18 +177,18 @@ async function importFile() {
     const choose = (text) => page.getByLabel("File", { exact: true }).setInputFiles(file(text));
     await page.goto(`${baseUrl}/explore/proposals`);
     assert.equal(await page.getByRole("link", { name: "XLSX" }).getAttribute("href"), "/exports/proposals.xlsx");
-    await page.getByRole("link", { name: "From a file" }).click();
+    await page.getByRole("link", { name: "Import a file" }).click();
     await choose("project_title,proposal_type,start_date\nOn import,R&D Project,tomorrow\n,,\n");
     await page.getByRole("button", { name: "Check" }).click();
     await page.locator("#report tbody tr", { hasText: "start_date" }).waitFor();
     await requireAccessible(page, "an import that was refused");
     await page.screenshot({ path: `${folder}/story-import.png`, fullPage: true });
-    assert.equal(await page.getByRole("button", { name: "Store" }).isVisible(), false);
+    assert.equal(await page.getByRole("button", { name: "Import", exact: true }).isVisible(), false);
     await choose("project_title,proposal_type,start_date\nOn import,R&D Project,2027-01-01\n");
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText("Nothing is stored yet. 1 would be created").waitFor();
-    await page.getByRole("button", { name: "Store" }).click();
-    await page.getByText("Done: 1 created").waitFor();
+    await page.getByText("Not imported yet. 1 would be created").waitFor();
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("Imported: 1 created").waitFor();
     const found = await (await fetch(`${baseUrl}/v1/proposals?filter[project_title]=On%20import`)).json();
     assert.equal(found.total_items, 1);
 }
@@ -196,7 +199,7 @@ async function failedDownload() {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
     await page.goto(`${baseUrl}/explore/gadscores/import`);
     await page.getByRole("link", { name: "XLSX" }).click();
-    await page.getByRole("alert").filter({ hasText: "leave it out with `fields`, or export the items as CSV" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "Exclude it with `fields`, or export the items as CSV" }).waitFor();
     await requireAccessible(page, "a download that failed");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "CSV" }).click()]);
     assert.match(download.suggestedFilename(), /^gadscores-.*\.csv$/);
@@ -211,23 +214,23 @@ async function playground() {
     await page.getByLabel("Rule in YAML, or an expression").fill(
         "{id: ends_later, group: proposals, check: self.end_date > self.start_date, message: Move the end behind the start.}",
     );
-    await page.getByLabel(/^Item, self/).fill('{"start_date": "2026-02-01", "end_date": "2026-01-31"}');
+    await page.getByLabel(/^Record, self/).fill('{"start_date": "2026-02-01", "end_date": "2026-01-31"}');
     await page.getByRole("button", { name: "Try" }).click();
-    await page.getByText("The item fails. Move the end behind the start.").waitFor();
+    await page.getByText("The record fails. Move the end behind the start.").waitFor();
     assert.match(await page.locator("#report tbody").innerText(), /self\.end_date > self\.start_date\s+false/);
     await page.screenshot({ path: `${folder}/story-playground.png`, fullPage: true });
     await page.getByLabel("an expression", { exact: true }).check();
     await page.getByLabel("Rule in YAML, or an expression").fill("self.big");
-    await page.getByLabel(/^Item, self/).fill('{"big": 12345678901234567890}');
+    await page.getByLabel(/^Record, self/).fill('{"big": 12345678901234567890}');
     await page.getByRole("button", { name: "Try" }).click();
     await page.getByText("The value is 12345678901234567890").waitFor();
     await page.getByLabel("Rule in YAML, or an expression").fill("1 +");
     await page.getByRole("button", { name: "Try" }).click();
     await page.getByText("Undecided").waitFor();
-    assert(await page.locator("#report .errors li").count() > 0, "the error is told");
+    assert(await page.locator("#report .errors li").count() > 0, "the error is shown");
 }
 
-/** Before its script has come, a form keeps what is typed, whoever presses Enter. */
+/** Before its script is loaded, a form keeps the input, even after Enter. */
 async function lateScript(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0] })).newPage();
     await late(page);
@@ -244,14 +247,14 @@ async function withoutScript(id) {
     const page = await (await browser.newContext({ viewport: SIZES[0], javaScriptEnabled: false })).newPage();
     await page.goto(`${baseUrl}/explore/proposals`);
     await page.getByText("Filter", { exact: true }).click();
-    await page.getByLabel("Member", { exact: true }).fill("project_title");
+    await page.getByLabel("Field", { exact: true }).fill("project_title");
     await page.getByLabel("Condition").selectOption("contains");
     await page.getByLabel("Value", { exact: true }).fill("zymurgy");
-    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "Add filter" }).click();
     assert.match(page.url(), /filter\[project_title\]\[contains\]=zymurgy/);
     assert.equal(await page.locator("tbody tr").count(), 1);
     await page.goto(`${baseUrl}/explore/proposals/${id}/edit`);
-    await page.getByText("Without JavaScript this page can only be read.").waitFor();
+    await page.getByText("This page is read-only without JavaScript.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0);
 }
 

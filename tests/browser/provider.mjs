@@ -55,7 +55,7 @@ const provider = new Provider(issuer, {
     findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     extraTokenClaims: (_context, token) => token.accountId && { name: `${token.accountId} of the test` },
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-    // The client is this service's own, so nobody has to consent.
+    // The client belongs to this service, so no consent is needed.
     async loadExistingGrant({ oidc }) {
         const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
         grant.addOIDCScope("openid");

@@ -40,7 +40,7 @@ async function tokenOf(client, headers = {}) {
     return token;
 }
 
-/** A page in a browser of its own, and the tokens that the provider gives to it. */
+/** A page in a separate browser, and the tokens that the provider gives to it. */
 async function open(path, options = { viewport: SIZES[0] }) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
@@ -67,7 +67,7 @@ async function requireInMemoryOnly(context, page, token) {
     for (const part of token.split(".")) assert(!`${kept}${stored}`.includes(part), "a token is in memory only");
 }
 
-/** The provider, and nobody else, is another host to the pages. */
+/** The provider is the only other host that the pages use. */
 function requireQuiet({ elsewhere, errors, said }, expected = []) {
     assert.deepEqual(elsewhere.filter((url) => !url.startsWith(issuer.url)), [], "no request leaves for other hosts");
     assert.deepEqual(errors, [], "no script fails");
@@ -86,7 +86,7 @@ async function programs() {
     return { token, id: made.body.id };
 }
 
-/** A token that was requested with a proof of a key (RFC 9449) is bound to it, and is no bearer token: whoever stole it could use it. */
+/** A token that was requested with a proof of a key (RFC 9449) is bound to the key. Accepted as a bearer token, it would work for a thief. */
 async function boundToken() {
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     const jwk = await exportJWK(publicKey);
@@ -198,7 +198,7 @@ async function pastedTokens({ token, id }) {
     await docs.context.close();
 
     const { context, page } = await open(`/explore/files/${id}`);
-    await paste(page, "psk_nobody_has_this");
+    await paste(page, "psk_unknown_key");
     await page.getByText(/not accepted/).first().waitFor();
     await paste(page, token);
     await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -211,7 +211,7 @@ async function paste(page, token) {
     await page.getByRole("button", { name: "Use a token" }).click();
     await requireAccessible(page, "the dialog for a token");
     await page.getByLabel("Access token or key of the service").fill(token);
-    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByRole("button", { name: "Use token" }).click();
 }
 
 /** Every page has the control, which fits and can be used by everybody. */
@@ -298,7 +298,7 @@ async function endedToken(id) {
     await page.getByRole("button", { name: "Sign out" }).waitFor();
     await page.waitForTimeout(23_000);
     await page.getByRole("link", { name: "History" }).first().click();
-    await page.getByText("Your sign-in has ended; sign in again.").waitFor();
+    await page.getByText("Your session has expired. Sign in again.").waitFor();
     await page.locator("main", { hasText: "401" }).waitFor();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await context.close();

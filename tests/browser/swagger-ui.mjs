@@ -151,7 +151,7 @@ async function streamIsSafe(page) {
     await page.goto("about:blank");
     await open(page, "#/service/streamChanges");
     const stream = page.locator(".opblock.is-open");
-    await stream.getByText("This answer does not end").waitFor();
+    await stream.getByText("This response does not end").waitFor();
     await stream.locator(".responses-wrapper").waitFor();
     assert.equal(await stream.getByRole("button", { name: "Try it out" }).count(), 0);
     await page.waitForFunction(() => Math.abs(document.querySelector(".opblock.is-open").getBoundingClientRect().top) < innerHeight / 2);

@@ -52,7 +52,7 @@ def check_refusals_of_tags(journal, changes_of_history):
 
 
 def check_store(load, places, targets, journal):
-    """Everything that was acknowledged is there, once, at each instance; and the feed told it once."""
+    """Each acknowledged write is present once at each instance, and once in the feed."""
     for target in targets:
         client = Client(target, places.address(target), journal)
         try:
@@ -90,7 +90,7 @@ def check_items(load, target, items, journal):
 
 
 def whole_feed(client):
-    """The feed from its beginning, and where it goes on."""
+    """The feed from its beginning, and the path of its next page."""
     changes, path = [], FEED
     while True:
         answer = client.send("GET", path)
@@ -99,11 +99,11 @@ def whole_feed(client):
         page = answer.json
         path = path_of(page["_links"]["next"]["href"])
         if not page["_embedded"]["changes"]:
-            return [told(change) for change in changes], path
+            return [version_of(change) for change in changes], path
         changes += page["_embedded"]["changes"]
 
 
-def told(change):
+def version_of(change):
     return f"/v1/{change['group']}/{change['item_id']}", change["version"]
 
 
@@ -120,8 +120,8 @@ def check_feed(load, changes, journal):
     if missing:
         journal.violation("every write that was acknowledged is in the feed", f"{len(missing)} are not, as {missing[:3]}")
     for follower in load.followers:
-        seen = [told(change) for change in follower.changes]
+        seen = [version_of(change) for change in follower.changes]
         wanted = changes[len(changes) - len(seen) :]
         if seen != wanted or len(seen) < follower.least():
             first = next((pair for pair in zip(wanted, seen) if pair[0] != pair[1]), f"only {len(seen)}")
-            journal.violation(f"{follower.name} was told each change once, in order", first)
+            journal.violation(f"{follower.name} received each change once, in order", first)

@@ -33,7 +33,7 @@ class Database:
         }
 
     def home(self, node):
-        """A home of its own, where Patroni has the passwords of this node."""
+        """A separate home, where Patroni has the passwords of this node."""
         home = self.places.state / f"{node}.home"
         home.mkdir(exist_ok=True)
         options = parts.as_postgres()
@@ -143,7 +143,7 @@ class Database:
         return process
 
     def kill(self, node):
-        """Kills a server and its Patroni at once, so that nothing tells etcd."""
+        """Kills a server and its Patroni at once, so that etcd is not notified."""
         postmaster = self.postmaster(node)
         self.nodes[node].send_signal(signal.SIGKILL)
         parts.send_signal(postmaster, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A load of writes and reads that are checked, each kind in a thread of its own."""
+"""A load of writes and reads that are checked, each kind in its own thread."""
 
 import math
 import threading
@@ -82,7 +82,7 @@ class Counter(Worker):
         self.etag = answer.etag
         self.values[self.etag] = value
         self.acknowledged = value
-        self.load.told(self.path, answer.version)
+        self.load.acknowledge(self.path, answer.version)
 
     def step(self):
         if self.is_doubtful:
@@ -142,7 +142,7 @@ class Creator(Worker):
         if answer.status == 201:
             identifier = answer.json["id"]
             self.items[self.key] = time.monotonic()
-            self.load.told(f"{FILES}/{identifier}", 1)
+            self.load.acknowledge(f"{FILES}/{identifier}", 1)
             self.key = None
             return True
         if answer.status == 409 and not is_repeated:
@@ -166,7 +166,7 @@ class Follower(Worker):
 
     def __init__(self, load, target, start):
         super().__init__(load, target)
-        # It goes on until the others have written the last.
+        # It continues until the others have written their last change.
         self.is_stopped = load.is_written
         self.next = start
         self.changes = []
@@ -191,7 +191,7 @@ class Follower(Worker):
         self.load.repeat(lambda: self.attempt() and self.is_at_end)
 
     def least(self):
-        """The number of changes that it must have been told: those of the load."""
+        """The number of changes that it must have received: those of the load."""
         return len(set(self.load.sure_writes()))
 
 
@@ -235,7 +235,7 @@ class Reader(Worker):
 
 
 class Load:
-    """The workers of a scenario, and what they were told.
+    """The workers of a scenario, and the answers they received.
 
     `is_lossy` is true from when writes that were acknowledged may be lost.
     """
@@ -265,8 +265,8 @@ class Load:
     def workers(self):
         return [*self.counters, *self.creators, *self.followers, *self.readers]
 
-    def told(self, path, version):
-        """Takes note of a version that was acknowledged."""
+    def acknowledge(self, path, version):
+        """Records a version that was acknowledged."""
         with self.journal.lock:
             self.writes.append((path, version, time.monotonic()))
 
@@ -279,7 +279,7 @@ class Load:
         return [(path, version) for path, version, at in self.writes if self.is_sure(at)]
 
     def keep(self):
-        """Remembers what is acknowledged now, of which nothing may be lost."""
+        """Records the writes that are acknowledged now. None of them may be lost."""
         self.doubtful_time = (time.monotonic(), math.inf)
         self.kept_values = {counter.path: counter.acknowledged for counter in self.counters}
 

@@ -3,8 +3,8 @@
     tests/cluster/main.py [SCENARIO...]
 
 PostgreSQL with a standby under Patroni, etcd, HAProxy, PgBouncer and three instances of the service run as processes on
-free ports of loopback, with the configuration that docs/failover.md shows. A load of writes and reads that are checked
-goes on in each scenario. The logs of all parts are in target/tests-run/cluster afterwards. PATRONI names the folder of
+free ports of loopback, with the configuration that docs/failover.md shows. A load of checked writes and reads
+runs in each scenario. The logs of all parts are in target/tests-run/cluster afterwards. PATRONI names the folder of
 Patroni's programs, PROPOSAL_SERVICE_BIN the binary of the service, PROPOSAL_SERVICE_NEXT_BIN one that is a version of the schema ahead.
 """
 

@@ -1,4 +1,4 @@
-"""Parts of the cluster, each a process of its own with a log file, ended by their ids."""
+"""Parts of the cluster, each a separate process with a log file, ended by their ids."""
 
 import os
 import pwd
@@ -52,7 +52,7 @@ class Part:
         return self.process is not None and self.process.poll() is None
 
     def require_running(self):
-        """Fails at once of what ended by itself, rather than when everything waited for it in vain."""
+        """Fails immediately if the process has ended, rather than after a timeout."""
         if not self.is_running:
             last = "".join(self.log.read_text().splitlines(keepends=True)[-5:])
             raise Wrong(f"{self.name} runs", f"it ended with status {self.process.returncode}: {last}")

@@ -60,7 +60,7 @@ class Run:
         def is_back():
             return all(any(end > since for end in self.written(target)) for target in targets)
 
-        wanted = f"writes at {', '.join(targets)} go on"
+        wanted = f"writes at {', '.join(targets)} continue"
         parts.await_that(wanted, is_back, seconds * 10, pause=0.1)
 
     def written(self, target):
@@ -114,7 +114,7 @@ def synchronous_failover(run):
 
 
 def standby_failure(run):
-    """The synchronous standby and its Patroni are killed: writes wait until Patroni lets the primary go on alone."""
+    """The synchronous standby and its Patroni are killed: writes wait until Patroni lets the primary continue alone."""
     run.start_load()
     begun = time.monotonic()
     run.database.kill(run.database.standby())
@@ -126,7 +126,7 @@ def standby_failure(run):
 
 
 def hung_patroni(run):
-    """Patroni of the primary hangs, and its PostgreSQL goes on beside the next primary: HAProxy leads nobody to it."""
+    """Patroni of the primary hangs, and its PostgreSQL continues next to the new primary: HAProxy sends it no client."""
     run.start_load(["one"] * 3, ["one"] * 2, ["one"], ["one"] * 2)
     run.changes_of_history = 1
     old, new = run.database.primary(), run.database.standby()
@@ -138,7 +138,7 @@ def hung_patroni(run):
         run.await_writes(time.monotonic() + 1, FAILOVER, ["one"])
         run.check_pauses(begun, FAILOVER, ["one"])
         if run.database.query(old, "SELECT pg_is_in_recovery()") != [["f"]]:
-            raise Wrong(f"PostgreSQL of {old} goes on as a primary", "it does not, so nothing is tested")
+            raise Wrong(f"PostgreSQL of {old} continues as a primary", "it does not, so nothing is tested")
         time.sleep(SECONDS_OF_QUIET)
     finally:
         run.database.nodes[old].send_signal(signal.SIGCONT)
@@ -264,7 +264,7 @@ def asynchronous_failover(run):
 
 
 def start_quiet(run):
-    """Instances that nobody asks anything: they learn by the next request that another server has taken over."""
+    """Instances without requests: they learn by the next request that another server has taken over."""
     urls = [run.places.url(node) for node in ("first", "second")]
     run.cluster.quiet = [service.instance(run.places, name, urls) for name in QUIET]
     for name, part in zip(QUIET, run.cluster.quiet):
@@ -338,7 +338,7 @@ def check_lost(run, name, kept, lost):
 
 
 def check_lost_key(run, lost):
-    """A create whose item was lost is done anew under its key, once."""
+    """A create whose item was lost is repeated under its key, once."""
     made = set()
     for name in INSTANCES:
         client = run.client(name)
@@ -403,6 +403,6 @@ SCENARIOS = [
     partition,
     pooler,
     asynchronous_failover,
-    # Comes last: no older build goes on with what it leaves.
+    # Comes last: no older build can use the store afterwards.
     side_by_side,
 ]

@@ -14,7 +14,7 @@ DRAIN_DELAY = "6s"
 
 
 def binary():
-    path = configuration.ROOT / "target/quick/proposal-service"
+    path = configuration.ROOT / "target/debug/proposal-service"
     return os.environ.get("PROPOSAL_SERVICE_BIN", f"{path}")
 
 

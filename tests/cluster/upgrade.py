@@ -99,7 +99,7 @@ def agree(run, old, new):
 
 
 def command(run, binary, *arguments):
-    """Runs a command of a build on the database, or on another that it names; what docs/operations.md tells to run is run to the
+    """Runs a command of a build on the database, or on another that it names; the commands of docs/operations.md are run to the
     letter."""
     if "--database-url" not in arguments:
         arguments = (*arguments, "--database-url", run.places.url("postgresql"))

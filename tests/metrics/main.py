@@ -37,7 +37,7 @@ SPANS = {"POST /v1/proposals", "GET /v1/proposals/{proposals_id}", "Create propo
 ATTRIBUTES = {"service.name: Str(proposal-service)", "http.route: Str(/v1/proposals)", "http.response.status_code: Int(201)",
               "db.system.name: Str(sqlite)"}
 PATIENCE = 30
-# A point on the curve P-256: nobody has signed with its key.
+# A point on the curve P-256; no token is signed with its key.
 JWK = {"kty": "EC", "crv": "P-256", "kid": "1", "alg": "ES256", "use": "sig",
        "x": "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY", "y": "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}
 
@@ -212,7 +212,7 @@ def load(service, is_over):
             ("GET", "/v1/proposals?q=rice&page_size=2", None, {}),
             ("PATCH", path, {"project_title": "Other"}, {}),
             ("POST", "/v1/files", {"filename": "plan.pdf", "proposal_id": str(number)}, {}),
-            ("GET", "/v1/nowhere", None, {}),
+            ("GET", "/v1/missing", None, {}),
             ("GET", "/v1/files", None, {"Authorization": f"Bearer wrong.{number % 3}.token"}),
             ("DELETE", path, None, {}),
         ]:

@@ -5,7 +5,7 @@ import os
 import zlib
 from pathlib import Path
 
-from tools import BINARY, ROOT, require, run, told, version
+from tools import BINARY, ROOT, passed, require, run, version
 
 # What the image and any Linux with glibc 2.34 have.
 NEEDED = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
@@ -13,12 +13,12 @@ OLDEST_GLIBC = (2, 34)
 
 
 def check():
-    told(f"{BINARY.relative_to(ROOT)}: {BINARY.stat().st_size / 1e6:.1f} MB")
+    passed(f"{BINARY.relative_to(ROOT)}: {BINARY.stat().st_size / 1e6:.1f} MB")
     paths()
     libraries()
     crates = audit_data(BINARY)
     require(any(crate["name"] == "libsqlite3-sys" for crate in crates), "libsqlite3-sys is not among the crates that it lists")
-    told(f"cargo auditable: it lists {len(crates)} crates")
+    passed(f"cargo auditable: it lists {len(crates)} crates")
     said = run(BINARY, "--version", quiet=True)
     require(version() in said and "commit unknown" not in said, f"--version says {said}")
 
@@ -28,7 +28,7 @@ def paths():
     sysroot = run("rustc", "--print", "sysroot", quiet=True).strip()
     for path in (str(ROOT), str(Path.home()), os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")), sysroot):
         require(path == "/" or path.encode() + b"/" not in content, f"the binary holds the path {path}, {content.count(path.encode())} times")
-    told("it holds no path of this machine: workspace, home, Cargo's folder, toolchain")
+    passed("it holds no path of this machine: workspace, home, Cargo's folder, toolchain")
 
 
 def libraries():
@@ -37,7 +37,7 @@ def libraries():
     symbols = run("objdump", "--dynamic-syms", BINARY, quiet=True)
     versions = {tuple(int(part) for part in word.strip("()")[6:].split(".")) for word in symbols.split() if word.strip("()").startswith("GLIBC_2")}
     require(max(versions) <= OLDEST_GLIBC, f"it needs glibc {max(versions)}")
-    told(f"it needs {', '.join(sorted(found))}, of glibc {'.'.join(str(part) for part in max(versions))} or later")
+    passed(f"it needs {', '.join(sorted(found))}, of glibc {'.'.join(str(part) for part in max(versions))} or later")
 
 
 def audit_data(binary):

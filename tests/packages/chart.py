@@ -13,7 +13,7 @@ from helm_python import Chart
 from helm_python import chart as helm
 from helm_python.errors import HelmError
 
-from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, require, run, told, version
+from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, passed, require, run, version
 
 CHART = WORK / "chart/proposal-service"
 KUBERNETES = ["1.27", "1.34", "1.37"]
@@ -26,9 +26,9 @@ BASES = [
     {"allowAnonymous": True, "database": {"engine": "sqlite"}},
 ]
 
-# Values of which some combinations are refused, with the reason.
+# Refused combinations of values, each with the reason.
 REFUSED = [
-    ({}, "nobody would be asked who they are"),
+    ({}, "no sign-in is configured"),
     ({"allowAnonymous": True, "database": {"existingSecret": ""}}, "name the secret"),
     ({"allowAnonymous": True, "serviceMonitor": {"enabled": True}, "admin": {"enabled": False}}, "needs admin.enabled"),
     ({"allowAnonymous": True, "autoscaling": {"enabled": True, "minReplicas": 9}}, "above autoscaling.maxReplicas"),
@@ -47,18 +47,18 @@ def check():
         report = helm.lint(CHART, values, strict=True)
         bad = [message for message in report["messages"] if message["severity"] > 1]
         require(not bad and not report["errors"], f"helm lint: {bad} {report['errors']}")
-    told("helm lint --strict: no finding")
+    passed("helm lint --strict: no finding")
     with Chart.load(CHART) as chart:
         schema = chart.schema
         require(leaves(schema) == leaves_of_values(schema, chart.values), "values.yaml and values.schema.json differ: "
                 f"{leaves(schema) ^ leaves_of_values(schema, chart.values)}")
-        told(f"values.yaml and values.schema.json name the same {len(leaves(schema))} values")
+        passed(f"values.yaml and values.schema.json name the same {len(leaves(schema))} values")
         refusals(chart)
         changed = both_ways(chart, schema)
-        told(f"each value changes what is rendered: {changed} alternatives on two engines")
+        passed(f"each value changes what is rendered: {changed} alternatives on two engines")
         random_combinations(chart, schema)
         roles(chart)
-    told("the property test is complete")
+    passed("the property test is complete")
 
 
 def alerts_are_those_of_prometheus():
@@ -110,7 +110,7 @@ def with_value(values, path, value):
     return result
 
 
-# Values that count only beside others.
+# Values that have an effect only with others.
 COMPANIONS = {
     ("autoscaling",): [(("autoscaling", "enabled"), True), (("autoscaling", "minReplicas"), 2)],
     ("serviceMonitor",): [(("serviceMonitor", "enabled"), True)],
@@ -158,7 +158,7 @@ def random_combinations(chart, schema):
         except HelmError as error:
             require(any(reason in str(error) for _, reason in REFUSED), str(error))
             counts["refused with a reason"] += 1
-    told(f"{RANDOM_COMBINATIONS} random combinations: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
+    passed(f"{RANDOM_COMBINATIONS} random combinations: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
 
 
 def refusals(chart):
@@ -170,7 +170,7 @@ def refusals(chart):
             require(reason in str(error), f"{values} is refused for another reason: {error}")
         else:
             raise Wrong(f"{values} is not refused")
-    told(f"{len(REFUSED)} wrong values are refused with the reason")
+    passed(f"{len(REFUSED)} wrong values are refused with the reason")
 
 
 # ---- objects ----------------------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def roles(chart):
     done = subprocess.run(["node", ROOT / "tests/packages/operator.mjs"], input=monitored, text=True, capture_output=True, check=False)
     require(done.returncode == 0, f"the operator's schemas: {done.stdout}{done.stderr}")
     counts = Counter(item["kind"] for item in OPERATOR_OBJECTS.values())
-    told(f"{len(SEEN) - len(OPERATOR_OBJECTS)} objects are valid (strict) by Kubernetes {', '.join(KUBERNETES)}; "
+    passed(f"{len(SEEN) - len(OPERATOR_OBJECTS)} objects are valid (strict) by Kubernetes {', '.join(KUBERNETES)}; "
          f"by the operator's definitions {dict(counts)}")
 
 

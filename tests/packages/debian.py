@@ -11,7 +11,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, fresh, require, run, sole, told, version
+from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, fresh, passed, require, run, sole, version
 
 UNIT = "usr/lib/systemd/system/proposal-service.service"
 MOST_EXPOSURE = 1.5
@@ -28,14 +28,14 @@ def build():
 
 def check():
     package = build()
-    told(f"cargo-deb: {package.name}, {package.stat().st_size / 1e6:.1f} MB")
+    passed(f"cargo-deb: {package.name}, {package.stat().st_size / 1e6:.1f} MB")
     # lintian's own files may be readable by root alone.
     run("lintian", "--allow-root", "--fail-on", "error,warning", package)
     scripts = fresh("scripts")
     run("dpkg-deb", "--control", package, scripts, quiet=True)
     restarts = re.findall(r"deb-systemd-invoke (\S*start.*?) \|\|", (scripts / "postinst").read_text())
     require(restarts == ["try-restart proposal-service.service"], f"an upgrade does {restarts}")
-    told("an upgrade restarts the service, and leaves its socket open")
+    passed("an upgrade restarts the service, and leaves its socket open")
     unpacked = fresh("unpacked")
     run("dpkg-deb", "--extract", package, unpacked, quiet=True)
     pages(unpacked)
@@ -50,17 +50,17 @@ def pages(unpacked):
     for page in folder.glob("*.gz"):
         said = run("man", "--warnings", "--local-file", page, quiet=True, env={"MANWIDTH": "100", "LC_ALL": "C.UTF-8"})
         require("warning" not in said.splitlines()[0], f"man: {said.splitlines()[0]}")
-    told(f"man --warnings: {len(list(folder.glob('*.gz')))} pages without one")
+    passed(f"man --warnings: {len(list(folder.glob('*.gz')))} pages without one")
     for shell, file in (("bash", "bash-completion/completions/proposal-service"),):
         run(shell, "-n", unpacked / "usr/share" / file, quiet=True)
-        told(f"{shell} -n reads the completions")
+        passed(f"{shell} -n reads the completions")
 
 
 def exposure(unpacked):
     said = run("systemd-analyze", "security", "--offline=yes", f"--threshold={int(MOST_EXPOSURE * 10)}", unpacked / UNIT, quiet=True)
     found = float(re.search(r"exposure level for \S+: ([\d.]+)", said)[1])
     require(found <= MOST_EXPOSURE, f"the exposure is {found}")
-    told(f"systemd-analyze security --offline: {found} of 10")
+    passed(f"systemd-analyze security --offline: {found} of 10")
 
 
 def system_calls():
@@ -70,9 +70,9 @@ def system_calls():
         trace = Path(folder) / "trace"
         shutil.copy(BINARY, folder)
         # As root SQLite makes calls that it does not make as another user.
-        shutil.chown(folder, "nobody")
+        shutil.chown(folder, "daemon")
         service = subprocess.Popen(
-            ["strace", "--user=nobody", "--follow-forks", "--summary-only", "--output", trace, "./proposal-service", "serve", "--demo", "--listen",
+            ["strace", "--user=daemon", "--follow-forks", "--summary-only", "--output", trace, "./proposal-service", "serve", "--demo", "--listen",
              "127.0.0.1:0"], cwd=folder, stderr=subprocess.PIPE, text=True)
         address = listening(service)
         for path in ("/readyz", "/v1/proposals?q=a", "/exports/proposals.xlsx", "/explore", "/openapi.json"):
@@ -83,7 +83,7 @@ def system_calls():
     # strace itself starts the binary by it, as systemd does before it sets the filter.
     refused = made - allowed - {"execve"}
     require(len(made) > 30 and not refused, f"the filter refuses {sorted(refused)} of {len(made)}")
-    told(f"the filter allows the {len(made)} system calls that a service makes (strace)")
+    passed(f"the filter allows the {len(made)} system calls that a service makes (strace)")
 
 
 def filtered():
@@ -144,7 +144,7 @@ def socket_activation():
             # It becomes the service.
             manager.send_signal(signal.SIGTERM)
             manager.wait(timeout=30)
-    told("systemd-socket-activate hands the socket over, and the first connection is answered")
+    passed("systemd-socket-activate hands the socket over, and the first connection is answered")
 
 
 def in_a_clean_debian(package):
@@ -153,7 +153,7 @@ def in_a_clean_debian(package):
     sources = "/etc/apt/sources.list" if Path("/etc/apt/sources.list").exists() else "/etc/apt/sources.list.d/debian.sources"
     run("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", "--include=systemd,man-db", "--customize-hook=copy-in /etc/resolv.conf /etc",
         SUITE, root, sources, quiet=True)
-    told(f"mmdebstrap: a clean {SUITE}")
+    passed(f"mmdebstrap: a clean {SUITE}")
     shutil.copy(package, root / "tmp")
     inside = ["chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"]
     run(*inside, "apt-get", "update", "--quiet=2", quiet=True)
@@ -164,7 +164,7 @@ def in_a_clean_debian(package):
     run(*inside, "systemctl", "is-enabled", "proposal-service.service", expect=1, quiet=True)
     run(*inside, "systemctl", "enable", "proposal-service.socket", "proposal-service.service", quiet=True)
     require((root / "etc/systemd/system/sockets.target.wants/proposal-service.socket").is_symlink(), "the socket is not enabled")
-    told("it is enabled when it is told to be, and not before")
+    passed("it is enabled on request, and not before")
     environment = root / "etc/proposal-service/environment"
     environment.write_text(environment.read_text() + "# changed\n")
     run(*inside, "apt-get", "install", "--quiet=2", "--yes", "--reinstall", f"/tmp/{package.name}", quiet=True)
@@ -173,4 +173,4 @@ def in_a_clean_debian(package):
     require(environment.exists(), "a removal takes the configuration away")
     run(*inside, "dpkg", "--purge", "proposal-service", quiet=True)
     require(not environment.exists() and not list(root.glob("etc/systemd/system/*/proposal-service*")), "a purge leaves files")
-    told("installed, upgraded with its configuration kept, removed, purged without a rest")
+    passed("installed, upgraded with its configuration kept, removed, purged without a rest")

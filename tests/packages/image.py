@@ -7,7 +7,7 @@ import tarfile
 import time
 import urllib.request
 
-from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, fresh, require, run, told, version
+from tools import BINARY, PACKAGING, ROOT, WORK, Wrong, fresh, passed, require, run, version
 
 MOST_MEGABYTES = 30
 
@@ -21,7 +21,7 @@ def check():
         clear(WORK / f"buildah-{number}")
     digests = [build(WORK / f"buildah-{number}") for number in "12"]
     require(digests[0] == digests[1], f"built twice, it differs: {digests}")
-    told(f"buildah: {digests[0]} twice")
+    passed(f"buildah: {digests[0]} twice")
     clear(WORK / "buildah-2")
     content()
     runs(WORK / "buildah-1")
@@ -57,7 +57,7 @@ def content():
     require(not privileged, f"it has files with the privileges of their owner: {privileged}")
     owned = [name for name, member in members.items() if member.uid == 65532]
     require(owned == ["data"], f"its user owns {owned}")
-    told(f"one layer of {size:.1f} MB, {len(members)} files, one program, user {settings['User']}")
+    passed(f"one layer of {size:.1f} MB, {len(members)} files, one program, user {settings['User']}")
 
 
 def runs(storage):
@@ -68,7 +68,7 @@ def runs(storage):
     require(version() in run(*inside, "--version", quiet=True), "it does not tell its version")
     refused = run(*inside, "serve", expect=2, quiet=True)
     require("--allow-anonymous" in refused, f"it serves everybody: {refused}")
-    told("it starts as 65532, and refuses to serve everybody unasked")
+    passed("it starts as 65532, and refuses to serve everybody unasked")
     service = subprocess.Popen([*inside, "serve", "--allow-anonymous", "--listen", "127.0.0.1:0", "--time-zone", "Asia/Manila"],
                                stderr=subprocess.PIPE, text=True)
     try:
@@ -83,7 +83,7 @@ def runs(storage):
         address = re.search(r"http://([\d.]+:\d+)", line)[1]
         with urllib.request.urlopen(f"http://{address}/readyz", timeout=20) as answer:
             require(answer.status == 200, f"/readyz is {answer.status}")
-        told("it serves an SQLite file in its volume: /readyz is 200")
+        passed("it serves an SQLite file in its volume: /readyz is 200")
     finally:
         stop(service)
         run(*buildah, "rm", container, quiet=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from helm_python import Chart
 
-from tools import ROOT, WORK, Wrong, fresh, require, run, sole, told
+from tools import ROOT, WORK, Wrong, fresh, passed, require, run, sole
 
 MOST_LINES = 10
 
@@ -26,14 +26,14 @@ def check():
     for file in (WORK / "release").iterdir():
         shutil.copy(file, folder)
     run("bash", "-euc", ways["check"], cwd=folder, quiet=True)
-    told("check: run")
+    passed("check: run")
     debian(ways["debian"], folder)
     archive(ways["archive"], folder)
     container(ways["container"], folder)
     compose(ways["compose"])
     helm(ways["helm"], folder)
     require(ways["sources"].startswith("cargo build --release\n"), "sources: the build is another than that of tests/run")
-    told("sources: the step `build` of tests/run")
+    passed("sources: the step `build` of tests/run")
 
 
 def debian(commands, folder):
@@ -48,7 +48,7 @@ def debian(commands, folder):
     secret = root / "etc/credstore/proposal-service.database-url"
     require(secret.stat().st_mode & 0o777 == 0o600 and secret.read_text().startswith("postgres://"), "the secret is not there, or open to others")
     require((root / "etc/systemd/system/multi-user.target.wants/proposal-service.service").is_symlink(), "it is not enabled")
-    told("debian: run in a clean Debian, all but the start")
+    passed("debian: run in a clean Debian, all but the start")
 
 
 def archive(commands, folder):
@@ -62,7 +62,7 @@ def archive(commands, folder):
     finally:
         service.terminate()
         service.communicate(timeout=30)
-    told("archive: run")
+    passed("archive: run")
 
 
 def container(commands, folder):
@@ -72,7 +72,7 @@ def container(commands, folder):
     storage = folder / "podman"
     run("podman", "--root", storage, "--runroot", f"{storage}-run", "--storage-driver", "vfs", *shlex.split(second)[1:], cwd=folder, quiet=True)
     variables = re.findall(r"--env (\w+)=", commands)
-    told(f"container: pulled by podman; {', '.join(variables)} are options of the binary")
+    passed(f"container: pulled by podman; {', '.join(variables)} are options of the binary")
     require_options(variables)
     run("podman", "--root", storage, "--runroot", f"{storage}-run", "--storage-driver", "vfs", "rmi", "--all", "--force", quiet=True)
 
@@ -94,7 +94,7 @@ def compose(commands):
             require((Path(folder) / secret["file"]).stat().st_mode & 0o777 == 0o644, f"the user of a container cannot read {secret['file']}")
         password = (Path(folder) / "secrets/postgres-password").read_text()
         require(len(password) == 32 and password in (Path(folder) / "secrets/database-url").read_text(), "the URL has another password")
-    told("compose: run up to `docker compose up`, which podman-compose reads")
+    passed("compose: run up to `docker compose up`, which podman-compose reads")
 
 
 def helm(commands, folder):
@@ -112,4 +112,4 @@ def helm(commands, folder):
     for secret in re.findall(r"create secret generic (\S+)", commands):
         if f'secretName: "{secret}"' not in rendered:
             raise Wrong(f"the chart does not use the secret {secret}")
-    told("helm: the packaged chart renders with these values, and uses these secrets")
+    passed("helm: the packaged chart renders with these values, and uses these secrets")

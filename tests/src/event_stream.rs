@@ -6,37 +6,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Longer than anything here may take but the heartbeat.
+/// The longest time to wait for a line.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A stream that is read line by line.
 pub struct EventStream {
     connection: BufReader<TcpStream>,
-    /// The bytes that came and were not read yet.
+    /// The received text that was not read yet.
     content: String,
-    /// The last that was told.
     id: String,
 }
 
-/// An event as it was sent.
 pub struct Event {
-    /// Its place in the log.
     pub id: String,
-    /// Its content.
     pub data: Value,
 }
 
 impl EventStream {
-    /// Opens a stream and reads the head of the answer.
     pub fn open(address: SocketAddr, query: &str, headers: &str) -> Self {
         let opened = Self::try_open(address, query, headers);
         opened.unwrap_or_else(|answer| panic!("the stream is not opened: {answer}"))
     }
 
-    /// The same, or the first line of another answer.
-    ///
-    /// # Errors
-    /// Where the service refuses it.
+    /// Opens a stream, or returns the first line of another answer.
     pub fn try_open(address: SocketAddr, query: &str, headers: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -51,13 +43,8 @@ impl EventStream {
         if !answer.starts_with("HTTP/1.1 200") {
             return Err(answer);
         }
-        let mut head = Vec::new();
-        loop {
-            match opened.line() {
-                line if line.is_empty() => break,
-                line => head.push(line.to_lowercase()),
-            }
-        }
+        let lines = std::iter::repeat_with(|| opened.line().to_lowercase());
+        let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
         for expected in [
             "content-type: text/event-stream",
             "cache-control: no-store",
@@ -68,10 +55,10 @@ impl EventStream {
         Ok(opened)
     }
 
-    /// A line of the connection: of the head, or with the size of a chunk.
+    /// A line of the head, or the size of a chunk.
     fn line(&mut self) -> String {
         let mut line = String::new();
-        self.connection.read_line(&mut line).expect("the stream goes on");
+        self.connection.read_line(&mut line).expect("the stream continues");
         line.trim_end_matches(['\r', '\n']).to_owned()
     }
 
@@ -85,21 +72,21 @@ impl EventStream {
                 self.content.push_str(std::str::from_utf8(&chunk[..size]).expect("UTF-8"));
             }
             let (line, rest) = self.content.split_once('\n').expect("a whole line");
-            let (line, rest) = (line.to_owned(), rest.to_owned());
-            self.content = rest;
+            let line = line.to_owned();
+            self.content = rest.to_owned();
             if !line.is_empty() {
                 return line;
             }
         }
     }
 
-    /// Waits until the service ends the stream, for so long at most.
+    /// Waits until the service ends the stream, for a limited time.
     pub fn end_within(mut self, time: Duration) {
         let deadline = Instant::now() + time;
         let mut part = [0; 4_096];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the stream goes on after {time:?}");
+            assert!(!left.is_zero(), "the stream continues after {time:?}");
             let connection = self.connection.get_ref();
             connection.set_read_timeout(Some(left)).expect("a time");
             if self.connection.read(&mut part).expect("the service ends the stream") == 0 {
@@ -108,7 +95,6 @@ impl EventStream {
         }
     }
 
-    /// The next event.
     pub fn event(&mut self) -> Event {
         loop {
             let line = self.content();
@@ -116,10 +102,8 @@ impl EventStream {
                 id.clone_into(&mut self.id);
             }
             if let Some(data) = line.strip_prefix("data: ") {
-                return Event {
-                    id: self.id.clone(),
-                    data: serde_json::from_str(data).expect("JSON"),
-                };
+                let data = serde_json::from_str(data).expect("JSON");
+                return Event { id: self.id.clone(), data };
             }
         }
     }

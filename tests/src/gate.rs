@@ -1,5 +1,4 @@
-//! A way to a server that can be shut, or fall silent: what a lost database looks like from the
-//! service.
+//! A connection to a server that a test can close or silence, as a lost database does.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,12 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use url::Url;
-
 use crate::Service;
 use crate::stores::TestDatabase;
 
-/// Passes connections on to a server while it is open.
+/// A proxy that forwards connections to a server while it is open.
 pub struct Gate {
     address: SocketAddr,
     state: Arc<State>,
@@ -22,7 +19,7 @@ pub struct Gate {
 struct State {
     is_shut: AtomicBool,
     is_silent: AtomicBool,
-    /// How often the connections that were open fell silent.
+    /// How often the open connections were silenced.
     silences: AtomicU64,
     passing: Mutex<Vec<TcpStream>>,
 }
@@ -36,7 +33,7 @@ impl Gate {
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // A shut gate closes at once what comes.
+                // A shut gate closes each new connection immediately.
                 if !shared.is_shut.load(Ordering::SeqCst) {
                     let _ = Arc::clone(&shared).pass(client, &server);
                 }
@@ -45,25 +42,27 @@ impl Gate {
         Self { address, state }
     }
 
-    /// A service that reaches a database of its own on PostgreSQL through an open gate.
-    #[must_use]
+    /// An open gate to a database on PostgreSQL, and the URL through it.
+    pub fn before(database: &TestDatabase) -> (Self, String) {
+        let gate = Self::to(database.server());
+        let url = database.url_through(gate.address);
+        (gate, url)
+    }
+
+    /// A service that reaches a new database on PostgreSQL through an open gate.
     pub fn before_service() -> (Self, Service) {
         let database = TestDatabase::postgres();
-        let mut url = Url::parse(database.url()).expect("a URL");
-        let host = url.host_str().expect("a host");
-        let gate = Self::to(format!("{host}:{}", url.port().unwrap_or(5432)));
-        url.set_ip_host(gate.address().ip()).expect("it takes an address");
-        url.set_port(Some(gate.address().port())).expect("it takes a port");
-        let service = Service::start_at(database, url.as_str(), &[]);
+        let (gate, url) = Self::before(&database);
+        let service = Service::start_at(database, &url, &[]);
         (gate, service)
     }
 
-    /// Where to connect instead of to the server.
+    /// The address to connect to instead of the server's.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Breaks every connection and lets none pass.
+    /// Breaks every connection and refuses new ones.
     pub fn shut(&self) {
         self.state.is_shut.store(true, Ordering::SeqCst);
         for stream in self.state.passing.lock().expect("no thread panics").drain(..) {
@@ -71,19 +70,18 @@ impl Gate {
         }
     }
 
-    /// The connections that are open now pass nothing on any more, and are not closed. New ones
-    /// pass.
+    /// Stops forwarding on the open connections without closing them. New connections work.
     pub fn silence_open_connections(&self) {
         self.state.silences.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The same, and new ones pass nothing on either until the gate is open again.
+    /// Stops forwarding on open and new connections until the gate is opened again.
     pub fn silence(&self) {
         self.state.is_silent.store(true, Ordering::SeqCst);
         self.silence_open_connections();
     }
 
-    /// Lets new connections pass again.
+    /// Forwards new connections again.
     pub fn open(&self) {
         self.state.is_shut.store(false, Ordering::SeqCst);
         self.state.is_silent.store(false, Ordering::SeqCst);
@@ -106,7 +104,7 @@ impl State {
         Ok(())
     }
 
-    /// Copies until the end, or until the connection falls silent.
+    /// Copies until the end, or until the connection is silenced.
     fn copy(&self, mut from: TcpStream, mut to: TcpStream, silences: u64) -> io::Result<()> {
         let mut bytes = vec![0; 64 * 1024];
         loop {

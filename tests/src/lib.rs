@@ -1,13 +1,7 @@
 //! Tests of the whole service from outside.
 //!
-//! A test starts the real binary over a database of its own ([`Service`], [`on_each_store`]), says
-//! what it asks for as a sentence ([`Request`]), and what it expects as another ([`Answer`]).
-
-#![expect(
-    clippy::must_use_candidate,
-    clippy::return_self_not_must_use,
-    reason = "each assertion returns the answer, for the next one"
-)]
+//! A test starts the real binary with a new database ([`Service`], [`on_each_store`]), sends a
+//! [`Request`] and states its expectations of the [`Answer`].
 
 mod answer;
 pub mod binary;
@@ -26,9 +20,9 @@ pub use answer::{Answer, ErrorEntry};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;
-pub use service::{Item, Service, Store, free_address, on_each_store};
+pub use service::{Item, Service, Store, free_address, on_each_store, run_cases, wait_until};
 
-/// A number that the environment gives under a name, or another.
+/// The number in an environment variable, or a default.
 pub fn number(name: &str, otherwise: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.map_or(otherwise, |given| given.parse().expect("a number"))

@@ -1,5 +1,4 @@
-//! Random filters and orders, and a few lines of Rust that answer them by the letter of the
-//! documentation.
+//! Random filters and orders, and a model that answers them as the documentation specifies.
 
 use std::cmp::Ordering;
 
@@ -43,7 +42,6 @@ pub const VALUES: &[&str] = &[
     r#""%_*""#,
 ];
 
-/// Values that filters compare with.
 pub const OPERANDS: &[&str] = &[
     "7", "7.0", "10", "-3", "0", "14.50", "14.5", "9.9", "a", "A", "ab", "b", "ñ", "🐟", "true",
     "false", "", "2026", "null", "%", "07",
@@ -58,19 +56,16 @@ pub fn one<'a, T: ?Sized>(random: &mut Rng, choices: &[&'a T]) -> &'a T {
     choices[random.usize(..choices.len())]
 }
 
-/// A filter as a query string says it.
+/// A filter of a query string.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// The member at the top level.
     pub member: String,
-    /// The name of the operator; empty for equality.
     pub operator: &'static str,
     /// The value, or several with commas between them.
     pub operand: String,
 }
 
 impl Filter {
-    /// A filter on a member, with one of the operands.
     pub fn random(random: &mut Rng, member: &str, operands: &[&str]) -> Self {
         let operator = one(random, OPERATORS);
         let operand = match operator {
@@ -84,7 +79,7 @@ impl Filter {
         Self { member: member.to_owned(), operator, operand }
     }
 
-    /// Tells whether the value of the member passes.
+    /// Returns whether the value of the member passes.
     pub fn holds(&self, value: &Value) -> bool {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         let any = |holds: &dyn Fn(&Value, &str) -> bool| {
@@ -121,7 +116,7 @@ fn equals(value: &Value, operand: &str) -> bool {
         || value.as_bool().is_some_and(|boolean| boolean.to_string() == operand)
 }
 
-/// How a value compares with what was written, if both can be of one type.
+/// The order of a value and an operand, if both can have the same type.
 fn compared(value: &Value, operand: &str) -> Option<Ordering> {
     let number = serde_json::from_str::<Value>(operand).ok().and_then(|number| number.as_f64());
     let is_text = number.is_none() || !operand.contains('.');
@@ -132,8 +127,8 @@ fn compared(value: &Value, operand: &str) -> Option<Ordering> {
     }
 }
 
-/// The order of two values: numbers, texts, the rest by its JSON text; absent ones last whatever
-/// the direction.
+/// The order of two values: numbers, texts, the rest by its JSON text; absent ones last in both
+/// directions.
 pub fn in_order(left: &Value, right: &Value, descending: bool) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Number(_) => 0,

@@ -1,4 +1,4 @@
-//! The real binary on a free port, with a fresh database of its own, stopped when dropped.
+//! The real binary on a free port, with a new database, stopped when dropped.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
@@ -6,36 +6,44 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use procfs::process::Process;
+use procfs::process::{Process, Status};
 use tempfile::TempDir;
 
 use crate::stores::TestDatabase;
 use crate::{Answer, Request, binary};
 
-/// Longer than a start may take.
+/// The longest time that a start or a condition may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Starts that are tried: between choosing a free port and listening on it, another process may
-/// take it.
+/// Start attempts: another process may take the free port before the service listens on it.
 const STARTS: usize = 5;
+
+/// The collections; deleting a proposal deletes its library.
+const COLLECTIONS: [&str; 8] = [
+    "/v1/proposals",
+    "/v1/proposedprograms",
+    "/v1/gadscores",
+    "/v1/statuses",
+    "/v1/files",
+    "/lib",
+    "/v1/cashprogram",
+    "/status",
+];
 
 /// A kind of database the service keeps its items in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// A file of its own.
+    /// A new file.
     Sqlite,
-    /// A database of its own on the server that `TEST_POSTGRES_URL` names.
+    /// A new database on the server that `TEST_POSTGRES_URL` names.
     Postgres,
 }
 
 /// An item that a test created.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Its id.
     pub id: String,
-    /// The path it was created under.
     pub path: String,
-    /// Its entity tag after creation.
     pub etag: String,
 }
 
@@ -43,17 +51,14 @@ pub struct Item {
 pub struct Service {
     address: SocketAddr,
     process: Child,
-    /// How it reaches its database.
     url: String,
-    // Dropped after the process was stopped. Only the first instance has it.
+    // Dropped after the process has stopped. Only the first instance has it.
     database: Option<TestDatabase>,
-    /// The file of its output.
     log: PathBuf,
     _directory: TempDir,
 }
 
-/// Runs a test on a fresh service over each kind of store; the output of a failing test names the
-/// store.
+/// Runs a test on a new service with each kind of store; the output of a failing test names it.
 pub fn on_each_store(test: impl Fn(&Service)) {
     for store in [Store::Sqlite, Store::Postgres] {
         println!("on {store:?}:");
@@ -61,56 +66,69 @@ pub fn on_each_store(test: impl Fn(&Service)) {
     }
 }
 
+/// A case of a test: its name, and the function that runs it.
+pub type Case<'a> = (&'a str, fn(&Service));
+
+/// Runs cases on one service over each kind of store; every case begins with empty collections.
+/// The output of a failing test names the store and the case.
+pub fn run_cases(arguments: &[&str], cases: &[Case]) {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let service = Service::start_with(store, arguments);
+        for (name, case) in cases {
+            println!("{name} on {store:?}:");
+            service.empty();
+            case(&service);
+        }
+    }
+}
+
+/// Makes one test of functions, its cases: see [`run_cases`].
+#[macro_export]
+macro_rules! cases {
+    [$($case:ident),+ $(,)?] => {
+        #[test]
+        fn every_case_holds() {
+            $crate::run_cases(&[], &[$((stringify!($case), $case)),+]);
+        }
+    };
+}
+
 impl Service {
     /// Starts the service over a fresh database.
-    #[must_use]
     pub fn start(store: Store) -> Self {
         Self::start_with(store, &[])
     }
 
     /// Starts the service over a fresh database, with further arguments of `serve`.
-    #[must_use]
     pub fn start_with(store: Store, arguments: &[&str]) -> Self {
-        let database = match store {
-            Store::Sqlite => TestDatabase::sqlite(),
-            Store::Postgres => TestDatabase::postgres(),
-        };
+        let database = TestDatabase::of(store);
         let url = database.url().to_owned();
         Self::start_at(database, &url, arguments)
     }
 
     /// Starts the service over a database that it reaches at another URL than the database's own.
-    #[must_use]
     pub fn start_at(database: TestDatabase, url: &str, arguments: &[&str]) -> Self {
         Self::run(Some(database), url, arguments)
     }
 
-    /// Starts the service over a database that goes on when the service ends, which it does by
-    /// SIGKILL.
-    #[must_use]
+    /// Starts the service with a database that remains after the service was killed.
     pub fn start_on(database: &TestDatabase) -> Self {
         Self::start_on_with(database, &[])
     }
 
-    /// The same with further arguments of `serve`.
-    #[must_use]
     pub fn start_on_with(database: &TestDatabase, arguments: &[&str]) -> Self {
         Self::run(None, database.url(), arguments)
     }
 
     /// Starts another instance over the same database, which must outlive it.
-    #[must_use]
     pub fn start_another(&self) -> Self {
         self.start_another_with(&[])
     }
 
-    /// The same with further arguments of `serve`.
-    #[must_use]
     pub fn start_another_with(&self, arguments: &[&str]) -> Self {
         Self::run(None, &self.url, arguments)
     }
 
-    /// Sends SIGHUP.
     pub fn hang_up(&self) {
         self.signal("-HUP");
     }
@@ -120,15 +138,12 @@ impl Service {
         self.signal("-STOP");
     }
 
-    /// Lets a suspended process go on.
+    /// Resumes a suspended process (SIGCONT).
     pub fn resume(&self) {
         self.signal("-CONT");
     }
 
     /// Stops the service as an operator does (SIGTERM), and returns how long that took.
-    ///
-    /// # Panics
-    /// If it does not end well.
     pub fn terminate(&mut self) -> Duration {
         let began = Instant::now();
         self.signal("-TERM");
@@ -153,51 +168,40 @@ impl Service {
         Self { address, process, url: url.to_owned(), database, log, _directory: directory }
     }
 
-    /// Where the service listens.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The most memory the process has held since its start, in bytes.
-    #[must_use]
     #[track_caller]
     pub fn peak_memory(&self) -> u64 {
-        self.proc().status().ok().and_then(|status| status.vmhwm).expect("Linux tells the peak")
-            * 1024
+        self.status().vmhwm.expect("Linux reports the peak") * 1024
     }
 
     /// The memory the process holds now, in bytes.
-    #[must_use]
     #[track_caller]
     pub fn memory(&self) -> u64 {
-        self.proc().status().ok().and_then(|status| status.vmrss).expect("Linux tells the memory")
-            * 1024
+        self.status().vmrss.expect("Linux reports the memory") * 1024
     }
 
     /// The processor time that the process has used since its start.
-    #[must_use]
     #[track_caller]
     pub fn processor_time(&self) -> Duration {
-        let used = self.proc().stat().expect("Linux tells the time");
+        let used = self.proc().stat().expect("Linux reports the time");
         Duration::from_millis((used.utime + used.stime) * 1000 / procfs::ticks_per_second())
     }
 
-    /// The database that was made for it.
-    #[must_use]
     pub const fn database(&self) -> Option<&TestDatabase> {
         self.database.as_ref()
     }
 
     /// How many files and sockets the process has open.
-    #[must_use]
     #[track_caller]
     pub fn open_files(&self) -> usize {
-        self.proc().fd_count().expect("Linux tells the open files")
+        self.proc().fd_count().expect("Linux reports the open files")
     }
 
     /// The output of the process so far.
-    #[must_use]
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -208,37 +212,72 @@ impl Service {
         Process::new(id).expect("the service runs")
     }
 
-    /// A request with any method.
+    #[track_caller]
+    fn status(&self) -> Status {
+        self.proc().status().expect("Linux reports the status")
+    }
+
     pub fn request(&self, method: &str, target: &str) -> Request {
         Request::new(self.address, method, target)
     }
 
-    /// A GET request.
     pub fn get(&self, target: &str) -> Request {
         self.request("GET", target)
     }
 
-    /// A POST request.
     pub fn post(&self, target: &str) -> Request {
         self.request("POST", target)
     }
 
-    /// A PUT request.
     pub fn put(&self, target: &str) -> Request {
         self.request("PUT", target)
     }
 
-    /// A PATCH request.
     pub fn patch(&self, target: &str) -> Request {
         self.request("PATCH", target)
     }
 
-    /// A DELETE request.
     pub fn delete(&self, target: &str) -> Request {
         self.request("DELETE", target)
     }
 
-    /// Creates an item in a collection.
+    #[track_caller]
+    pub fn read(&self, target: &str) -> Answer {
+        self.get(target).expect(200)
+    }
+
+    #[track_caller]
+    pub fn replace(&self, target: &str, body: impl Into<Vec<u8>>) -> Answer {
+        self.put(target).json(body).expect(200)
+    }
+
+    /// Changes an item by a merge patch.
+    #[track_caller]
+    pub fn change(&self, target: &str, body: impl Into<Vec<u8>>) -> Answer {
+        self.patch(target).json(body).expect(200)
+    }
+
+    #[track_caller]
+    pub fn remove(&self, target: &str) -> Answer {
+        self.delete(target).expect(204)
+    }
+
+    /// Deletes all items.
+    #[track_caller]
+    pub fn empty(&self) {
+        for collection in COLLECTIONS {
+            loop {
+                let page = self.list(collection, "page_size=250&fields=id");
+                for id in page.each("id") {
+                    self.remove(&format!("{collection}/{}", id.as_str().expect("an id")));
+                }
+                if page.link("next").is_none() {
+                    break;
+                }
+            }
+        }
+    }
+
     #[track_caller]
     pub fn create(&self, collection: &str, body: &str) -> Item {
         let answer = self.post(collection).json(body).send().expect(201);
@@ -246,15 +285,12 @@ impl Service {
         Item { path: format!("{collection}/{id}"), etag: answer.etag(), id }
     }
 
-    /// The page of a collection that a query asks for.
-    #[must_use]
     #[track_caller]
     pub fn list(&self, collection: &str, query: &str) -> Answer {
         self.get(&format!("{collection}?{query}")).send().expect(200)
     }
 
-    /// All that a collection shows; equal texts mean that nothing was written in between.
-    #[must_use]
+    /// The complete collection; equal texts mean that it was not written in between.
     #[track_caller]
     pub fn contents(&self, collection: &str) -> String {
         self.get(&format!("{collection}?page_size=250")).send().expect(200).text().to_owned()
@@ -307,11 +343,17 @@ fn stop(process: &mut Child) {
     process.wait().expect("the process ends");
 }
 
-/// An address on this machine at which nobody listens.
-///
-/// # Panics
-/// When there is none.
-#[must_use]
+/// Waits until a condition holds.
+#[track_caller]
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "the condition does not hold after {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// An address on this machine without a listener.
 pub fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())

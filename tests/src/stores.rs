@@ -1,35 +1,39 @@
-//! Databases for tests: a file, or a database of its own on a real server, gone when dropped.
+//! Databases for tests: a file, or a new database on a real server, deleted when dropped.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
+
+use crate::Store;
 
 use sqlx::any::{AnyConnectOptions, AnyRow, install_default_drivers};
 use sqlx::{AssertSqlSafe, Connection, Row};
 use tempfile::TempDir;
 use url::Url;
 
-/// A fresh, empty database. It can be made and dropped in synchronous and in asynchronous tests
-/// alike.
+/// A new, empty database for synchronous and asynchronous tests.
 pub struct TestDatabase {
     url: String,
     home: Home,
 }
 
 enum Home {
-    /// The folder goes with the value.
-    File(#[expect(dead_code, reason = "held to be dropped")] TempDir),
+    File(#[expect(dead_code, reason = "deletes the folder when dropped")] TempDir),
     /// The URL of the server, and the name of the database on it.
     Server(Url, String),
-    /// Another test value has it.
+    /// Another value owns it.
     Elsewhere,
 }
 
 impl TestDatabase {
+    pub fn of(store: Store) -> Self {
+        match store {
+            Store::Sqlite => Self::sqlite(),
+            Store::Postgres => Self::postgres(),
+        }
+    }
+
     /// A file in a temporary folder.
-    ///
-    /// # Panics
-    /// When there is no place for temporary files.
-    #[must_use]
     pub fn sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("proposals.db").display());
@@ -38,10 +42,6 @@ impl TestDatabase {
 
     /// A database on the server that `TEST_POSTGRES_URL` names, whose user must be allowed to
     /// create one.
-    ///
-    /// # Panics
-    /// When no server is named or it refuses: a test is never skipped.
-    #[must_use]
     pub fn postgres() -> Self {
         let server = std::env::var("TEST_POSTGRES_URL").expect(
             "TEST_POSTGRES_URL must name a PostgreSQL server; run ./tests/run, which starts one",
@@ -50,72 +50,63 @@ impl TestDatabase {
     }
 
     /// A database on a server whose URL names a user who may create one.
-    ///
-    /// # Panics
-    /// When it refuses.
-    #[must_use]
     pub fn on_server(server: Url) -> Self {
+        Self::created(server, "")
+    }
+
+    fn created(server: Url, options: &str) -> Self {
         let name = format!("proposals_test_{:016x}", fastrand::u64(..));
-        rows(server.as_str(), format!("CREATE DATABASE {name}"));
+        rows(server.as_str(), format!("CREATE DATABASE {name} {options}"));
         let mut url = server.clone();
         url.set_path(&name);
         Self { url: url.into(), home: Home::Server(server, name) }
     }
 
-    /// A copy of a database on a server, which nobody is connected to.
-    ///
-    /// # Panics
-    /// When it is a file, or the server refuses.
-    #[must_use]
+    /// A copy of a database on a server, which has no connections.
     pub fn copy(&self) -> Self {
-        let Home::Server(server, original) = &self.home else { panic!("a database on a server") };
-        let name = format!("proposals_test_{:016x}", fastrand::u64(..));
-        rows(server.as_str(), format!("CREATE DATABASE {name} TEMPLATE {original}"));
-        let mut url = server.clone();
-        url.set_path(&name);
-        Self { url: url.into(), home: Home::Server(server.clone(), name) }
+        let Home::Server(server, name) = &self.home else { panic!("a database on a server") };
+        Self::created(server.clone(), &format!("TEMPLATE {name}"))
     }
 
-    /// A database that is there, and stays.
-    #[must_use]
+    /// An existing database that remains.
     pub fn existing(url: &str) -> Self {
         Self { url: url.to_owned(), home: Home::Elsewhere }
     }
 
-    /// The URL that the service is given.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where the file is, if it is one.
-    ///
-    /// # Panics
-    /// When it is on a server.
-    #[must_use]
+    /// The host and port of its server.
+    pub fn server(&self) -> String {
+        let url = Url::parse(&self.url).expect("a URL");
+        format!("{}:{}", url.host_str().expect("a host"), url.port().unwrap_or(5432))
+    }
+
+    /// Its URL with another address of the server.
+    pub fn url_through(&self, address: SocketAddr) -> String {
+        let mut url = Url::parse(&self.url).expect("a URL");
+        url.set_ip_host(address.ip()).expect("the URL has a host");
+        url.set_port(Some(address.port())).expect("the URL has a host");
+        url.into()
+    }
+
     pub fn file(&self) -> &Path {
         let file =
             self.url.strip_prefix("sqlite://").and_then(|file| file.strip_suffix("?mode=rwc"));
         Path::new(file.expect("an SQLite file"))
     }
 
-    /// Returns whether it is a file.
-    #[must_use]
     pub const fn is_sqlite(&self) -> bool {
         matches!(self.home, Home::File(_))
     }
 
-    /// The rows of a query, for tests that look behind the service. Its columns must be texts: cast
-    /// them.
-    #[must_use]
+    /// The rows of a query, for tests that inspect the database. Its columns must be cast to text.
     pub fn query(&self, text: &str) -> Vec<Vec<Option<String>>> {
         rows(&self.url, text.to_owned())
     }
-}
 
-impl TestDatabase {
-    /// Does something while another program has what every write needs, for less than the service
-    /// waits for it.
+    /// Runs `work` while another program holds a lock that every write needs.
     pub fn while_no_write_goes_through<T>(&self, work: impl FnOnce() -> T) -> T {
         self.while_locked(
             match self.home {
@@ -126,13 +117,12 @@ impl TestDatabase {
         )
     }
 
-    /// Does something while another instance prepares the schema of this database of PostgreSQL.
+    /// Runs `work` while another instance prepares the schema of this PostgreSQL database.
     pub fn while_the_schema_is_locked<T>(&self, work: impl FnOnce() -> T) -> T {
         self.while_locked("BEGIN; SELECT pg_advisory_xact_lock(8102661208289796460)", work)
     }
 
     fn while_locked<T>(&self, take: &'static str, work: impl FnOnce() -> T) -> T {
-        let let_go = "ROLLBACK";
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let url = self.url.clone();
@@ -147,7 +137,7 @@ impl TestDatabase {
             connection.unwrap_or_else(|error| panic!("the test database refused: {error}"));
         let done = work();
         let ended = runtime.block_on(async {
-            sqlx::raw_sql(let_go).execute(&mut connection).await?;
+            sqlx::raw_sql("ROLLBACK").execute(&mut connection).await?;
             connection.close().await
         });
         ended.unwrap_or_else(|error| panic!("the test database refused: {error}"));
@@ -163,8 +153,7 @@ impl Drop for TestDatabase {
     }
 }
 
-/// Runs a statement on a connection and a thread of its own, for a runtime cannot be blocked on
-/// from within another.
+/// Runs a statement on a new connection and thread: a runtime cannot block within another.
 fn rows(url: &str, text: String) -> Vec<Vec<Option<String>>> {
     let url = url.to_owned();
     let query = async move {

@@ -1,4 +1,4 @@
-//! The binary as a command that does something and ends.
+//! The binary as a command that ends.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -8,14 +8,13 @@ use procfs::process::Process;
 use crate::binary;
 
 /// The binary with arguments, and without the developer's settings.
-#[must_use]
 pub fn tool(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::path());
     command.args(arguments).env_clear().stdin(Stdio::null());
     command
 }
 
-/// Runs a command that must succeed; what it said on standard output.
+/// Runs a command that must succeed, and returns its standard output.
 #[track_caller]
 pub fn done(arguments: &[&str]) -> Vec<u8> {
     let output = tool(arguments).output().expect("the binary runs");
@@ -23,32 +22,29 @@ pub fn done(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Runs a command that must be refused; what it said on standard error from the line that tells
-/// why.
+/// Runs a command that must fail, and returns its standard error from the line with the reason.
 #[track_caller]
 pub fn refused(arguments: &[&str], code: i32) -> String {
     error_of(&tool(arguments).output().expect("the binary runs"), code)
 }
 
-/// Asserts that a command was refused; what it said on standard error from the line that tells why.
+/// Asserts that a command failed, and returns its standard error from the line with the reason.
 #[track_caller]
 pub fn error_of(output: &Output, code: i32) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    let from = said
-        .find("proposal-service: ")
-        .unwrap_or_else(|| panic!("no error is reported, but:\n{said}"));
-    said[from..].to_owned()
+    let from = said.find("proposal-service: ");
+    said[from.unwrap_or_else(|| panic!("no error is reported, but:\n{said}"))..].to_owned()
 }
 
-/// Waits for the end of a process; the most memory it held, in bytes.
+/// Waits for the end of a process, and returns its peak memory in bytes.
 #[track_caller]
 pub fn peak_memory(process: &mut Child) -> u64 {
     let watched = Process::new(i32::try_from(process.id()).expect("a process id"))
-        .expect("the process can be looked at");
+        .expect("the process can be inspected");
     let mut peak = 0;
     while process.try_wait().expect("the process can be asked").is_none() {
-        // It has none when it has ended, and has not been waited for.
+        // An ended process that was not waited for has no memory.
         peak = watched.status().ok().and_then(|status| status.vmhwm).unwrap_or(0).max(peak);
         std::thread::sleep(Duration::from_millis(5));
     }

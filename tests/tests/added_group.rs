@@ -100,7 +100,7 @@ fn is_followed(service: &Service, evaluator: &Item) {
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
     write!(stream, "GET /v1/changes/stream?group=evaluators HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("the request is sent");
-    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("the stream goes on"));
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("the stream continues"));
     assert!(lines.any(|line| line.is_empty()), "the head of the response ends");
     service.put(&evaluator.path).json(r#"{"name":"Streamed"}"#).send().expect(200);
     let data = lines.find_map(|line| line.strip_prefix("data:").map(str::to_owned));

@@ -36,8 +36,8 @@ pub struct Arguments {
     /// Measure the service with these too, each against itself without.
     #[arg(long, value_delimiter = ',')]
     pub(super) with: Vec<Extra>,
-    /// Another binary of the service, such as one of an earlier commit, measured on stores of its
-    /// own, in turns with the service.
+    /// Another binary of the service, such as one of an earlier commit, measured on separate stores
+    /// in turns with the service.
     #[arg(long, value_name = "BINARY")]
     pub(super) baseline: Option<PathBuf>,
     /// The groups whose items are read and written; the hand-written service has proposals alone.
@@ -51,19 +51,19 @@ pub struct Arguments {
     #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline"],
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(super) growth: Vec<u32>,
-    /// Measures instead what so many instances write on one PostgreSQL against what one does, and
-    /// creates with idempotency keys against those without.
+    /// Compares instead the writes of this number of instances on one PostgreSQL with those of one
+    /// instance, and creates with idempotency keys with those without.
     #[arg(long, conflicts_with_all = ["stores", "proposals", "references", "work", "groups", "baseline", "growth"],
           value_parser = clap::value_parser!(u16).range(2..=16))]
     pub(super) instances: Option<u16>,
-    /// Measures instead what so many small items take, and reads of them against those of the smallest of
-    /// these numbers. Stores on SQLite stay in `--folder`, and are used again.
+    /// Measures instead the storage of this number of small items, and compares reads of them with those of
+    /// the smallest of these numbers. Stores on SQLite stay in `--folder`, and are used again.
     #[arg(long, value_name = "ITEMS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline", "growth", "instances"],
           value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(super) capacity: Vec<u32>,
-    /// Keeps the service at 0.3 of its full load for so many minutes, with `--proposals` small items of
-    /// which one in a hundred is replaced again and again, and fails where memory, latency, descriptors,
-    /// bytes or the lag of the index grow beyond their bounds.
+    /// Keeps the service at 0.3 of its full load for this number of minutes, with `--proposals` small items.
+    /// One item in a hundred is replaced repeatedly. Fails if memory, latency, descriptors, bytes or the lag
+    /// of the index grow beyond their bounds.
     #[arg(long, value_name = "MINUTES", conflicts_with_all = ["references", "work", "groups", "baseline", "growth", "instances", "capacity"],
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) soak: Option<u32>,
@@ -75,7 +75,6 @@ pub struct Arguments {
     pub(super) markdown: bool,
 }
 
-/// A store the service can run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Store {
     Sqlite,
@@ -102,7 +101,7 @@ pub(super) enum Reference {
     Logged,
 }
 
-/// Work that the service can be told to do besides.
+/// Optional work of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Extra {
     /// Twenty business rules in a file.
@@ -116,18 +115,12 @@ pub(super) enum Extra {
 }
 
 impl Extra {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Callers => "callers",
-            Self::Metrics => "metrics",
-            Self::Traces => "traces",
-        }
+    pub(super) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
 impl Arguments {
-    /// How many proposals the stores hold whose growth is measured, the fewest first.
     pub(super) fn sizes(&self) -> Vec<u32> {
         let mut sizes = self.growth.clone();
         sizes.sort_unstable();
@@ -135,7 +128,6 @@ impl Arguments {
         sizes
     }
 
-    /// The groups that have items before the first turn: proposals, and those that are measured.
     pub(super) fn filled_groups(&self) -> impl Iterator<Item = Group> {
         let others = self.groups.iter().copied().filter(|group| *group != Group::Proposals);
         std::iter::once(Group::Proposals).chain(others)
@@ -153,14 +145,9 @@ impl Arguments {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     use super::{Arguments, Group, Work};
-
-    #[test]
-    fn the_command_line_is_sound() {
-        Arguments::command().debug_assert();
-    }
 
     #[test]
     fn growth_is_measured_from_small_to_large() {

@@ -14,15 +14,12 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
-/// How many callers take turns.
 const CALLERS: usize = 1_000;
 
 const AUDIENCE: &str = "benchmark";
 
-/// How long the key set's readers may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts an issuer, writes the identity file that names it, and returns a token of each caller.
 #[expect(clippy::disallowed_methods, reason = "no part of the service")]
 pub(super) fn tokens(file: &Path) -> Result<Vec<String>> {
     let random = SystemRandom::new();
@@ -61,7 +58,6 @@ fn claims(issuer: &str, number: usize, now: i64) -> Value {
     })
 }
 
-/// Answers every request with the key set.
 fn publish(listener: &TcpListener, keys: &str) {
     for connection in listener.incoming().flatten() {
         if let Err(error) = answer(connection, keys) {

@@ -5,7 +5,6 @@ use axum::Router;
 use bytes::Bytes;
 use tokio::net::TcpListener;
 
-/// Starts a collector, which goes on until the run ends; its URL.
 pub(super) async fn start() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);

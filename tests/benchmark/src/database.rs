@@ -36,7 +36,7 @@ impl Database {
         self.database.url()
     }
 
-    /// Makes commits take so many microseconds longer, as on a disk or with a standby that is slow.
+    /// Makes commits take longer, as on a slow disk or with a slow standby.
     pub(super) fn delay_commits(&self, microseconds: u32) -> Result<()> {
         let url = Url::parse(self.url())?;
         let name = url.path().trim_start_matches('/');
@@ -62,19 +62,17 @@ impl Database {
         }
     }
 
-    /// The bytes that the whole server has written to its write-ahead log so far.
     pub(super) fn wal_bytes(&self) -> Result<u64> {
         let position = "SELECT CAST(CAST(pg_current_wal_lsn() - '0/0' AS BIGINT) AS TEXT)";
         Ok(self.value(position)?.parse()?)
     }
 
-    /// The value that a query finds, as a text.
     pub(super) fn value(&self, query: &str) -> Result<String> {
         let value = self.database.query(query).pop().and_then(|mut row| row.pop()?);
         value.with_context(|| format!("PostgreSQL does not answer {query}"))
     }
 
-    /// Tells whether whole pages are written to the write-ahead log after a checkpoint, which makes
+    /// Returns whether whole pages are written to the write-ahead log after a checkpoint, which makes
     /// its length depend on when that was.
     pub(super) fn writes_full_pages(&self) -> bool {
         self.database.query("SHOW full_page_writes") != [[Some("off".to_owned())]]
@@ -87,7 +85,6 @@ impl Database {
     }
 }
 
-/// The first process of the database server, if it is one of this machine.
 fn postmaster(database: &TestDatabase) -> Result<Option<i32>> {
     let rows = database.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
     let pid = rows

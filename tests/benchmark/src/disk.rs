@@ -1,4 +1,4 @@
-//! The cost of durability on this disk: without it, nobody can judge the figures of the writes.
+//! The cost of durability on this disk, which the figures of the writes depend on.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 
 const TRIES: usize = 101;
 
-/// The median time to append a block to a file in `folder` and have it on the disk.
 pub(super) fn time_to_sync(folder: &Path) -> Result<Duration> {
     let mut file = File::create(folder.join("sync"))?;
     let mut times =

@@ -18,7 +18,7 @@ pub(super) fn start(server: SocketAddr, delay: Duration) -> Result<SocketAddr> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    // A thread of its own: the load generator keeps its thread busy.
+    // A separate thread, because the load generator keeps its own busy.
     thread::spawn(move || runtime.block_on(serve(listener, server, delay)));
     Ok(address)
 }
@@ -37,7 +37,6 @@ async fn serve(listener: std::net::TcpListener, server: SocketAddr, delay: Durat
     }
 }
 
-/// Carries bytes until one of both ends.
 async fn carry(
     from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
@@ -65,7 +64,7 @@ async fn depart(
         if from.read_buf(&mut bytes).await? == 0 {
             return Ok(());
         }
-        // Nobody takes them any more when the other side has ended.
+        // The receiver is gone if the other side has ended.
         let _ = way.send((Instant::now() + delay, bytes.freeze()));
     }
 }

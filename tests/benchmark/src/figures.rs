@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::load::Tally;
 use crate::turn::{CpuTime, Measurement};
 
-/// The turns of one work on one subject, a round each.
 #[derive(Default)]
 pub(super) struct Rounds(pub(super) Vec<Measurement>);
 
@@ -25,8 +24,6 @@ impl Rounds {
         ]
     }
 
-    /// How long what was put off took afterwards, and its processor time for each request of the
-    /// turn.
     pub(super) fn settling(&self) -> [String; 2] {
         let settling: Vec<_> = self.0.iter().filter_map(|turn| turn.settling.as_ref()).collect();
         if settling.is_empty() {
@@ -37,7 +34,6 @@ impl Rounds {
         [format!("{elapsed:.2}"), self.per_request(spent)]
     }
 
-    /// Write calls per request.
     pub(super) fn write_calls(&self) -> f64 {
         let calls: u64 = self.0.iter().map(|turn| turn.write_calls).sum();
         // No count is so large that a float does not tell it apart.
@@ -46,7 +42,6 @@ impl Rounds {
         calls / self.requests()
     }
 
-    /// Bytes of PostgreSQL's write-ahead log per request, where they are known.
     pub(super) fn wal_bytes(&self) -> Option<f64> {
         let bytes: Option<u64> = self.0.iter().map(|turn| turn.wal_bytes).sum();
         #[expect(clippy::cast_precision_loss, reason = "a mean of counts")]
@@ -63,8 +58,7 @@ impl Rounds {
         format!("{:.1}", spent.as_secs_f64() * 1e6 / self.requests())
     }
 
-    /// A ratio to others, round by round.
-    pub(super) fn beside(
+    pub(super) fn compared(
         &self,
         others: &Self,
         ratio: impl Fn(&Measurement, &Measurement) -> f64,
@@ -76,8 +70,7 @@ impl Rounds {
         self.0.iter().map(|turn| turn.peak_memory).max().unwrap_or_default()
     }
 
-    /// The most that processes without a part in the benchmark took in any turn, in processors:
-    /// more than a tenth spoils the figures.
+    /// In processors: more than a tenth spoils the figures.
     pub(super) fn disturbance(&self) -> f64 {
         self.0
             .iter()
@@ -85,7 +78,6 @@ impl Rounds {
             .fold(0.0, f64::max)
     }
 
-    /// The error, if there was one.
     pub(super) fn failure(&self) -> Option<String> {
         let first = self.0.iter().find_map(|turn| turn.tally.first_failure.as_ref())?;
         Some(format!("{} errors, the first: {first}", self.errors()))
@@ -96,24 +88,20 @@ impl Rounds {
     }
 }
 
-/// The columns of [`Rounds::cells`].
 pub(super) const TITLES: [&str; 7] =
     ["requests/s", "p50 ms", "p99 ms", "errors", "server µs", "database µs", "generator µs"];
 
 impl Tally {
-    /// The number of requests, to reckon with.
     pub(super) fn amount(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a count of requests is far below 2^52")]
         let requests = self.requests() as f64;
         requests
     }
 
-    /// Requests per second.
     pub(super) fn rate(&self) -> f64 {
         self.amount() / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// A quantile of the latencies, in microseconds.
     fn latency(&self, quantile: f64) -> f64 {
         #[expect(
             clippy::cast_precision_loss,
@@ -132,7 +120,6 @@ fn milliseconds(microseconds: f64) -> String {
     format!("{:.2}", microseconds / 1_000.0)
 }
 
-/// The median and the range, or a dash where nothing can be said.
 pub(super) fn spread(ratios: &[f64]) -> String {
     if ratios.is_empty() {
         return "–".to_owned();

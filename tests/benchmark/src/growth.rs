@@ -1,11 +1,12 @@
-//! The cost of more proposals: the same reads on stores of several sizes, all up at once
-//! and taking turns, so that whatever else the machine does meets them alike.
+//! The cost of more proposals: the same reads on stores of several sizes. All stores run at once and
+//! take turns, so that other work of the machine affects them equally.
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use tokio::process::Command;
 
 use crate::arguments::{Arguments, Store};
@@ -22,14 +23,12 @@ use crate::{PAUSE, conclude};
 /// The median length of a seeded proposal, in bytes, as those of the other benchmark have.
 const MEDIAN_SIZE: &str = "2400";
 
-/// The service on a seeded store.
 struct Stage {
     store: Store,
     proposals: u32,
     running: Running,
 }
 
-/// The results of one work on one store of one size.
 struct Row {
     work: GrowthWork,
     store: Store,
@@ -37,7 +36,6 @@ struct Row {
     rounds: Rounds,
 }
 
-/// Measures and prints the growth.
 pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     let mut stages = Vec::new();
     for &store in &arguments.stores {
@@ -50,20 +48,18 @@ pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> 
         }
     }
     let mut rows = Vec::new();
-    for work in GrowthWork::ALL {
-        rows.append(&mut take_turns(work, arguments, &stages).await?);
+    for work in GrowthWork::value_variants() {
+        rows.append(&mut take_turns(*work, arguments, &stages).await?);
     }
     println!("{}\n\n{}\n", preamble(arguments), growth_table(&rows, arguments.markdown));
     let failure = |row: &Row| {
-        row.rounds
-            .failure()
-            .map(|failure| format!("{}, {}: {failure}", row.work.title(), row.name()))
+        let (title, stage) = (row.work.title(), stage_name(row.store, row.proposals));
+        row.rounds.failure().map(|failure| format!("{title}, {stage}: {failure}"))
     };
     let failures: Vec<_> = rows.iter().filter_map(failure).collect();
     conclude(rows.iter().map(|row| row.rounds.disturbance()).fold(0.0, f64::max), &failures)
 }
 
-/// One work in every round visits every store and size.
 async fn take_turns(work: GrowthWork, arguments: &Arguments, stages: &[Stage]) -> Result<Vec<Row>> {
     let (mut rows, mut targets) = (Vec::new(), Vec::new());
     for &Stage { store, proposals, ref running } in stages {
@@ -110,16 +106,9 @@ impl Stage {
 async fn seed(url: &str, proposals: u32) -> Result<()> {
     eprintln!("seeding {proposals} proposals");
     let mut command = Command::new(program("proposal-service")?);
-    command.args([
-        "seed",
-        "--database-url",
-        url,
-        "--proposals",
-        &proposals.to_string(),
-        "--median-size",
-        MEDIAN_SIZE,
-    ]);
     let status = command
+        .args(["seed", "--database-url", url, "--median-size", MEDIAN_SIZE])
+        .args(["--proposals", &proposals.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .kill_on_drop(true)
@@ -131,18 +120,13 @@ async fn seed(url: &str, proposals: u32) -> Result<()> {
 }
 
 impl Row {
-    fn name(&self) -> String {
-        stage_name(self.store, self.proposals)
-    }
-
-    /// How much more a request costs than on the smallest store of this kind, in each round.
     fn cost(&self, rows: &[Self], cost: impl Fn(&Measurement) -> f64) -> String {
         let smallest = rows
             .iter()
             .filter(|row| row.work == self.work && row.store == self.store)
             .min_by_key(|row| row.proposals);
         spread(&smallest.map_or_else(Vec::new, |smallest| {
-            self.rounds.beside(&smallest.rounds, |one, base| cost(one) / cost(base))
+            self.rounds.compared(&smallest.rounds, |one, base| cost(one) / cost(base))
         }))
     }
 
@@ -172,7 +156,6 @@ fn growth_table(rows: &[Row], as_markdown: bool) -> comfy_table::Table {
     table(as_markdown, header, 2, rows.iter().map(|row| row.cells(rows)))
 }
 
-/// The measurements and how they were made, for the reader of the table.
 fn preamble(arguments: &Arguments) -> String {
     let Arguments { connections, rounds, seconds, .. } = arguments;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -182,6 +165,6 @@ fn preamble(arguments: &Arguments) -> String {
          Next pages and researchers rotate over up to 500 different ones.\n\n\
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Of smallest: the time per request (and the processor time of server \
-         and database per request) beside that of the same round on the smallest store, median and range."
+         and database per request) divided by that of the same round on the smallest store, median and range."
     )
 }

@@ -5,16 +5,16 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use fastrand::Rng;
 use serde_json::Value;
 use url::Url;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, get};
 use crate::load::{Source, accepted};
 
 const COLLECTION: &str = "/v1/proposals";
 
-/// How many different requests a rotation has, where the store has as many to ask for.
 const DIFFERENT: usize = 500;
 
 /// Proposals that each researcher of a seeded store leads, about.
@@ -24,8 +24,7 @@ const LED: u32 = 20;
 /// the ninth has only 40 pages of one size.
 const DEEP_PAGE_SIZES: std::ops::RangeInclusive<u32> = 18..=32;
 
-/// A read whose cost may hang on how many proposals there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum GrowthWork {
     FirstPage,
     DeepNext,
@@ -33,7 +32,6 @@ pub(super) enum GrowthWork {
     Total,
 }
 
-/// The requests of one work to one server, sent in rotation.
 pub(super) struct Targets {
     work: GrowthWork,
     requests: Vec<Vec<u8>>,
@@ -41,9 +39,6 @@ pub(super) struct Targets {
 }
 
 impl GrowthWork {
-    pub(super) const ALL: [Self; 4] =
-        [Self::FirstPage, Self::DeepNext, Self::FilteredPage, Self::Total];
-
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::FirstPage => "first page of 25",
@@ -55,7 +50,6 @@ impl GrowthWork {
 }
 
 impl Targets {
-    /// The requests to a server whose store holds so many proposals.
     pub(super) async fn find(work: GrowthWork, server: SocketAddr, proposals: u32) -> Result<Self> {
         let targets = match work {
             GrowthWork::FirstPage => vec![COLLECTION.to_owned()],
@@ -72,12 +66,11 @@ impl Targets {
     fn new(work: GrowthWork, targets: &[String]) -> Self {
         Self {
             work,
-            requests: targets.iter().map(|target| request(target)).collect(),
+            requests: targets.iter().map(|target| get(target)).collect(),
             turn: Cell::new(0),
         }
     }
 
-    /// How many there are.
     pub(super) const fn len(&self) -> usize {
         self.requests.len()
     }
@@ -115,11 +108,6 @@ impl Source for Targets {
     }
 }
 
-fn request(target: &str) -> Vec<u8> {
-    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n\r\n")
-        .into_bytes()
-}
-
 /// Follows `next` from the page at nine tenths on, for each of the page sizes.
 async fn deep_pages(connection: &mut Connection, proposals: u32) -> Result<Vec<String>> {
     let most = DIFFERENT.div_ceil(DEEP_PAGE_SIZES.count());
@@ -137,7 +125,6 @@ async fn deep_pages(connection: &mut Connection, proposals: u32) -> Result<Vec<S
     Ok(targets)
 }
 
-/// Where the `next` of a page leads, as a request names it.
 async fn next_page(connection: &mut Connection, target: &str) -> Result<Option<String>> {
     let page = Targets::new(GrowthWork::DeepNext, &[target.to_owned()]);
     let page: Value = serde_json::from_slice(accepted(connection, &page, &mut Rng::new()).await?)
@@ -145,13 +132,11 @@ async fn next_page(connection: &mut Connection, target: &str) -> Result<Option<S
     page["_links"]["next"]["href"].as_str().map(target_of).transpose()
 }
 
-/// The path and the query of a link, which may be absolute.
 fn target_of(href: &str) -> Result<String> {
     let url = Url::parse("http://localhost")?.join(href)?;
     Ok(url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path())))
 }
 
-/// The proposals of researchers that lie evenly among all there are.
 fn pages_of_researchers(proposals: u32) -> Vec<String> {
     let researchers = (proposals / LED).max(1);
     let step = researchers.div_ceil(u32::try_from(DIFFERENT).unwrap_or(u32::MAX)).max(1);

@@ -21,26 +21,22 @@ use crate::process::Server;
 use crate::program::program;
 use crate::work::{Bodies, Group, Requests, Work, WorkRequests};
 
-/// One of two ways to create, which take turns.
 #[derive(Clone, Copy)]
 struct Side {
     instances: u16,
     has_keys: bool,
 }
 
-/// Two sides under the same circumstances.
 struct Comparison {
     title: String,
     sides: [Side; 2],
     /// Microseconds that a commit takes longer.
     commit_delay: u32,
-    /// The time that each way to the database takes longer.
     distance: Duration,
     /// The least rate of the second side, of that of the first.
     target: f64,
 }
 
-/// Measures and prints the comparisons.
 pub(super) async fn measure(arguments: &Arguments, instances: u16, folder: &Path) -> Result<()> {
     let bodies = Bodies::make_up();
     for comparison in comparisons(instances) {
@@ -90,7 +86,6 @@ fn comparisons(instances: u16) -> Vec<Comparison> {
     vec![several(0, 0.9), several(2_000, 1.5), keys]
 }
 
-/// The creates per second of one turn.
 async fn creates(
     comparison: &Comparison,
     side: Side,
@@ -117,11 +112,10 @@ async fn creates(
     load.repeat(&source, time / 10).await?;
     let tally = load.repeat(&source, time).await?;
     ensure!(tally.failures == 0, "{}: {:?}", comparison.title, tally.first_failure);
-    let requests = u32::try_from(tally.requests()).context("so many requests")?;
+    let requests = u32::try_from(tally.requests()).context("too many requests")?;
     Ok(f64::from(requests) / tally.elapsed.as_secs_f64())
 }
 
-/// The URL under which a database is as far away.
 async fn at_a_distance(url: &str, distance: Duration) -> Result<Url> {
     let mut url = Url::parse(url)?;
     if !distance.is_zero() {
@@ -134,10 +128,8 @@ async fn at_a_distance(url: &str, distance: Duration) -> Result<Url> {
     Ok(url)
 }
 
-/// Creates of proposals, each with a key of its own if there are keys.
 struct Creates<'a> {
     plain: WorkRequests<'a>,
-    /// The number of keys so far.
     keys: Option<Cell<u64>>,
 }
 

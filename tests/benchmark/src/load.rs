@@ -16,12 +16,9 @@ use tokio::task::unconstrained;
 use crate::connection::Connection;
 use crate::work::{Group, Requests, Work};
 
-/// Where a turn's requests come from.
 pub(super) trait Source {
-    /// Puts the next request into `request`.
     fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()>;
 
-    /// The work that is measured with them.
     fn title(&self) -> String;
 }
 
@@ -31,13 +28,12 @@ const MOST_REQUESTS: u64 = 1_000_000;
 /// A turn ends early after this many failures: it is lost anyway.
 const MOST_FAILURES: u64 = 1_000;
 
-/// The longest latency that is told apart, in microseconds.
+/// The longest latency that is recorded, in microseconds.
 const LONGEST_LATENCY: u64 = 60_000_000;
 
 /// How long one answer may take before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The answers of one turn.
 pub(super) struct Tally {
     pub(super) latencies: Histogram<u64>,
     pub(super) failures: u64,
@@ -45,7 +41,6 @@ pub(super) struct Tally {
     pub(super) elapsed: Duration,
 }
 
-/// The connections of one turn.
 pub(super) struct Load {
     connections: Vec<Connection>,
 }
@@ -55,14 +50,12 @@ impl Load {
         Self::open_on(&[address], count).await
     }
 
-    /// Opens so many connections, as many to each address.
     pub(super) async fn open_on(addresses: &[SocketAddr], count: u16) -> Result<Self> {
         let addresses = addresses.iter().cycle().take(count.into());
         let connections = addresses.map(|address| Connection::open(*address));
         Ok(Self { connections: try_join_all(connections).await? })
     }
 
-    /// Keeps all connections busy for a while.
     pub(super) async fn repeat(&mut self, source: &impl Source, time: Duration) -> Result<Tally> {
         let tally = RefCell::new(Tally::new()?);
         let start = Instant::now();
@@ -76,7 +69,6 @@ impl Load {
         Ok(Tally { elapsed: start.elapsed(), ..tally.into_inner() })
     }
 
-    /// Creates items of a group on all connections and gives their ids.
     pub(super) async fn create(
         &mut self,
         group: Group,
@@ -94,7 +86,6 @@ impl Load {
         Ok(ids.into_inner())
     }
 
-    /// The mean length in bytes of a work's answers.
     pub(super) async fn mean_answer(
         &mut self,
         (work, group): (Work, Group),
@@ -117,7 +108,6 @@ impl Tally {
         Ok(Self { latencies, failures: 0, first_failure: None, elapsed: Duration::ZERO })
     }
 
-    /// All requests that were answered, in whatever way.
     pub(super) fn requests(&self) -> u64 {
         self.latencies.len()
     }
@@ -185,7 +175,6 @@ async fn create_while_open(
     }
 }
 
-/// The body of one answer that must be a success.
 pub(super) async fn accepted<'a>(
     connection: &'a mut Connection,
     source: &impl Source,

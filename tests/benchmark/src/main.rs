@@ -1,12 +1,7 @@
-//! How fast the service is, beside a bare poem route that answers as many bytes and beside a
-//! hand-written axum service on the same store; and, with `growth`, what it costs to have more
-//! proposals; with `instances`, what several instances write on one PostgreSQL; with `capacity` and
-//! `soak`, what very many small items cost, and whether hours at load do.
+//! Measures the real binary over loopback, on fresh stores that are filled through its interface.
 //!
-//! Requests per second say little on their own: they depend on the machine and on who else uses it.
-//! So one run measures all subjects in turn, a round at a time, and what it gives is the ratio
-//! within the same round. It drives the real binary over loopback, on a fresh SQLite file and a
-//! fresh PostgreSQL database, filled through the interface itself.
+//! Requests per second depend on the machine and on its other users. So one run measures all
+//! subjects in turn, a round at a time, and compares within the same round.
 
 mod arguments;
 mod callers;
@@ -60,8 +55,6 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs the benchmark and prints its figures; progress goes to standard error. Any answer that was
-/// not a success makes it fail, after the figures were printed.
 async fn run(arguments: &Arguments) -> Result<()> {
     if arguments.stores.contains(&Store::Postgres) || arguments.instances.is_some() {
         Database::require_server()?;
@@ -107,7 +100,6 @@ async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     conclude(report.disturbance(), &report.failures())
 }
 
-/// All that is measured, running and filled, and how long the service's answers are.
 async fn subjects(
     arguments: &Arguments,
     bodies: &Bodies,
@@ -141,7 +133,6 @@ async fn subjects(
     Ok((subjects, sizes))
 }
 
-/// Every work in every round visits every subject.
 async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (work, group) in arguments.works() {
@@ -165,7 +156,6 @@ async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<R
     Ok(rows)
 }
 
-/// Says how far the figures can be trusted.
 fn conclude(disturbance: f64, failures: &[String]) -> Result<()> {
     println!(
         "Processes without a part in the benchmark took up to {disturbance:.2} processors in a turn."

@@ -24,10 +24,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a program with `--listen` on a free port and waits until it is ready. What it prints
-    /// goes to a file in `folder`.
     pub(super) async fn start(program: &Path, arguments: &[&str], folder: &Path) -> Result<Self> {
-        let address = free_address()?;
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let log = folder.join(format!("{}.log", address.port()));
         let output = File::create(&log)?;
         let child = Command::new(program)
@@ -62,26 +60,21 @@ impl Server {
         );
     }
 
-    /// The end of what the server printed.
     pub(super) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = text.lines().rev().take(10).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
-    /// User and system time of the process so far.
     pub(super) fn cpu_time(&self) -> Result<Duration> {
         Ok(own_time(&self.process()?.stat()?))
     }
 
-    /// The most memory the process has held, in bytes, since its start or the last
-    /// `forget_peak_memory`.
     pub(super) fn peak_memory(&self) -> Result<u64> {
         let kilobytes = self.process()?.status()?.vmhwm.context("no VmHWM")?;
         Ok(kilobytes * 1024)
     }
 
-    /// The write calls of the process so far, to files and to sockets.
     pub(super) fn write_calls(&self) -> Result<u64> {
         Ok(self.process()?.io()?.syscw)
     }
@@ -98,7 +91,8 @@ impl Server {
     }
 
     fn process(&self) -> Result<Process> {
-        process(self.child.id())
+        let pid = self.child.id();
+        Process::new(i32::try_from(pid)?).with_context(|| format!("process {pid} is gone"))
     }
 }
 
@@ -110,12 +104,10 @@ impl Drop for Server {
     }
 }
 
-/// User and system time of this process: the load generator.
 pub(super) fn generator_cpu_time() -> Result<Duration> {
     Ok(own_time(&Process::myself()?.stat()?))
 }
 
-/// The time that all processors of the machine have been busy.
 pub(super) fn machine_cpu_time() -> Result<Duration> {
     let total = KernelStats::current()?.total;
     Ok(ticks(
@@ -127,7 +119,6 @@ pub(super) fn machine_cpu_time() -> Result<Duration> {
     ))
 }
 
-/// User and system time of a process and all its children, living or reaped.
 pub(super) fn family_cpu_time(parent: i32) -> Result<Duration> {
     let members =
         procfs::process::all_processes()?.flatten().filter_map(|process| process.stat().ok());
@@ -135,10 +126,6 @@ pub(super) fn family_cpu_time(parent: i32) -> Result<Duration> {
         .filter(|stat| stat.pid == parent || stat.ppid == parent)
         .map(|stat| own_time(&stat) + reaped_time(&stat))
         .sum())
-}
-
-fn process(pid: u32) -> Result<Process> {
-    Process::new(i32::try_from(pid)?).with_context(|| format!("process {pid} is gone"))
 }
 
 fn own_time(stat: &Stat) -> Duration {
@@ -151,10 +138,6 @@ fn reaped_time(stat: &Stat) -> Duration {
 
 fn ticks(count: u64) -> Duration {
     Duration::from_millis(count * 1_000 / procfs::ticks_per_second())
-}
-
-fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
 async fn is_ready(address: SocketAddr) -> bool {

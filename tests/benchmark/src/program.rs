@@ -1,5 +1,4 @@
-//! Where the programs under measurement are: beside the benchmark itself, or where the environment
-//! says.
+//! The paths of the measured programs: next to the benchmark itself, or from the environment.
 
 use std::path::PathBuf;
 

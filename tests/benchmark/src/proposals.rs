@@ -101,7 +101,6 @@ const WORDS: &[&str] = &[
     "\"best practice\"",
 ];
 
-/// The JSON of a proposal with all 21 fields.
 pub(super) fn made_up_proposal(random: &mut Rng) -> Vec<u8> {
     let sites =
         ["Bato, Catanduanes", "Pili, Camarines Sur", "Los Baños, Laguna", "Muñoz, Nueva Ecija"];
@@ -145,7 +144,6 @@ pub(super) fn made_up_file(random: &mut Rng) -> Vec<u8> {
     file.to_string().into_bytes().split_off(1)
 }
 
-/// Words up to about `length` bytes.
 fn text(random: &mut Rng, length: usize) -> String {
     let mut text = String::with_capacity(length + 20);
     while text.len() < length {

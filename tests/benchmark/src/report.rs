@@ -11,15 +11,12 @@ use crate::figures::{Rounds, TITLES, megabytes, spread};
 use crate::subject::Kind;
 use crate::work::{AnswerSizes, Work};
 
-/// The results of one work on one subject.
 pub(super) struct Row {
-    /// The work, and the group of its items.
     pub(super) title: String,
     pub(super) subject: Kind,
     pub(super) rounds: Rounds,
 }
 
-/// The report of a whole run.
 pub(super) struct Report(Vec<Row>);
 
 impl Report {
@@ -43,10 +40,7 @@ impl Report {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let subject = row.subject;
-        let references =
-            [Some(Kind::BareRoute), subject.counterpart(), subject.logged(), subject.baseline()];
-        let ratios = references.map(|reference| spread(&self.ratios(row, reference)));
+        let ratios = row.subject.references().map(|reference| spread(&self.ratios(row, reference)));
         let names = [row.title.clone(), row.subject.title()];
         let memory = megabytes(row.rounds.peak_memory());
         names
@@ -56,7 +50,10 @@ impl Report {
             .chain(ratios)
             .chain(row.rounds.settling())
             .chain([format!("{:.1}", row.rounds.write_calls())])
-            .chain([row.rounds.wal_bytes().map_or_else(dash, |bytes| format!("{bytes:.0}"))])
+            .chain([row
+                .rounds
+                .wal_bytes()
+                .map_or_else(|| "–".to_owned(), |bytes| format!("{bytes:.0}"))])
             .collect()
     }
 
@@ -91,23 +88,20 @@ impl Report {
         Some(format!("{work}, {title}: {count:.1} {unit} per request, at most {most}: {verdict}"))
     }
 
-    /// How fast a row's subject was beside a reference, in each round.
     fn ratios(&self, row: &Row, reference: Option<Kind>) -> Vec<f64> {
         let reference = self
             .0
             .iter()
             .find(|other| other.title == row.title && Some(other.subject) == reference);
         reference.map_or_else(Vec::new, |reference| {
-            row.rounds.beside(&reference.rounds, |one, base| one.tally.rate() / base.tally.rate())
+            row.rounds.compared(&reference.rounds, |one, base| one.tally.rate() / base.tally.rate())
         })
     }
 
-    /// The most that processes without a part in the benchmark took in any turn.
     pub(super) fn disturbance(&self) -> f64 {
         self.0.iter().map(|row| row.rounds.disturbance()).fold(0.0, f64::max)
     }
 
-    /// The errors, a line for each row with one.
     pub(super) fn failures(&self) -> Vec<String> {
         let failure = |row: &Row| {
             row.rounds
@@ -118,11 +112,6 @@ impl Report {
     }
 }
 
-fn dash() -> String {
-    "–".to_owned()
-}
-
-/// A table whose first columns are names and whose others are figures.
 pub(super) fn table<'a>(
     as_markdown: bool,
     header: impl Iterator<Item = &'a str>,
@@ -139,7 +128,6 @@ pub(super) fn table<'a>(
     table
 }
 
-/// The measurements and how they were made, for the reader of the table.
 pub(super) fn preamble(
     arguments: &Arguments,
     sizes: AnswerSizes,
@@ -155,10 +143,10 @@ pub(super) fn preamble(
          Servers and load generator share {cores} cores; to append 4 KB to a file and make it durable takes {sync} µs.\n\n\
          Rates and latencies are the median of the rounds. µs: processor time per request; the server's does not contain the \
          database's, which is that of the whole PostgreSQL server. Peak MB: the most resident memory of the server process \
-         (not of PostgreSQL). Of bare: requests/s beside the bare route's of the same round, median and range. Of minimal: the same \
-         beside the hand-written axum service on the same store; with rules, callers, metrics or traces, beside the service without. Of logged: the same \
-         beside the hand-written service that keeps a log with members, totals and the indexed columns, too. Of baseline: the same \
-         beside the other binary that was given. What a turn has written is indexed for searches during the turn as far as \
+         (not of PostgreSQL). Of bare: requests/s divided by the bare route's of the same round, median and range. Of minimal: the same \
+         for the hand-written axum service on the same store; with rules, callers, metrics or traces, for the service without. Of logged: the same \
+         for the hand-written service that keeps a log with members, totals and the indexed columns, too. Of baseline: the same \
+         for the other binary that was given. What a turn has written is indexed for searches during the turn as far as \
          much waits, and else after it: indexed after, the seconds until a search answers then; indexing µs, the processor time that \
          takes (with the database's) for each request of the turn, which is not in the other figures. Write calls: those of the server process for each request, to files and sockets. WAL bytes: \
          PostgreSQL's write-ahead log for each request, where full_page_writes is off; a server that others use writes more."

@@ -15,36 +15,26 @@ use crate::program::program;
 use crate::turn::{Measurement, Running};
 use crate::work::{AnswerSizes, Bodies, Group, Requests, Work};
 
-/// How many answers are averaged to know how long an answer is.
 const SAMPLE: usize = 200;
 
-/// Rules of agencies; all proposals pass them.
 const TWENTY_RULES: &str = include_str!("twenty_rules.yaml");
 
 const ADMIN: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
-/// The kinds of subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Service(Store),
-    /// The service with an option that costs.
     With(Extra, Store),
-    /// Another binary of the service.
     Baseline(Store),
-    /// The hand-written axum service.
     Minimal(Store),
-    /// The same with a log, totals and indexed columns.
     Logged(Store),
-    /// The poem route that answers constant bytes.
     BareRoute,
 }
 
-/// A running server and the requests it gets.
 pub(super) struct Subject {
     pub(super) kind: Kind,
     running: Running,
     requests: Requests,
-    /// The memory it took until its first turn, in bytes.
     pub(super) memory_before: u64,
 }
 
@@ -68,32 +58,24 @@ impl Kind {
         format!("{name} on {}", store.title())
     }
 
-    /// The reference on the same store: what could be written by hand in its place,
-    /// or itself without the option.
-    pub(super) const fn counterpart(self) -> Option<Self> {
+    /// The bare route, and on the same store: what could be written by hand in its place or itself
+    /// without the option, what has the same obligations, and the other binary.
+    pub(super) const fn references(self) -> [Option<Self>; 4] {
+        let bare = Some(Self::BareRoute);
         match self {
-            Self::Service(store) => Some(Self::Minimal(store)),
-            Self::With(_, store) => Some(Self::Service(store)),
-            Self::Baseline(_) | Self::Minimal(_) | Self::Logged(_) | Self::BareRoute => None,
+            Self::Service(store) => {
+                let logged = Some(Self::Logged(store));
+                [bare, Some(Self::Minimal(store)), logged, Some(Self::Baseline(store))]
+            }
+            Self::With(_, store) => [bare, Some(Self::Service(store)), None, None],
+            _ => [bare, None, None, None],
         }
     }
 
-    /// The hand-written service on the same store that has the same obligations.
-    pub(super) const fn logged(self) -> Option<Self> {
-        if let Self::Service(store) = self { Some(Self::Logged(store)) } else { None }
-    }
-
-    /// The other binary on the same store.
-    pub(super) const fn baseline(self) -> Option<Self> {
-        if let Self::Service(store) = self { Some(Self::Baseline(store)) } else { None }
-    }
-
-    /// Tells whether it has the items of a group.
     pub(super) fn has(self, group: Group) -> bool {
         group == Group::Proposals || !matches!(self, Self::Minimal(_) | Self::Logged(_))
     }
 
-    /// The name of its SQLite file.
     fn file(self) -> String {
         match self {
             Self::With(extra, _) => format!("with-{}", extra.name()),
@@ -113,7 +95,6 @@ impl Kind {
 }
 
 impl Subject {
-    /// A service on a fresh store that holds the proposals.
     pub(super) async fn on_store(
         kind: Kind,
         store: Store,
@@ -162,7 +143,6 @@ impl Subject {
         Ok(subject)
     }
 
-    /// A poem route that answers constant bytes of these lengths.
     pub(super) async fn bare_route(
         arguments: &Arguments,
         bodies: Bodies,
@@ -194,7 +174,6 @@ impl Subject {
         Ok(())
     }
 
-    /// How long its answers are.
     pub(super) async fn answer_sizes(&self, group: Group) -> Result<AnswerSizes> {
         let mut load = Load::open(self.running.server.address, 1).await?;
         Ok(AnswerSizes {
@@ -204,7 +183,6 @@ impl Subject {
         })
     }
 
-    /// One turn of a work on the items of a group.
     pub(super) async fn measure(
         &self,
         (work, group): (Work, Group),
@@ -223,7 +201,6 @@ impl Subject {
     }
 }
 
-/// A file of its own for each name.
 pub(super) fn sqlite_url(folder: &Path, name: &str) -> String {
     format!("sqlite://{}/{name}.db?mode=rwc", folder.display())
 }

@@ -20,21 +20,17 @@ pub(super) struct Running {
     pub(super) database: Option<Database>,
 }
 
-/// The result of one turn.
 pub(super) struct Measurement {
     pub(super) tally: Tally,
     pub(super) cpu: CpuTime,
     /// The most memory the server held, in bytes.
     pub(super) peak_memory: u64,
-    /// The write calls of the server.
     pub(super) write_calls: u64,
     /// The bytes of PostgreSQL's write-ahead log, where whole pages are not written to it.
     pub(super) wal_bytes: Option<u64>,
-    /// The work that was left afterwards, if that was measured.
     pub(super) settling: Option<Settling>,
 }
 
-/// The cost until searches knew everything that was written.
 pub(super) struct Settling {
     pub(super) elapsed: Duration,
     pub(super) cpu: CpuTime,
@@ -59,7 +55,6 @@ impl Source for Search<'_> {
     }
 }
 
-/// Processor time, by who spent it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CpuTime {
     pub(super) server: Duration,
@@ -131,7 +126,6 @@ impl CpuTime {
         }
     }
 
-    /// The processor time of the server and its database.
     pub(super) fn service(self) -> Duration {
         self.server + self.database.unwrap_or_default()
     }

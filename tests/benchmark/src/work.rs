@@ -10,10 +10,8 @@ use fastrand::Rng;
 use crate::load::Source;
 use crate::proposals::{made_up_file, made_up_proposal};
 
-/// The service's default page size.
 const PAGE_SIZE: u32 = 25;
 
-/// How many different bodies are sent.
 const BODIES: usize = 1_000;
 
 /// A work, in the order of measuring: what makes the collection grow comes last.
@@ -27,11 +25,10 @@ pub(super) enum Work {
     Create,
 }
 
-/// A group whose items are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum Group {
     Proposals,
-    /// Descriptions of files, each of which names a proposal.
+    /// Descriptions of files; each names a proposal.
     Files,
 }
 
@@ -45,7 +42,6 @@ impl Group {
         }
     }
 
-    /// The name of a work on its items.
     pub(super) fn title(self, work: Work) -> String {
         match self {
             Self::Proposals => work.title().to_owned(),
@@ -55,7 +51,6 @@ impl Group {
 }
 
 impl Work {
-    /// The works that are one request each.
     pub(super) const SINGLE: [Self; 5] =
         [Self::Item, Self::Page, Self::DeepPage, Self::Replace, Self::Create];
 
@@ -70,12 +65,10 @@ impl Work {
         }
     }
 
-    /// Returns whether anything is written.
     pub(super) const fn writes(self) -> bool {
         matches!(self, Self::Replace | Self::Mix | Self::Create)
     }
 
-    /// The single work to do next.
     fn next(self, random: &mut Rng) -> Self {
         match self {
             Self::Mix => match random.u8(0..100) {
@@ -94,14 +87,6 @@ impl Work {
             _ => b"GET",
         }
     }
-
-    const fn names_an_item(self) -> bool {
-        matches!(self, Self::Item | Self::Replace)
-    }
-
-    const fn has_body(self) -> bool {
-        matches!(self, Self::Create | Self::Replace)
-    }
 }
 
 /// The number of the page at nine tenths of the collection: page 360 of 400 when 10,000 proposals
@@ -110,7 +95,6 @@ fn deep_page(proposals: u32) -> u32 {
     (proposals / PAGE_SIZE * 9 / 10).max(1)
 }
 
-/// All bodies that are sent, made once.
 #[derive(Clone)]
 pub(super) struct Bodies {
     proposals: Rc<[Vec<u8>]>,
@@ -125,7 +109,6 @@ impl Bodies {
         Self { proposals, files }
     }
 
-    /// The mean length of a proposal.
     pub(super) fn mean_length(&self) -> usize {
         self.proposals.iter().map(Vec::len).sum::<usize>() / self.proposals.len()
     }
@@ -145,7 +128,6 @@ impl AnswerSizes {
         Self { item: body + 700, page: (body + 700) * 25, deep_page: (body + 700) * 25 }
     }
 
-    /// A write answers with the item.
     const fn of(self, work: Work) -> usize {
         match work {
             Work::Page => self.page,
@@ -155,7 +137,6 @@ impl AnswerSizes {
     }
 }
 
-/// The requests of one work to one server.
 pub(super) struct WorkRequests<'a> {
     requests: &'a Requests,
     work: Work,
@@ -172,24 +153,21 @@ impl Source for WorkRequests<'_> {
     }
 }
 
-/// Writes the requests to one server.
 pub(super) struct Requests {
     ids: BTreeMap<Group, Vec<String>>,
     bodies: Bodies,
     queries: BTreeMap<(Work, Group), String>,
-    /// Tokens of callers, one of which is sent with each request.
     tokens: Vec<String>,
 }
 
 impl Requests {
-    /// Requests to a service with a store; only `Create` makes sense until `set_ids`.
     pub(super) fn to_service(bodies: Bodies, proposals: u32) -> Self {
         let query = format!("?page={}", deep_page(proposals));
         let queries = Group::ALL.map(|group| ((Work::DeepPage, group), query.clone()));
         Self { ids: BTreeMap::new(), bodies, queries: queries.into(), tokens: Vec::new() }
     }
 
-    /// The same requests by the callers with these tokens; without any, by nobody.
+    /// The same requests by the callers with these tokens; anonymous if the list is empty.
     pub(super) fn by(self, tokens: Vec<String>) -> Self {
         Self { tokens, ..self }
     }
@@ -215,18 +193,15 @@ impl Requests {
         self.ids.insert(group, ids);
     }
 
-    /// The requests of one work on the items of one group.
     pub(super) const fn of(&self, work: Work, group: Group) -> WorkRequests<'_> {
         WorkRequests { requests: self, work, group }
     }
 
-    /// A random identifier of a group's items; an empty one before there are any.
     fn id(&self, group: Group, random: &mut Rng) -> &str {
         let ids = self.ids.get(&group).map_or(&[][..], Vec::as_slice);
         random.choice(ids).map_or("", String::as_str)
     }
 
-    /// Writes the header with the token of a random caller, if there are callers.
     pub(super) fn write_token(
         &self,
         random: &mut Rng,
@@ -248,7 +223,7 @@ impl Requests {
         request.clear();
         request.extend_from_slice(work.method());
         write!(request, " {}", group.path())?;
-        if work.names_an_item() {
+        if matches!(work, Work::Item | Work::Replace) {
             request.push(b'/');
             request.extend_from_slice(self.id(group, random).as_bytes());
         }
@@ -257,7 +232,7 @@ impl Requests {
         request
             .extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n");
         self.write_token(random, request)?;
-        if work.has_body() {
+        if matches!(work, Work::Create | Work::Replace) {
             let bodies = match group {
                 Group::Proposals => &self.bodies.proposals,
                 Group::Files => &self.bodies.files,
@@ -287,12 +262,16 @@ impl Requests {
 mod tests {
     use fastrand::Rng;
 
-    use super::{AnswerSizes, Bodies, Group, Requests, Work, deep_page};
+    use super::{AnswerSizes, Bodies, Group, Requests, Work};
+
+    fn written(requests: &Requests, work: Work, group: Group) -> String {
+        let mut request = Vec::new();
+        requests.write(work, group, &mut Rng::with_seed(1), &mut request).unwrap();
+        String::from_utf8(request).unwrap()
+    }
 
     fn first_line(requests: &Requests, work: Work) -> String {
-        let mut request = Vec::new();
-        requests.write(work, Group::Proposals, &mut Rng::with_seed(1), &mut request).unwrap();
-        String::from_utf8(request).unwrap().lines().next().unwrap().to_owned()
+        written(requests, work, Group::Proposals).lines().next().unwrap().to_owned()
     }
 
     #[test]
@@ -307,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bare_route_is_told_the_length_of_each_answer() {
+    fn the_bare_route_receives_the_length_of_each_answer() {
         let sizes = AnswerSizes { item: 1, page: 2, deep_page: 3 };
         let requests =
             Requests::to_bare_route(Bodies::make_up(), 10_000, &[(Group::Proposals, sizes)].into());
@@ -322,20 +301,15 @@ mod tests {
     fn each_request_has_a_token_of_a_caller() {
         let requests = Requests::to_service(Bodies::make_up(), 10_000);
         let requests = requests.by(vec!["a.b.c".to_owned()]);
-        let mut request = Vec::new();
-        requests.write(Work::Page, Group::Proposals, &mut Rng::with_seed(1), &mut request).unwrap();
-        assert!(
-            String::from_utf8(request).unwrap().contains("\r\nAuthorization: Bearer a.b.c\r\n")
-        );
+        let request = written(&requests, Work::Page, Group::Proposals);
+        assert!(request.contains("\r\nAuthorization: Bearer a.b.c\r\n"));
     }
 
     #[test]
     fn a_file_names_a_proposal_of_its_server() {
         let mut requests = Requests::to_service(Bodies::make_up(), 10_000);
         requests.set_ids(Group::Proposals, vec!["abc".to_owned()]);
-        let mut request = Vec::new();
-        requests.write(Work::Create, Group::Files, &mut Rng::with_seed(1), &mut request).unwrap();
-        let request = String::from_utf8(request).unwrap();
+        let request = written(&requests, Work::Create, Group::Files);
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("POST /v1/files HTTP/1.1"));
         assert!(head.ends_with(&format!("Content-Length: {}", body.len())));
@@ -351,10 +325,5 @@ mod tests {
         };
         assert!((7_800..8_200).contains(&count(Work::Item, &mut random)));
         assert!((400..600).contains(&count(Work::Replace, &mut random)));
-    }
-
-    #[test]
-    fn the_deep_page_is_360_of_400() {
-        assert_eq!(deep_page(10_000), 360);
     }
 }

@@ -1,11 +1,10 @@
-//! Who may do what, asked of the real binary on both stores: nothing is served to those it is not for,
-//! and what is done names who did it.
+//! Who may do what, asked of the real binary on both stores: items are served only to callers with
+//! the right to them, and each change names its caller.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod audit;
 mod deleting;
-mod empty_lists;
 mod keys;
 mod links;
 mod matrix;
@@ -13,7 +12,7 @@ mod pages;
 mod paths;
 mod rates;
 mod record;
-mod refused_files;
+mod reloading;
 mod revisions;
 mod sign_in;
 mod sites;

@@ -1,12 +1,13 @@
 //! A service that knows its callers by keys.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tests::stores::TestDatabase;
 use tests::tool::done;
-use tests::{Request, Service, Store};
+use tests::{Answer, Request, Service, Store};
 
 /// The collections, in the order of the specification.
 pub const GROUPS: [&str; 8] = [
@@ -20,15 +21,24 @@ pub const GROUPS: [&str; 8] = [
     "cashprogram",
 ];
 
-/// The path of a collection.
-pub fn path_of(group: &str) -> String {
-    if matches!(group, "lib" | "status") { format!("/{group}") } else { format!("/v1/{group}") }
-}
-
 /// The example policies of an agency.
-pub fn agency_policies() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/policies/agency.yaml");
-    path.to_str().unwrap().to_owned()
+pub const AGENCY: &str = include_str!("../../../docs/examples/policies/agency.yaml");
+
+/// A proposal of `--demo`, with a library.
+pub const DEMO_PROPOSAL: &str = "01890a5d-ac96-774b-bcce-b302099a8050";
+
+pub const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rice test kit"}"#;
+
+/// Ten times the bound within which a change of a file is in force: machines are slow at times.
+pub const PATIENCE: Duration = Duration::from_secs(50);
+
+#[track_caller]
+pub fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        sleep(Duration::from_millis(20));
+    }
 }
 
 /// An identity file, and the keys that it knows.
@@ -51,31 +61,35 @@ impl Callers {
             ((*name).to_owned(), key.to_owned(), line.to_owned())
         });
         let callers = Self { keys: made.collect(), folder: tempfile::tempdir().unwrap() };
-        callers.write(|_, line| Some(line.to_owned()), "");
+        callers.write(|_| true, "");
         callers
     }
 
-    /// Writes the file with a line for each key, which is given its name and its first line, and
-    /// with further lines.
-    pub fn write(&self, line_of: impl Fn(&str, &str) -> Option<String>, more: &str) {
-        let lines = self.keys.iter().filter_map(|(name, _, line)| line_of(name, line));
-        let lines = lines.fold(String::new(), |lines, line| lines + &line + "\n");
+    /// Writes the identity file with the keys of the names that `is_kept` accepts, and more lines.
+    pub fn write(&self, is_kept: impl Fn(&str) -> bool, more: &str) {
+        let kept = self.keys.iter().filter(|(name, ..)| is_kept(name));
+        let lines = kept.fold(String::new(), |lines, (_, _, line)| lines + line + "\n");
         let keys =
             if lines.is_empty() { "keys: []\n".to_owned() } else { format!("keys:\n{lines}") };
-        // Whoever reads meanwhile sees the old file or the new one.
-        let next = self.folder.path().join("next");
-        fs::write(&next, format!("{keys}{more}")).unwrap();
-        fs::rename(next, self.path()).unwrap();
+        self.write_file("identity.yaml", &format!("{keys}{more}"));
     }
 
-    /// The identity file.
-    pub fn path(&self) -> PathBuf {
-        self.folder.path().join("identity.yaml")
+    /// Replaces a file next to the identity file, so that readers see the old content or the new one;
+    /// returns its path.
+    pub fn write_file(&self, name: &str, text: &str) -> String {
+        let (next, path) = (self.path("next"), self.path(name));
+        fs::write(&next, text).unwrap();
+        fs::rename(next, &path).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// The arguments that make a service know them.
     pub fn arguments(&self) -> [String; 2] {
-        ["--identity".to_owned(), self.path().to_str().unwrap().to_owned()]
+        ["--identity".to_owned(), self.path("identity.yaml").to_str().unwrap().to_owned()]
     }
 
     /// The key of a name.
@@ -84,9 +98,9 @@ impl Callers {
         &known.unwrap_or_else(|| panic!("no key {name}")).1
     }
 
-    /// A request with the key of a name; `nobody` sends none.
+    /// A request with the key of a name; `anonymous` sends none.
     pub fn sign(&self, name: &str, request: Request) -> Request {
-        if name == "nobody" {
+        if name == "anonymous" {
             return request;
         }
         request.header("authorization", format!("Bearer {}", self.key(name)))
@@ -95,15 +109,44 @@ impl Callers {
     /// Starts a service that knows them, over a fresh database.
     pub fn serve(&self, store: Store, more: &[&str]) -> Service {
         let own = self.arguments();
-        let arguments = [&[own[0].as_str(), own[1].as_str()], more].concat();
-        Service::start_with(store, &arguments)
+        Service::start_with(store, &[&own.each_ref().map(String::as_str)[..], more].concat())
+    }
+}
+
+/// A service under policies, and the callers that it knows.
+pub struct World {
+    pub callers: Callers,
+    pub service: Service,
+}
+
+impl World {
+    pub fn new(store: Store, callers: &[(&str, &str)], policies: &str, more: &[&str]) -> Self {
+        let callers = Callers::new(callers);
+        let policies = callers.write_file("policies.yaml", policies);
+        let service = callers.serve(store, &[&["--policies", &policies], more].concat());
+        Self { callers, service }
     }
 
-    /// The same over a database that is there.
-    pub fn serve_on(&self, database: &TestDatabase, more: &[&str]) -> Service {
-        let own = self.arguments();
-        let arguments = [&[own[0].as_str(), own[1].as_str()], more].concat();
-        Service::start_on_with(database, &arguments)
+    #[track_caller]
+    pub fn send(&self, name: &str, request: Request) -> Answer {
+        self.callers.sign(name, request).send()
+    }
+
+    #[track_caller]
+    pub fn get(&self, name: &str, path: &str) -> Answer {
+        self.send(name, self.service.get(path)).expect(200)
+    }
+
+    #[track_caller]
+    pub fn create(&self, name: &str, collection: &str, body: &str) -> Answer {
+        self.send(name, self.service.post(collection).json(body)).expect(201)
+    }
+
+    /// Puts other policies in force.
+    pub fn reload(&self, policies: &str, is_in_force: impl Fn() -> bool) {
+        self.callers.write_file("policies.yaml", policies);
+        self.service.hang_up();
+        soon("a reload", is_in_force);
     }
 }
 
@@ -112,13 +155,5 @@ pub fn on_each_store(test: impl Fn(Store)) {
     for store in [Store::Sqlite, Store::Postgres] {
         println!("on {store:?}:");
         test(store);
-    }
-}
-
-/// A fresh database.
-pub fn database(store: Store) -> TestDatabase {
-    match store {
-        Store::Sqlite => TestDatabase::sqlite(),
-        Store::Postgres => TestDatabase::postgres(),
     }
 }

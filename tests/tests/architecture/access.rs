@@ -1,9 +1,8 @@
-//! Use cases decide what a caller reaches and may write: nobody else makes a `Reach` or a `Warrant`.
+//! Use cases decide what a caller may read and write: only they create a `Reach` or a `Warrant`.
 
-use crate::sources::{SourceFile, product};
+use crate::sources::product_files;
 
-/// The files in which access is given to the service itself: to a caller who was permitted, or to look at
-/// what no caller is shown.
+/// Files that give access to the service: for a permitted caller, or for reads that no caller sees.
 const GIVING: [&str; 7] = [
     "application/src/access_control.rs",
     "application/src/demonstration.rs",
@@ -15,29 +14,23 @@ const GIVING: [&str; 7] = [
 ];
 
 #[test]
-fn access_to_the_store_is_given_by_the_use_cases_alone() {
-    let product = product();
-    let files = product.iter().flat_map(|product| &product.files);
-    let mut given: Vec<_> = files
-        .filter(|file| code(file).contains("of_the_service("))
-        .map(|file| file.path.as_str())
-        .collect();
-    given.sort_unstable();
-    assert_eq!(given, GIVING, "ask a use case, or `AccessControl`, instead");
+fn access_to_the_store_is_given_by_the_use_cases_only() {
+    assert_only_in("of_the_service(", &GIVING, "ask a use case, or `AccessControl`, instead");
 }
 
 #[test]
 fn a_request_is_anonymous_in_one_place() {
-    let product = product();
-    let files = product.iter().flat_map(|product| &product.files);
-    let places: Vec<_> = files
-        .filter(|file| code(file).contains("Caller::Anonymous"))
-        .map(|file| file.path.as_str())
-        .collect();
-    assert_eq!(places, ["adapters/http/src/request/caller.rs"], "take the caller of the request");
+    let place = ["adapters/http/src/request/caller.rs"];
+    assert_only_in("Caller::Anonymous", &place, "take the caller of the request");
 }
 
-/// The part of a file that is not its tests.
-fn code(file: &SourceFile) -> &str {
-    file.text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+#[track_caller]
+fn assert_only_in(words: &str, places: &[&str], correction: &str) {
+    let files = product_files();
+    let code =
+        |text: &str| text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text).to_owned();
+    let found = files.iter().filter(|file| code(&file.text).contains(words));
+    let mut found: Vec<_> = found.map(|file| file.path.as_str()).collect();
+    found.sort_unstable();
+    assert_eq!(found, places, "{correction}");
 }

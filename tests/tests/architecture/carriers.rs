@@ -1,28 +1,24 @@
-//! The types that carry a value, as docs/architecture.md lists them.
+//! The types that carry a value, as listed in docs/architecture.md.
 
 use std::fs;
 
 use crate::workspace;
 
-/// Each value, and the most types that may carry it.
+/// Each value, and the limit of types that carry it.
 const MOST: [(&str, usize); 3] = [("members", 7), ("filter", 6), ("page", 9)];
 
-/// Most files on the path of a POST above the store.
+/// Limit of files on the path of a POST above the store.
 const MOST_FILES: usize = 20;
-
-fn section() -> String {
-    let page = fs::read_to_string(workspace::root().join("docs/architecture.md")).expect("UTF-8");
-    let (_, section) = page.split_once("### Types that carry a value").expect("a section");
-    section.split("\n### ").next().expect("text").to_owned()
-}
 
 fn in_code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
-fn the_types_that_carry_a_value_exist_and_are_few() {
-    let section = section();
+fn the_types_that_carry_a_value_exist_and_are_few_and_so_are_the_files_of_a_post() {
+    let page = fs::read_to_string(workspace::root().join("docs/architecture.md")).expect("UTF-8");
+    let (_, section) = page.split_once("### Types that carry a value").expect("a section");
+    let section = section.split("\n### ").next().expect("text");
     for (value, most) in MOST {
         let rows: Vec<_> =
             section.lines().filter(|line| line.starts_with(&format!("| {value} |"))).collect();
@@ -32,17 +28,12 @@ fn the_types_that_carry_a_value_exist_and_are_few() {
             let source = fs::read_to_string(workspace::root().join(file)).expect(file);
             let is_defined = ["struct", "enum", "type"].iter().any(|keyword| {
                 let definition = format!("{keyword} {name}");
-                let ends = source.split(&definition).skip(1);
-                ends.clone().any(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+                let mut ends = source.split(&definition).skip(1);
+                ends.any(|rest| !rest.starts_with(char::is_alphanumeric))
             });
             assert!(is_defined, "{file} defines no type {name}");
         }
     }
-}
-
-#[test]
-fn the_path_of_a_post_is_in_few_files() {
-    let section = section();
     let (_, path) = section.split_once("The path of a POST").expect("the path");
     let files = in_code(path).len();
     assert!(files <= MOST_FILES, "{files} files");

@@ -7,10 +7,19 @@ use std::path::Path;
 use crate::workspace;
 
 /// Folders whose names begin a path of the repository.
-const FOLDERS: [&str; 8] =
-    [".cargo/", ".ci/", ".github/", "adapters/", "bootstrap/", "docs/", "domain/", "tests/"];
+const FOLDERS: [&str; 9] = [
+    ".cargo/",
+    ".ci/",
+    ".github/",
+    "adapters/",
+    "application/src/",
+    "bootstrap/",
+    "docs/",
+    "domain/",
+    "tests/",
+];
 
-/// Folders that a build makes.
+/// Folders that a build creates.
 const BUILT: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
 
 #[test]
@@ -21,7 +30,7 @@ fn paths_that_documents_name_exist() {
     assert!(missing.is_empty(), "a document names a path that does not exist: {missing:#?}");
 }
 
-/// The paths and links of a document that lead nowhere.
+/// The paths and links of a document to missing files.
 fn missing_from(document: &str, files: &BTreeSet<String>) -> Vec<String> {
     let text = fs::read_to_string(workspace::root().join(document)).expect("UTF-8");
     let (prose, blocks) = parts(&text);
@@ -35,13 +44,13 @@ fn missing_from(document: &str, files: &BTreeSet<String>) -> Vec<String> {
     let paths = code.filter(|path| is_path(path) && !is_created(path));
     let named = paths.filter(|path| !exists(path, files)).map(str::to_owned);
     let links = prose.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-    let links =
-        links.filter(|link| !(link.is_empty() || link.contains(':') || link.starts_with('/')));
-    let dead = links.filter(|link| !workspace::root().join(folder).join(link).exists());
+    let is_local = |link: &&str| !(link.is_empty() || link.contains(':') || link.starts_with('/'));
+    let dead =
+        links.filter(is_local).filter(|link| !workspace::root().join(folder).join(link).exists());
     named.chain(dead.map(str::to_owned)).map(|path| format!("{document}: {path}")).collect()
 }
 
-/// The text of a document outside its fenced code blocks, and that within.
+/// The text of a document outside and inside its fenced code blocks.
 fn parts(text: &str) -> (String, String) {
     let (mut prose, mut blocks, mut is_block) = (String::new(), String::new(), false);
     for line in text.split_inclusive('\n') {
@@ -56,13 +65,11 @@ fn parts(text: &str) -> (String, String) {
     (prose, blocks)
 }
 
-/// Returns whether words in code are a path of the repository: from its root, or the end of the path of a Rust file.
+/// Returns whether words in code are a path from the root, or the end of the path of a Rust file.
 fn is_path(words: &str) -> bool {
-    // Capitals are a placeholder.
-    let is_source = has_extension(words, "rs") && !words.contains(|sign: char| sign.is_uppercase());
-    FOLDERS.iter().any(|folder| words.starts_with(folder))
-        || is_source
-        || words.starts_with("application/src/")
+    // A placeholder has capitals.
+    let is_source = has_extension(words, "rs") && !words.contains(char::is_uppercase);
+    is_source || FOLDERS.iter().any(|folder| words.starts_with(folder))
 }
 
 fn has_extension(path: &str, extension: &str) -> bool {
@@ -70,27 +77,19 @@ fn has_extension(path: &str, extension: &str) -> bool {
 }
 
 fn exists(path: &str, files: &BTreeSet<String>) -> bool {
-    let whole = path.trim_end_matches('/');
-    if path.contains('*') {
-        let (beginning, end) = path.split_once('*').unwrap_or((path, ""));
+    if let Some((beginning, end)) = path.split_once('*') {
         return files.iter().any(|file| file.starts_with(beginning) && file.ends_with(end));
     }
-    workspace::root().join(whole).exists()
-        || files
-            .iter()
-            .any(|file| file.strip_suffix(path).is_some_and(|start| start.ends_with('/')))
+    let is_end = |file: &String| file.strip_suffix(path).is_some_and(|start| start.ends_with('/'));
+    workspace::root().join(path).exists() || files.iter().any(is_end)
 }
 
-/// All files of the repository, from its root.
 fn files() -> BTreeSet<String> {
     let (mut found, mut folders) = (BTreeSet::new(), vec![workspace::root()]);
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry"))
-        {
-            let name = entry.file_name();
-            if BUILT.iter().any(|built| name == *built) {
-                continue;
-            }
+        let entries =
+            fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry"));
+        for entry in entries.filter(|entry| BUILT.iter().all(|built| entry.file_name() != *built)) {
             if entry.file_type().expect("a type").is_dir() {
                 folders.push(entry.path());
             } else {

@@ -1,4 +1,4 @@
-//! `docs/guarantees.md` names the tests of each promise: they exist.
+//! The tests that `docs/guarantees.md` names exist.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     last.flat_map(|last| last.trim_matches(['{', '}']).split(", "))
 }
 
-/// Tells whether a name is that of a function or of the file. One that ends in `*` begins several.
+/// Returns whether a name is that of a function, file or folder. A name that ends in `*` is a prefix.
 fn is_in(name: &str, path: &str, source: &str) -> bool {
     let beginning = name.trim_end_matches(['*', '…']);
     let end = if beginning == name { "(" } else { "" };

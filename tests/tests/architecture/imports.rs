@@ -1,6 +1,5 @@
-//! No two modules of a crate import each other, directly or round a corner; a module and those
-//! within it apart. An import counts for the module that defines what is imported, not for one that
-//! re-exports it.
+//! No two modules of a crate import each other, directly or through others, except a module and its
+//! submodules. An import counts for the module that defines the item, not for one that re-exports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +16,15 @@ type Path = Vec<String>;
 fn modules_do_not_import_each_other() {
     let product = product();
     let circles = product.iter().flat_map(|product| {
-        let circles = Modules::of(product).circles();
-        circles.into_iter().map(|circle| (product.name.clone(), circle.join(", ")))
+        let circles = Modules::of(product).circles().into_iter();
+        circles.map(|circle| (product.name.clone(), circle.join(", ")))
     });
     assert_only_exempt("circular imports", circles);
 }
 
-/// The modules of a crate, and what each names.
+/// The modules of a crate, and the names in each.
 struct Modules<'a>(BTreeMap<&'a [String], Names>);
 
-/// The names in a file.
 #[derive(Default)]
 struct Names {
     /// The names that `use` brings into scope, each with its path.
@@ -44,7 +42,7 @@ impl<'a> Modules<'a> {
         Self(product.files.iter().map(|file| (&file.module[..], Names::of(file))).collect())
     }
 
-    /// The groups of modules of which each reaches all others by imports.
+    /// The groups of modules in which each reaches all others by imports.
     fn circles(&self) -> Vec<Vec<String>> {
         let imports: BTreeMap<_, _> =
             self.0.keys().map(|module| (*module, self.imports_of(module))).collect();
@@ -65,7 +63,7 @@ impl<'a> Modules<'a> {
         named.into_iter().filter(|other| !is_family(module, other)).collect()
     }
 
-    /// The module that defines what a path names, if it is one of this crate.
+    /// The module of this crate that defines the item of a path.
     fn resolve(
         &self,
         from: &[String],
@@ -110,22 +108,20 @@ impl<'a> Modules<'a> {
         if names.defined.contains(item) {
             return Some(known);
         }
-        let import = names.imported.get(item);
-        if let Some(import) = import {
+        if let Some(import) = names.imported.get(item) {
             return self.resolve(known, import, seen);
         }
-        let mut globs =
-            names.globs.iter().map(|glob| [&glob[..], std::slice::from_ref(item)].concat());
+        let mut globs = names.globs.iter().map(|glob| [glob, std::slice::from_ref(item)].concat());
         globs.find_map(|path| self.resolve(known, &path, seen)).or(Some(known))
     }
 }
 
-/// Tells whether two modules are the same, or one is within the other.
+/// Returns whether two modules are the same, or one is within the other.
 fn is_family(one: &[String], other: &[String]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// All that can be reached from a module in one step or more.
+/// The modules that can be reached from a module in one or more steps.
 fn reachable<'a>(
     imports: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
     from: &[String],
@@ -162,44 +158,37 @@ impl Names {
 
     fn add(&mut self, path: Path, renamed: Option<&syn::Ident>) {
         let name = renamed.map_or_else(|| path[path.len() - 1].clone(), ToString::to_string);
-        // A name that is imported from itself, `use domain;`, tells nothing.
+        // `use domain;` imports a name from itself.
         if path.len() > 1 {
             self.imported.insert(name, path.clone());
         }
         self.paths.insert(path);
     }
 
-    /// Adds the paths in the arguments of a macro, which are tokens to the parser.
+    /// Adds the paths in the arguments of a macro, which the parser leaves as tokens.
     fn add_tokens(&mut self, tokens: TokenStream) {
-        let mut path = Path::new();
-        let mut colons = 0;
+        let (mut paths, mut path, mut colons) = (Vec::new(), Path::new(), 0);
         for token in tokens {
-            match token {
-                TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
+            colons = match token {
+                TokenTree::Punct(mark) if mark.as_char() == ':' => colons + 1,
                 TokenTree::Ident(name) => {
                     if colons != 2 {
-                        self.take(&mut path);
+                        paths.push(std::mem::take(&mut path));
                     }
                     path.push(name.to_string());
-                    colons = 0;
+                    0
                 }
                 other => {
-                    self.take(&mut path);
+                    paths.push(std::mem::take(&mut path));
                     if let TokenTree::Group(group) = other {
                         self.add_tokens(group.stream());
                     }
-                    colons = 0;
+                    0
                 }
-            }
+            };
         }
-        self.take(&mut path);
-    }
-
-    fn take(&mut self, path: &mut Path) {
-        let path = std::mem::take(path);
-        if path.len() > 1 {
-            self.paths.insert(path);
-        }
+        paths.push(path);
+        self.paths.extend(paths.into_iter().filter(|path| path.len() > 1));
     }
 }
 

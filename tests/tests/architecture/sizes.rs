@@ -1,11 +1,11 @@
-//! Sizes at which a reader still keeps the overview.
+//! Limits of sizes.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, ImplItemFn, ItemFn, ItemMacro, Signature, TraitItemFn};
 
 use crate::exemptions::assert_only_exempt;
-use crate::sources::{Crate, SourceFile, every_file, product};
+use crate::sources::{Crate, SourceFile, every_file, product, product_files};
 
 const FILES_IN_A_FOLDER: usize = 20;
 const LINES_OF_A_FILE: usize = 500;
@@ -32,9 +32,8 @@ fn a_file_has_at_most_500_lines() {
 #[test]
 fn a_function_has_at_most_60_lines() {
     let mut long = Vec::new();
-    for file in &files() {
-        let mut functions = LongFunctions { file, found: &mut long };
-        file.visit(&mut functions);
+    for file in &product_files() {
+        file.visit(&mut LongFunctions { file, found: &mut long });
     }
     assert_only_exempt("lines of a function", long);
 }
@@ -51,9 +50,7 @@ fn bootstrap_is_wiring_outside_its_commands() {
 #[test]
 fn the_http_crate_has_at_most_three_macros() {
     let mut macros = Macros(Vec::new());
-    for file in &of("http-adapter").files {
-        file.visit(&mut macros);
-    }
+    of("http-adapter").files.iter().for_each(|file| file.visit(&mut macros));
     let Macros(names) = macros;
     let many = (names.len() > MACROS_OF_HTTP).then(|| ("http-adapter".into(), names.join(", ")));
     assert_only_exempt("macros of a crate", many);
@@ -63,11 +60,6 @@ fn of(name: &str) -> Crate {
     product().into_iter().find(|product| product.name == name).expect("the crate exists")
 }
 
-fn files() -> Vec<SourceFile> {
-    product().into_iter().flat_map(|product| product.files).collect()
-}
-
-/// Collects the functions that are too long.
 struct LongFunctions<'a> {
     file: &'a SourceFile,
     found: &'a mut Vec<(String, String)>,
@@ -102,7 +94,6 @@ impl<'ast> Visit<'ast> for LongFunctions<'_> {
     }
 }
 
-/// Collects the names of `macro_rules!`.
 struct Macros(Vec<String>);
 
 impl<'ast> Visit<'ast> for Macros {

@@ -1,4 +1,4 @@
-//! The Rust sources of the product: every crate of the workspace but the tests'.
+//! The Rust sources of the product: every crate of the workspace except those for tests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,8 +16,7 @@ pub fn product() -> Vec<Crate> {
     packages.iter().map(Crate::read).collect()
 }
 
-/// Every Rust file of the repository, those of tests among them: its path from the root of the
-/// workspace, and its text.
+/// The path from the root and the text of every Rust file of the repository, including tests.
 pub fn every_file() -> Vec<(String, String)> {
     let folders = ["adapters", "application", "bootstrap", "domain", "tests"];
     let files = folders.iter().flat_map(|folder| rust_files(&workspace::root().join(folder)));
@@ -26,9 +25,14 @@ pub fn every_file() -> Vec<(String, String)> {
         .collect()
 }
 
+/// The files of the product that are compiled outside tests.
+pub fn product_files() -> Vec<SourceFile> {
+    product().into_iter().flat_map(|product| product.files).collect()
+}
+
 pub struct Crate {
     pub name: String,
-    /// How many `.rs` files each folder has, those of tests among them.
+    /// The number of `.rs` files in each folder, including tests.
     pub folders: BTreeMap<String, usize>,
     /// The files that are compiled outside tests.
     pub files: Vec<SourceFile>,
@@ -48,9 +52,8 @@ impl Crate {
         let (mut folders, mut files) = (BTreeMap::new(), Vec::new());
         for source_folder in workspace::source_folders(package) {
             for file in rust_files(&source_folder) {
-                *folders
-                    .entry(workspace::relative(file.parent().expect("a folder")))
-                    .or_default() += 1;
+                let folder = workspace::relative(file.parent().expect("a folder"));
+                *folders.entry(folder).or_default() += 1;
                 files.push(SourceFile::read(&source_folder, &file));
             }
         }
@@ -67,15 +70,14 @@ impl SourceFile {
     fn read(source_folder: &Path, file: &Path) -> Self {
         let (path, text) = (workspace::relative(file), fs::read_to_string(file).expect("UTF-8"));
         let items = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}")).items;
-        let within =
-            file.strip_prefix(source_folder).expect("it is in the folder").with_extension("");
-        let mut module: Vec<_> =
-            within.iter().map(|part| part.to_str().expect("UTF-8").to_owned()).collect();
+        let within = file.strip_prefix(source_folder).expect("a folder").with_extension("");
+        let parts = within.iter().map(|part| part.to_str().expect("UTF-8").to_owned());
+        let mut module: Vec<_> = parts.collect();
         module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
         Self { path, module, text, items }
     }
 
-    /// The paths of the modules that it declares for tests alone.
+    /// The paths of the modules that it declares for tests only.
     fn test_modules(&self) -> Vec<Vec<String>> {
         let declared = self.items.iter().filter_map(|item| match item {
             Item::Mod(module) if is_for_tests(&module.attrs) => Some(module.ident.to_string()),
@@ -84,7 +86,7 @@ impl SourceFile {
         declared.map(|name| [&self.module[..], &[name]].concat()).collect()
     }
 
-    /// Walks the syntax of the file, without what is for tests alone.
+    /// Walks the syntax of the file without the items for tests.
     pub fn visit<'a>(&'a self, visitor: &mut impl Visit<'a>) {
         self.items.iter().for_each(|item| visitor.visit_item(item));
     }
@@ -95,15 +97,14 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
     files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
-    let is_of_others =
-        |folder: &&PathBuf| folder.ends_with("target") || folder.ends_with("node_modules");
-    let own = folders.iter().filter(|folder| !is_of_others(folder));
-    files.extend(own.flat_map(|folder| rust_files(folder)));
+    let is_own =
+        |folder: &&PathBuf| !["target", "node_modules"].iter().any(|it| folder.ends_with(it));
+    files.extend(folders.iter().filter(is_own).flat_map(|folder| rust_files(folder)));
     files.sort();
     files
 }
 
-/// Tells whether an item is compiled for tests alone.
+/// Returns whether an item is compiled for tests only.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     let is_test = |attribute: &Attribute| {
         let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());

@@ -1,13 +1,13 @@
-//! SQL as text stands only in the files of `sql.txt`, each with its reason.
+//! Only the files in `sql.txt` have SQL as text, each with its reason.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::sources::product;
+use crate::sources::product_files;
 use crate::workspace;
 
-/// The beginnings and joints of statements, as they are written here.
+/// Parts of statements.
 const SQL: [&str; 14] = [
     "SELECT ",
     "INSERT INTO ",
@@ -26,21 +26,15 @@ const SQL: [&str; 14] = [
 ];
 
 #[test]
-fn sql_stands_only_in_files_that_have_a_reason() {
+fn only_files_with_a_reason_have_sql() {
     let listed = workspace::root().join("tests/tests/architecture/sql.txt");
     let listed = fs::read_to_string(listed).expect("the list of files");
     let lines = listed.lines().filter(|line| !line.starts_with('#'));
-    let listed: BTreeSet<_> = lines
-        .map(|line| {
-            let (path, reason) = line.split_once(": ").expect("a path and a reason");
-            assert!(!reason.is_empty(), "{path} has a reason");
-            path.to_owned()
-        })
-        .collect();
-    let product = product();
-    let files = product.iter().flat_map(|product| &product.files);
-    let found: BTreeSet<_> =
-        files.filter(|file| has_sql(&file.text)).map(|file| file.path.clone()).collect();
+    let reasons = lines.map(|line| line.split_once(": ").expect("a path and a reason"));
+    let reasons = reasons.inspect(|(path, reason)| assert!(!reason.is_empty(), "reason of {path}"));
+    let listed: BTreeSet<_> = reasons.map(|(path, _)| path.to_owned()).collect();
+    let files = product_files().into_iter().filter(|file| has_sql(&file.text));
+    let found: BTreeSet<_> = files.map(|file| file.path).collect();
     let new: Vec<_> = found.difference(&listed).collect();
     assert!(new.is_empty(), "use the query builder, or give a reason in sql.txt: {new:#?}");
     let needless: Vec<_> = listed.difference(&found).collect();

@@ -1,12 +1,12 @@
-//! The workspace as Cargo describes it, and where its files are.
+//! The workspace as Cargo describes it, and the paths of its files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// The crates that look at the service from outside: they may know everybody, and no crate of the
-/// service may know them.
+/// The crates that use the service from outside. They may depend on every crate, and no crate of the
+/// service may depend on them.
 pub const OUTSIDE: [&str; 2] = ["tests", "benchmark"];
 
 /// The answer of `cargo metadata` about the crates of the workspace.
@@ -31,7 +31,7 @@ pub fn name(package: &Value) -> String {
 /// The source folders of a package: those of its library and its binaries.
 pub fn source_folders(package: &Value) -> Vec<PathBuf> {
     let targets = package["targets"].as_array().expect("targets").iter();
-    // A build script stands beside the folder of the sources, not in one.
+    // A build script is not in the folder of the sources.
     let others = ["test", "custom-build"];
     let product = targets.filter(|target| others.iter().all(|other| target["kind"][0] != *other));
     let sources = product.map(|target| Path::new(target["src_path"].as_str().expect("a path")));
@@ -40,7 +40,6 @@ pub fn source_folders(package: &Value) -> Vec<PathBuf> {
     folders
 }
 
-/// The root folder of the workspace.
 pub fn root() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     crate_folder.parent().expect("the crate is in the workspace").to_owned()

@@ -1,63 +1,43 @@
-//! The files that say who may use the service, as an operator meets them at the start.
-
-use std::fs;
+//! Errors in the files of identity and policies at the start.
 
 use tests::stores::TestDatabase;
 use tests::tool::error_of;
 
-use crate::{command, folder, refused};
+use crate::{ON_FREE_PORT, command, folder_with, refused};
 
 const IDENTITY: &str = "keys: []\n";
 const POLICIES: &str =
     "policies: [{id: members_read, group: files, allow: [read], to: [signed_in]}]\n";
 
 #[test]
-fn a_faulty_file_stops_the_start_before_there_is_a_database() {
+fn an_error_in_a_file_prevents_the_start_before_a_database_is_created() {
     for (identity, policies, line) in [
         ("keys: [{name: a}]\n", POLICIES, "identity.yaml:1:8: a key needs the key `sha256`"),
         ("keys: [\n", POLICIES, "identity.yaml:"),
         (IDENTITY, "policies: [{id: a}]\n", "policies.yaml:1:12: "),
-        (IDENTITY, "policies: 7\n", "policies.yaml:1:11: `policies` is a list"),
+        (IDENTITY, "policies: 7\n", "policies.yaml:1:11: `policies` must be a list"),
     ] {
-        let folder = folder();
-        fs::write(folder.path().join("identity.yaml"), identity).unwrap();
-        fs::write(folder.path().join("policies.yaml"), policies).unwrap();
+        let folder = folder_with(&[("identity.yaml", identity), ("policies.yaml", policies)]);
         let files = ["--identity", "identity.yaml", "--policies", "policies.yaml"];
-        let arguments = [&files[..], &["--listen", "127.0.0.1:0"]].concat();
-        let output = command(&folder, &arguments).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let output = command(&folder, &[&files[..], &ON_FREE_PORT].concat()).output().unwrap();
+        let said = error_of(&output, 1);
         assert!(said.starts_with(&format!("proposal-service: {line}")), "{said}");
-        let mut left: Vec<_> =
-            fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["identity.yaml", "policies.yaml"], "a database was made");
+        let files = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(files, 2, "a database was created");
     }
 }
 
 #[test]
-fn a_file_that_is_missing_is_told_before_a_database_that_cannot_be_reached() {
-    let folder = folder();
-    let nowhere = ["--database-url", "postgres://nobody@127.0.0.1:1/nowhere"];
-    for option in ["--identity", "--policies"] {
-        let arguments =
-            [&[option, "missing.yaml", "--listen", "127.0.0.1:0"][..], &nowhere].concat();
-        let line = refused(&command(&folder, &arguments).output().unwrap(), 1);
-        assert!(line.contains("missing.yaml"), "{line}");
-    }
-}
-
-#[test]
-fn a_faulty_file_stops_the_start_before_a_database_is_migrated() {
+fn an_error_in_a_file_prevents_the_start_before_a_database_is_migrated() {
     let database = TestDatabase::postgres();
-    let folder = folder();
-    fs::write(folder.path().join("identity.yaml"), "keys: 7\n").unwrap();
-    let serve = ["--listen", "127.0.0.1:0", "--database-url", database.url()];
-    let with_identity = [&serve[..], &["--identity", "identity.yaml"]].concat();
-    let line = refused(&command(&folder, &with_identity).output().unwrap(), 1);
-    assert!(line.contains("identity.yaml:1:7: "), "{line}");
-    // A store that is not migrated is not served under this option.
-    let unmigrated = [&serve[..], &["--migrate", "never"]].concat();
-    let line = error_of(&command(&folder, &unmigrated).output().unwrap(), 1);
-    assert!(line.contains("the database is not prepared"), "{line}");
+    let folder = folder_with(&[("identity.yaml", "keys: 7\n")]);
+    let serve = [&ON_FREE_PORT[..], &["--database-url", database.url()]].concat();
+    for (arguments, words) in [
+        (["--identity", "identity.yaml"], "identity.yaml:1:7: "),
+        (["--migrate", "never"], "the database is not prepared"),
+    ] {
+        let output = command(&folder, &[&serve[..], &arguments].concat()).output().unwrap();
+        let line = refused(&output, 1);
+        assert!(line.contains(words), "{line}");
+    }
 }

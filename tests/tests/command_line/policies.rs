@@ -1,8 +1,8 @@
-//! The commands about policies in files: what is printed, and the exit status.
+//! The commands that check policies in files: output and exit codes.
 
 use tempfile::TempDir;
 
-use crate::{command, folder, refused, text};
+use crate::{command, folder_with, refused, result};
 
 const POLICIES: &str = "
 policies:
@@ -15,119 +15,89 @@ matrix:
   items: {file: {group: files, meta: {created_by: 'agency:1'}}}
   expect: {author: {file: [read, patch]}}
 ";
-const AUTHOR: &str = r#"{"id": "agency:1", "roles": ["author"]}"#;
 
 fn policies(text: &str) -> TempDir {
-    let folder = folder();
-    std::fs::write(folder.path().join("p.yaml"), text).unwrap();
-    std::fs::write(folder.path().join("author.json"), AUTHOR).unwrap();
-    std::fs::write(folder.path().join("nobody.json"), "\"anonymous\"").unwrap();
-    folder
-}
-
-/// The exit status of a command and what it printed.
-fn run(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = command(folder, arguments).output().unwrap();
-    (output.status.code(), text(&output.stdout).to_owned())
+    folder_with(&[
+        ("p.yaml", text),
+        ("author.json", r#"{"id": "agency:1", "roles": ["author"]}"#),
+        ("stranger.json", "\"anonymous\""),
+    ])
 }
 
 #[test]
-fn a_check_says_what_each_policy_does() {
-    let (status, printed) = run(&policies(POLICIES), &["policies", "check", "p.yaml", "--strict"]);
-    assert_eq!(status, Some(0));
-    for words in [
-        "members_read (p.yaml:3): Every known caller may read items of files.\n",
-        "\n2 policies and 2 cases, all sound\n",
-    ] {
-        assert!(printed.contains(words), "no {words} in:\n{printed}");
-    }
+fn policies_are_checked_and_tested() {
     let untested = POLICIES.split("cases:").next().unwrap();
-    let (status, printed) = run(&policies(untested), &["policies", "check", "p.yaml", "--strict"]);
-    assert_eq!(status, Some(1));
-    assert!(printed.ends_with("2 policies and 0 cases, warnings: 2\n"), "{printed}");
-    assert_eq!(run(&policies(untested), &["policies", "check", "p.yaml"]).0, Some(0));
+    let wrong = POLICIES.replace("expect: deny", "expect: allow");
+    let check = ["policies", "check", "p.yaml", "--strict"];
+    let test = ["policies", "test", "p.yaml"];
+    let explained = "members_read (p.yaml:3): Every known caller may read items of files.\n";
+    for (policies_text, arguments, code, expected) in [
+        (POLICIES, &check[..], 0, &[explained, "\n2 policies and 2 cases, no problems\n"][..]),
+        (untested, &check, 1, &["2 policies and 0 cases, warnings: 2\n"]),
+        (untested, &check[..3], 0, &[]),
+        (POLICIES, &test, 0, &["2 of 2 cases passed\n"]),
+        (&wrong, &test, 1, &["WRONG p.yaml:6: a stranger: deny, expected allow"]),
+    ] {
+        let folder = policies(policies_text);
+        let (found, printed, _) = result(&mut command(&folder, arguments));
+        assert_eq!(found, Some(code), "{arguments:?}: {printed}");
+        assert!(expected.iter().all(|words| printed.contains(words)), "{expected:?}: {printed}");
+    }
 }
 
-#[test]
-fn a_test_shows_what_came_out_otherwise() {
-    let (status, printed) = run(&policies(POLICIES), &["policies", "test", "p.yaml"]);
-    assert_eq!((status, printed.as_str()), (Some(0), "2 of 2 cases came out as expected\n"));
-    let wrong = POLICIES.replace("expect: deny", "expect: allow");
-    let (status, printed) = run(&policies(&wrong), &["policies", "test", "p.yaml"]);
-    assert_eq!(status, Some(1));
-    assert!(
-        printed.starts_with("WRONG p.yaml:6: a stranger: deny where allow was expected"),
-        "{printed}"
-    );
-}
+const QUESTION: [&str; 10] = [
+    "access",
+    "check",
+    "--policies",
+    "p.yaml",
+    "--as",
+    "author.json",
+    "--operation",
+    "patch",
+    "--group",
+    "files",
+];
 
 #[test]
 fn access_is_explained() {
+    const DENIED: &str = "denied: no policy allows it\n";
+    let own = format!("items that the caller created: allowed by own\nother items: {DENIED}");
     let folder = policies(POLICIES);
-    for (caller, operation, group, status, printed) in [
+    for (caller, operation, group, code, expected) in [
         ("author.json", "read", "files", 0, "allowed by members_read\n"),
-        (
-            "author.json",
-            "patch",
-            "files",
-            0,
-            "items that the caller created: allowed by own\nother items: denied: no policy allows it\n",
-        ),
-        ("author.json", "read", "lib", 1, "denied: no policy allows it\n"),
-        ("nobody.json", "read", "files", 1, "denied: no policy allows it\n"),
+        ("author.json", "patch", "files", 0, &own),
+        ("author.json", "read", "lib", 1, DENIED),
+        ("stranger.json", "read", "files", 1, DENIED),
     ] {
-        let question = ["--as", caller, "--operation", operation, "--group", group];
-        let command = [&["access", "check", "--policies", "p.yaml"][..], &question].concat();
-        assert_eq!(run(&folder, &command), (Some(status), printed.to_owned()), "{question:?}");
+        let mut question = QUESTION;
+        [question[5], question[7], question[9]] = [caller, operation, group];
+        let (found, printed, _) = result(&mut command(&folder, &question));
+        assert_eq!((found, &*printed), (Some(code), expected), "{question:?}");
     }
-}
-
-#[test]
-fn access_to_an_item_is_explained_by_who_created_it() {
-    let folder = policies(POLICIES);
-    let database = "sqlite://items.db?mode=rwc";
-    let (status, _) = run(&folder, &["seed", "--proposals", "1", "--database-url", database]);
-    assert_eq!(status, Some(0));
-    let (_, exported) = run(&folder, &["export", "--database-url", database]);
+    let database = ["--database-url", "sqlite://items.db?mode=rwc"];
+    let seed = [&["seed", "--proposals", "1"], &database[..]].concat();
+    assert!(command(&folder, &seed).output().unwrap().status.success());
+    let export = [&["export"], &database[..]].concat();
+    let (_, exported, _) = result(&mut command(&folder, &export));
     let line = exported.lines().find(|line| line.contains("\"group\":\"proposals\"")).unwrap();
     let change: serde_json::Value = serde_json::from_str(line).unwrap();
-    let id = change["item_id"].as_str().unwrap();
-    let question = ["--as", "author.json", "--operation", "patch", "--group", "proposals"];
-    let of = |item: &str| {
-        let place = ["--item", item, "--database-url", database];
-        let words = [&["access", "check", "--policies", "p.yaml"][..], &question, &place].concat();
-        command(&folder, &words).output().unwrap()
+    let of = |item| {
+        let words = [&QUESTION[..9], &["proposals", "--item", item], &database].concat();
+        command(&folder, &words)
     };
-    let denied = of(id);
-    assert_eq!(denied.status.code(), Some(1));
-    assert_eq!(text(&denied.stdout), "denied: no policy allows it\n");
-    let line = refused(&of("nothing"), 1);
+    let (code, printed, _) = result(&mut of(change["item_id"].as_str().unwrap()));
+    assert_eq!((code, &*printed), (Some(1), DENIED));
+    let line = refused(&of("nothing").output().unwrap(), 1);
     assert!(line.contains("no item nothing in `proposals`"), "{line}");
 }
 
 #[test]
-fn errors_are_told_with_their_file_and_line() {
+fn errors_are_reported_with_their_file_and_line() {
     let folder = policies("policies:\n- {id: p, group: filez, allow: [read], to: [a]}\n");
-    for words in [
-        &["policies", "check", "p.yaml"][..],
-        &["policies", "test", "p.yaml"],
-        &[
-            "access",
-            "check",
-            "--policies",
-            "p.yaml",
-            "--as",
-            "author.json",
-            "--operation",
-            "read",
-            "--group",
-            "files",
-        ],
-    ] {
+    let check = ["policies", "check", "p.yaml"];
+    for words in [&check[..], &["policies", "test", "p.yaml"], &QUESTION] {
         let line = refused(&command(&folder, words).output().unwrap(), 1);
-        assert!(
-            line.contains("p.yaml:2:18: there is no group `filez`; did you mean `files`?"),
-            "{line}"
-        );
+        let error = "p.yaml:2:18: there is no group `filez`; did you mean `files`?";
+        assert!(line.contains(error), "{line}");
     }
 }

@@ -1,15 +1,16 @@
-//! A clock before 1970, of which no identifier can be made: the service does not start with one, and
+//! A clock before 1970, from which no identifier can be made: the service does not start with one, and
 //! answers while it has one.
 //!
-//! A library that is loaded before the others sets the clock back for as long as a file is there.
+//! A library that is loaded before the others sets the clock back while a file exists.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::{Request, binary, free_address};
+
+use crate::{FILES, until};
 
 const LIBRARY: &str = r#"
 #define _GNU_SOURCE
@@ -31,86 +32,53 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn before_1970_the_service_does_not_start() {
-    let machine = Machine::new();
-    machine.set_back();
-    let output = machine.service(free_address()).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the clock of this machine is before 1970; set it"), "{said}");
-}
-
-#[test]
-fn while_the_clock_is_before_1970_requests_are_answered_with_500() {
-    let machine = Machine::new();
+fn before_1970_requests_are_answered_with_500_and_the_service_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
     let address = free_address();
-    let _service = Running(machine.service(address).spawn().unwrap());
-    let create = || Request::new(address, "POST", "/v1/files").json("{}");
-    let deadline = Instant::now() + PATIENCE;
-    while create().try_send().is_none_or(|answer| answer.status != 201) {
-        assert!(Instant::now() < deadline, "the service does not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    machine.set_back();
+    let sign = folder.path().join("set-back");
+    let library = compile(folder.path());
+    let database = format!("sqlite://{}?mode=rwc", folder.path().join("proposals.db").display());
+    let mut service = Command::new(binary::path());
+    let _ = service
+        .env("LD_PRELOAD", library)
+        .env("CLOCK_IS_SET_BACK", &sign)
+        // A thread that serves its first connection while the clock is set back closes it unanswered:
+        // hyper writes down the date then. The only thread has served one before.
+        .env("TOKIO_WORKER_THREADS", "1")
+        .args(["serve", "--listen", &address.to_string(), "--database-url", &database])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let running = Running(service.spawn().unwrap());
+    let create = || Request::new(address, "POST", FILES).json("{}");
+    until("a start", PATIENCE, || create().try_send().is_some_and(|answer| answer.status == 201));
+    fs::write(&sign, "").unwrap();
     for _ in 0..3 {
         let answer = create().send_unchecked().expect(500);
         assert!(answer.text().contains("problems/internal"), "{answer}");
     }
-    machine.set_right();
+    fs::remove_file(&sign).unwrap();
     let _ = create().send_unchecked().expect(201);
-    let list = Request::new(address, "GET", "/v1/files").send_unchecked().expect(200);
+    let list = Request::new(address, "GET", FILES).send_unchecked().expect(200);
     assert_eq!(list.value()["total_items"], 2);
+    drop(running);
+    fs::write(&sign, "").unwrap();
+    let output = service.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains("the system clock is before 1970; set it"), "{log}");
 }
 
-/// A machine whose clock can be set back.
-struct Machine {
-    folder: tempfile::TempDir,
-    library: PathBuf,
-}
-
-impl Machine {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let source = folder.path().join("clock.c");
-        let library = folder.path().join("clock.so");
-        fs::write(&source, LIBRARY).unwrap();
-        let mut compiler = Command::new("cc");
-        let _ = compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
-        assert!(compiler.status().unwrap().success(), "the C compiler that the build uses, too");
-        Self { folder, library }
-    }
-
-    fn sign(&self) -> PathBuf {
-        self.folder.path().join("set-back")
-    }
-
-    fn set_back(&self) {
-        fs::write(self.sign(), "").unwrap();
-    }
-
-    fn set_right(&self) {
-        fs::remove_file(self.sign()).unwrap();
-    }
-
-    fn service(&self, address: SocketAddr) -> Command {
-        let database = Path::new(self.folder.path()).join("proposals.db");
-        let mut command = Command::new(binary::path());
-        let _ = command
-            .env("LD_PRELOAD", &self.library)
-            .env("CLOCK_IS_SET_BACK", self.sign())
-            // A thread that serves its first connection while the clock is set back closes it unanswered:
-            // hyper writes down the date then. The only thread has served one before.
-            .env("TOKIO_WORKER_THREADS", "1")
-            .args(["serve", "--listen", &address.to_string(), "--database-url"])
-            .arg(format!("sqlite://{}?mode=rwc", database.display()))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        command
-    }
+fn compile(folder: &Path) -> PathBuf {
+    let (source, library) = (folder.join("clock.c"), folder.join("clock.so"));
+    fs::write(&source, LIBRARY).unwrap();
+    let mut compiler = Command::new("cc");
+    let _ = compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
+    assert!(compiler.status().unwrap().success(), "the C compiler that the build uses, too");
+    library
 }
 
 /// A process that ends with the test.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

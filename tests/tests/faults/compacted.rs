@@ -1,30 +1,29 @@
-//! `compact` is killed (SIGKILL) in the middle: what it removed stays removed, everything else is
-//! there, and the next one does the rest.
+//! `compact` is killed (SIGKILL) in the middle: removed versions stay removed, all others are whole, and
+//! the next run removes the rest.
 
-use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use tests::Service;
 use tests::stores::TestDatabase;
 use tests::tool::{done, tool};
 
+use crate::{at_once, until};
+
 /// Versions of the one item.
 const VERSIONS: u64 = 20_000;
 
-/// How often it is killed. The next one waits until the lease of the killed one has ended.
+/// How often it is killed. The next run waits until the lease of the killed one has ended.
 const KILLS: usize = 2;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
-fn on_sqlite_a_killed_compaction_is_finished_by_the_next() {
-    kill_and_finish(&TestDatabase::sqlite());
-}
-
-#[test]
-fn on_postgresql_a_killed_compaction_is_finished_by_the_next() {
-    kill_and_finish(&TestDatabase::postgres());
+fn a_killed_compaction_is_finished_by_the_next() {
+    at_once([
+        || kill_and_finish(&TestDatabase::sqlite()),
+        || kill_and_finish(&TestDatabase::postgres()),
+    ]);
 }
 
 fn kill_and_finish(database: &TestDatabase) {
@@ -40,36 +39,26 @@ fn kill_and_finish(database: &TestDatabase) {
     let _ = database.query(&format!(
         "UPDATE items SET version = {VERSIONS}, sequence = (SELECT MAX(sequence) FROM changes)"
     ));
+    let arguments = ["compact", "--history-keep", "2d", "--database-url", database.url()];
     let mut removed = 0;
     for _ in 0..KILLS {
-        let mut compact = compact(database);
-        let deadline = Instant::now() + PATIENCE;
-        while is_running(&mut compact) && count_removed(database) == removed {
-            assert!(Instant::now() < deadline, "nothing is removed");
-        }
+        let mut compact = tool(&arguments);
+        let mut compact = compact.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("a removal", PATIENCE, || {
+            compact.try_wait().unwrap().is_some() || count_removed(database) > removed
+        });
         compact.kill().unwrap();
         compact.wait().unwrap();
-        assert!(removed < count_removed(database), "it was at work");
+        assert!(removed < count_removed(database), "it removes versions");
         look(database, &item.path);
-        // Counted late: on PostgreSQL a statement that was sent goes on without the process.
+        // Counted late: on PostgreSQL a statement that was sent continues without the process.
         removed = count_removed(database);
     }
     assert!(removed < VERSIONS - 1, "it was killed in the middle: {removed}");
-    let said = done(&["compact", "--history-keep", "2d", "--database-url", database.url()]);
-    let said = String::from_utf8(said).unwrap();
+    let output = String::from_utf8(done(&arguments)).unwrap();
     let rest = VERSIONS - 1 - removed;
-    assert!(said.starts_with(&format!("removed the bodies of {rest} versions")), "{said}");
+    assert!(output.starts_with(&format!("removed the bodies of {rest} versions")), "{output}");
     look(database, &item.path);
-}
-
-fn compact(database: &TestDatabase) -> Child {
-    let arguments = ["compact", "--history-keep", "2d", "--database-url", database.url()];
-    tool(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn is_running(process: &mut Child) -> bool {
-    sleep(Duration::from_millis(2));
-    process.try_wait().unwrap().is_none()
 }
 
 fn count(database: &TestDatabase, condition: &str) -> u64 {
@@ -82,7 +71,7 @@ fn count_removed(database: &TestDatabase) -> u64 {
     count(database, "removed_at IS NOT NULL")
 }
 
-/// Every version is there with a body or the time at which it was removed, and the item as it was.
+/// Every version has either a body or the time of its removal, and the item is unchanged.
 fn look(database: &TestDatabase, path: &str) {
     assert_eq!(count(database, "1 = 1"), VERSIONS);
     assert_eq!(count(database, "(members IS NULL) <> (removed_at IS NOT NULL)"), 0);

@@ -1,11 +1,13 @@
-//! A proposal that is deleted while many add to its library: it is gone at the first request, with
-//! everything that belonged to it.
+//! A proposal that is deleted while many clients add to its library: the first request deletes it, with
+//! its library.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::sleep;
 use std::time::Duration;
 
 use tests::on_each_store;
+
+use crate::load::End;
+use crate::until;
 
 const PROPOSALS: &str = "/v1/proposals";
 
@@ -14,7 +16,7 @@ const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rapid 
 const CLIENTS: usize = 8;
 
 #[test]
-fn a_proposal_is_deleted_at_the_first_request_beside_many_that_add_to_it() {
+fn a_proposal_is_deleted_at_the_first_request_while_many_clients_add_to_it() {
     on_each_store(|service| {
         let address = service.address();
         for _ in 0..5 {
@@ -33,12 +35,10 @@ fn a_proposal_is_deleted_at_the_first_request_beside_many_that_add_to_it() {
                         }
                     });
                 }
-                while added.load(Ordering::Relaxed) < 20 {
-                    sleep(Duration::from_millis(5));
-                }
-                let deleted = service.delete(&proposal.path).send_unchecked();
-                is_over.store(true, Ordering::Relaxed);
-                let _ = deleted.expect(204);
+                let _end = End(is_over);
+                let patience = Duration::from_mins(1);
+                until("additions", patience, || added.load(Ordering::Relaxed) >= 20);
+                let _ = service.delete(&proposal.path).send_unchecked().expect(204);
             });
             service.get(&library).send().expect(404);
         }

@@ -1,19 +1,26 @@
-//! Several instances on one `PostgreSQL`, and locks that others hold: one indexes while the others do
-//! not wait for it, and a change of the schema does not wait for ever.
+//! Several instances on one `PostgreSQL`, and locks that others hold: no instance waits for the one that
+//! indexes, and a change of the schema does not wait without a limit.
 
-use std::process::Command;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
+use tests::Service;
 use tests::stores::TestDatabase;
-use tests::{Service, binary};
+use tests::tool::refused;
 
-const FILES: &str = "/v1/files";
+use crate::{FILES, at_once};
 
 /// Three times the seconds after which a migration gives up.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 #[test]
+fn a_lock_delays_no_other_instance_and_a_migration_for_a_limited_time() {
+    at_once([
+        while_one_instance_indexes_the_others_do_not_wait_for_it,
+        a_change_of_the_schema_gives_up_when_others_hold_its_locks,
+    ]);
+}
+
 fn while_one_instance_indexes_the_others_do_not_wait_for_it() {
     const INDEX: &str = "SELECT CAST(pg_sleep(6) AS TEXT) FROM (SELECT sequence FROM search_progress FOR UPDATE) AS held";
     const WAITING: &str = "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -36,7 +43,6 @@ fn while_one_instance_indexes_the_others_do_not_wait_for_it() {
     assert_eq!(found["total_items"], 1);
 }
 
-#[test]
 fn a_change_of_the_schema_gives_up_when_others_hold_its_locks() {
     const HOLD: &str =
         "DO $$ BEGIN LOCK TABLE items IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(120); END $$";
@@ -49,15 +55,11 @@ fn a_change_of_the_schema_gives_up_when_others_hold_its_locks() {
         scope.spawn(|| std::panic::catch_unwind(|| database.query(HOLD)));
         sleep(Duration::from_millis(500));
         let since = Instant::now();
-        let output = Command::new(binary::path())
-            .args(["migrate", "--database-url", database.url()])
-            .output()
-            .unwrap();
+        let log = refused(&["migrate", "--database-url", database.url()], 1);
         assert!(since.elapsed() < PATIENCE, "{:?}", since.elapsed());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let _ = database.query(STOP);
-        assert!(!output.status.success(), "{said}");
-        assert!(said.contains("cannot prepare the database schema"), "{said}");
-        assert!(said.contains("lock timeout"), "{said}");
+        for part in ["cannot prepare the database schema", "lock timeout"] {
+            assert!(log.contains(part), "{log}");
+        }
     });
 }

@@ -1,6 +1,12 @@
-//! Promises that hold when things break: the real binary, killed and cut off in the midst of its work.
+//! Promises that hold when things break: the real binary, killed and cut off during its work.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+use std::process::Command;
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+use tests::binary;
 
 mod cancelled;
 mod clock;
@@ -16,10 +22,45 @@ mod pooler;
 mod postgres_killed;
 mod postgres_server;
 mod replicas;
-mod retried;
 mod silent;
 mod standby;
 mod stopped;
 mod too_old;
 mod unsuitable;
-mod wrong_password;
+
+const FILES: &str = "/v1/files";
+
+/// Runs parts of a test at once that mostly wait.
+fn at_once(parts: [fn(); 2]) {
+    scope(|scope| {
+        for part in parts {
+            scope.spawn(part);
+        }
+    });
+}
+
+#[track_caller]
+fn until(what: &str, bound: Duration, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < bound, "not within {bound:?}: {what}");
+        sleep(Duration::from_millis(20));
+    }
+    println!("{what} after {:?}", since.elapsed());
+}
+
+/// Starts a service that must refuse to start, with a line that contains the reason; returns its log.
+#[track_caller]
+fn refused_start(url: &str, reason: &str) -> String {
+    // A service that is not refused serves until it is ended.
+    let output = Command::new("timeout")
+        .arg("60")
+        .arg(binary::path())
+        .args(["serve", "--listen", "127.0.0.1:0", "--database-url", url])
+        .output()
+        .unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{log}");
+    assert!(log.lines().any(|line| line.contains(reason)), "no `{reason}` in {log}");
+    log
+}

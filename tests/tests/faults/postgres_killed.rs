@@ -1,15 +1,16 @@
 //! `PostgreSQL` is killed (SIGKILL) under load and started again, time after time, while the
-//! service runs on: 503 meanwhile and no wrong answer, and afterwards what was acknowledged is
-//! there, whole, with its change.
+//! service runs: the response is 503 meanwhile and never wrong, and afterwards acknowledged writes are
+//! stored whole, with their change.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::stores::TestDatabase;
 use tests::{Service, number};
 
 use crate::load::Load;
 use crate::postgres_server::PostgresServer;
+use crate::until;
 
 /// Rounds, unless `TEST_KILLS` says otherwise.
 const ROUNDS: u64 = 6;
@@ -21,15 +22,18 @@ const CREATED: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn nothing_acknowledged_is_lost_and_the_service_goes_on() {
+fn no_acknowledged_write_is_lost_and_the_service_continues() {
     let server = PostgresServer::start();
     let database = TestDatabase::on_server(server.url());
     let service = Service::start_on(&database);
     let load = Load::new(&service);
+    let is_ready = || {
+        until("readiness", PATIENCE, || service.get("/readyz").send_unchecked().status == 200);
+    };
     for round in 0..number("TEST_KILLS", ROUNDS) {
         let refused = load.refused();
         load.run(service.address(), &round.to_string(), || {
-            // At another moment in each round, in the midst of all clients' requests.
+            // At another moment in each round, during requests of all clients.
             sleep(Duration::from_millis(200 + round * 37 % 190));
             if round % 2 == 0 {
                 server.kill();
@@ -38,28 +42,17 @@ fn nothing_acknowledged_is_lost_and_the_service_goes_on() {
                 service.get("/healthz").send().expect(200);
                 server.start_again();
             } else {
-                // The server ends all its other processes, too, and recovers by itself.
+                // The server ends all its other processes, too, and recovers automatically.
                 server.kill_a_session();
                 sleep(Duration::from_millis(500));
             }
-            is_ready(&service);
+            is_ready();
             load.wait_for_more(CREATED);
         });
-        assert!(
-            round % 2 == 1 || load.refused() > refused,
-            "whoever came while there was no database was told"
-        );
-        is_ready(&service);
+        assert!(round % 2 == 1 || load.refused() > refused, "no request was refused");
+        is_ready();
         load.look(&service, 100);
     }
     load.look(&service, usize::MAX);
     load.every_write_has_its_change(&database);
-}
-
-fn is_ready(service: &Service) {
-    let deadline = Instant::now() + PATIENCE;
-    while service.get("/readyz").send_unchecked().status != 200 {
-        assert!(Instant::now() < deadline, "the database is back, and the service is not ready");
-        sleep(Duration::from_millis(20));
-    }
 }

@@ -1,15 +1,18 @@
-//! A `PostgreSQL` server of a test's own, which can be killed.
+//! A separate `PostgreSQL` server, which can be killed.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use procfs::process::{Process, all_processes};
 use tempfile::TempDir;
 use tests::free_address;
+use tests::stores::TestDatabase;
 use url::Url;
+
+use crate::until;
 
 /// How long the processes of a server may take to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -19,7 +22,7 @@ pub struct PostgresServer {
     programs: PathBuf,
     port: u16,
     folder: TempDir,
-    /// True when it has a small disk of its own beside its files.
+    /// Returns whether it has a small disk in addition to its files.
     has_small_disk: bool,
 }
 
@@ -48,13 +51,9 @@ impl PostgresServer {
         let standby = Self::without_files(false);
         let mut copy = standby.program("pg_basebackup");
         let port = self.port.to_string();
-        run(copy.args(["--host", "127.0.0.1", "--username", "postgres", "--port", &port]).args([
-            "--write-recovery-conf",
-            "--wal-method",
-            "stream",
-            "--checkpoint",
-            "fast",
-        ]));
+        let primary = ["--host=127.0.0.1", "--username=postgres", "--port", &port];
+        let options = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"];
+        run(copy.args(primary).args(options));
         standby.start_again();
         standby
     }
@@ -64,7 +63,7 @@ impl PostgresServer {
         run(self.program("pg_ctl").args(["promote", "--wait", "--silent"]));
     }
 
-    /// A folder on a disk of its own, which the server alone sees.
+    /// A folder on the small disk, which only the server sees.
     pub fn small_disk(&self) -> PathBuf {
         self.folder.path().join("disk/space")
     }
@@ -81,21 +80,19 @@ impl PostgresServer {
 
     fn initialise(has_small_disk: bool) -> Self {
         let server = Self::without_files(has_small_disk);
-        run(server.program("initdb").args([
-            "--username",
-            "postgres",
-            "--auth",
-            "trust",
-            "--encoding",
-            "UTF8",
-            "--no-locale",
-        ]));
+        let options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
+        run(server.program("initdb").args(options));
         server.start_again();
         server
     }
 
     pub fn url(&self) -> Url {
         Url::parse(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).unwrap()
+    }
+
+    /// The database `postgres`, which stays.
+    pub fn database(&self) -> TestDatabase {
+        TestDatabase::existing(self.url().as_str())
     }
 
     /// Returns when the server takes connections again.
@@ -105,7 +102,7 @@ impl PostgresServer {
         let log = self.folder.path().join("log");
         let mut start = self.program("pg_ctl");
         if self.has_small_disk {
-            start = self.beside_small_disk(&start);
+            start = self.with_small_disk(&start);
         }
         run(start.args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log));
     }
@@ -118,7 +115,7 @@ impl PostgresServer {
         run(self.program("pg_ctl").args(["reload", "--silent"]));
     }
 
-    /// From now on nobody is let in without a password, and nobody has one.
+    /// Refuses connections without a password; no user has one.
     pub fn require_passwords(&self) {
         let rules = "host all all all scram-sha-256\n";
         std::fs::write(self.data().join("pg_hba.conf"), rules).unwrap();
@@ -130,25 +127,16 @@ impl PostgresServer {
         let mut all = self.children();
         all.push(self.postmaster());
         kill(&all);
-        let deadline = Instant::now() + PATIENCE;
-        // One that has ended is still in the way of the next until its parent has learnt of it.
-        while all.iter().any(|process| process.stat().is_ok()) {
-            assert!(Instant::now() < deadline, "the server does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        // A process that has ended blocks the next one until its parent has noticed.
+        until("the end of the server", PATIENCE, || all.iter().all(|it| it.stat().is_err()));
     }
 
     /// Kills one of the processes that serve a connection.
     pub fn kill_a_session(&self) {
-        let children = self.children().into_iter();
-        let session = children
-            .filter(|child| {
-                child.cmdline().is_ok_and(|words| words.join(" ").contains(" proposals_test_"))
-            })
-            .take(1);
-        let session: Vec<_> = session.collect();
-        assert_eq!(session.len(), 1, "somebody is connected");
-        kill(&session);
+        let session = self.children().into_iter().find(|child| {
+            child.cmdline().is_ok_and(|words| words.join(" ").contains(" proposals_test_"))
+        });
+        kill(&[session.expect("the service is connected")]);
     }
 
     fn postmaster(&self) -> Process {
@@ -166,8 +154,8 @@ impl PostgresServer {
         self.folder.path().join("data")
     }
 
-    /// The same program in a mount namespace of its own, as the same user.
-    fn beside_small_disk(&self, program: &Command) -> Command {
+    /// The same program in a separate mount namespace, as the same user.
+    fn with_small_disk(&self, program: &Command) -> Command {
         let mut within = Command::new("unshare");
         if !is_root() {
             within.args(["--user", "--map-root-user"]);
@@ -220,15 +208,13 @@ fn programs() -> PathBuf {
         .filter(|bin| bin.join("initdb").is_file())
         .max();
     newest.unwrap_or_else(|| {
-        let told = Command::new("pg_config")
-            .arg("--bindir")
-            .output()
-            .expect("PostgreSQL is installed, or pg_config says where");
-        Path::new(String::from_utf8_lossy(&told.stdout).trim()).to_owned()
+        let output = Command::new("pg_config").arg("--bindir").output();
+        let output = output.expect("PostgreSQL is installed, or pg_config says where");
+        Path::new(String::from_utf8_lossy(&output.stdout).trim()).to_owned()
     })
 }
 
-/// Kills without a chance to clean up. One that ended by itself meanwhile is as good.
+/// Kills without a chance to clean up. A process that has ended is ignored.
 fn kill(processes: &[Process]) {
     let ids = processes.iter().map(|process| process.pid.to_string());
     Command::new("kill")

@@ -1,6 +1,5 @@
 //! A server of `PostgreSQL` that takes no writes, and one that takes over from another.
 
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tests::Service;
@@ -8,8 +7,8 @@ use tests::stores::TestDatabase;
 use url::Url;
 
 use crate::postgres_server::PostgresServer;
-
-const FILES: &str = "/v1/files";
+use crate::replicas::{TOKEN, is_of_standby};
+use crate::{FILES, at_once, until};
 
 /// Ten times the bound for writes to be back.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -26,67 +25,77 @@ fn on_a_server_that_takes_no_writes_the_service_reads_and_is_not_ready() {
             .query(&format!("ALTER DATABASE {name} SET default_transaction_read_only = {value}"));
         let _ = server.query(&format!("SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity WHERE datname = '{name}'"));
     };
+    let await_status = |path: &str, status: u16| {
+        until(path, PATIENCE, || service.get(path).send_unchecked().status == status);
+    };
     set("on");
-    until(|| service.get("/readyz").send_unchecked().status == 503);
+    await_status("/readyz", 503);
     service.post(FILES).json("{}").send_in_vain();
-    until(|| service.get(&kept.path).send_unchecked().status == 200);
+    await_status(&kept.path, 200);
     service.get("/readyz").send_in_vain();
     set("off");
-    until(|| service.get("/readyz").send_unchecked().status == 200);
+    await_status("/readyz", 200);
     service.create(FILES, r#"{"n":2}"#);
 }
 
+/// A standby takes over that never received the last commits: entity tags, cursors and tokens of the
+/// lost commits never match, and no cache shows them.
 #[test]
-fn of_several_servers_the_one_that_takes_writes_is_used() {
-    let primary = PostgresServer::start();
-    let database = TestDatabase::existing(primary.url().as_str());
-    let standby = primary.start_standby();
-    // The standby is named first.
-    let copy = TestDatabase::existing(standby.url().as_str());
-    let service = Service::start_on_with(&copy, &["--database-url", database.url()]);
-    let before = service.create(FILES, r#"{"n":1}"#);
-    assert_eq!(
-        database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items")[0][0].as_deref(),
-        Some("1")
-    );
-    until(|| {
-        // What was answered is on the standby.
-        copy.query("SELECT CAST(COUNT(*) AS TEXT) FROM items")[0][0].as_deref() == Some("1")
-    });
-    primary.kill();
-    service.post(FILES).json("{}").send_in_vain();
-    standby.promote();
-    until(|| service.post(FILES).json(r#"{"n":2}"#).send_unchecked().status == 201);
-    service.get(&before.path).send().expect(200);
-    until(|| service.get("/readyz").send_unchecked().status == 200);
+fn a_lost_commit_is_neither_shown_nor_overwritten_and_delays_no_request() {
+    at_once([|| take_over(false), || take_over(true)]);
 }
 
-/// A standby takes over that never received the last commits: nothing that names what was lost means
-/// anything afterwards, and no cache shows it.
-#[test]
-fn what_was_lost_with_the_primary_is_neither_shown_nor_overwritten() {
+fn take_over(has_replica: bool) {
     let primary = PostgresServer::start();
     let standby = primary.start_standby();
-    let database = TestDatabase::existing(primary.url().as_str());
-    let service = Service::start_on_with(&database, &["--database-url", standby.url().as_str()]);
+    let replica = has_replica.then(|| primary.start_standby());
+    let [database, copy] = [&primary, &standby].map(PostgresServer::database);
+    let replica_url = replica.as_ref().map(|replica| replica.url().to_string());
+    let mut arguments = vec!["--database-url", database.url()];
+    arguments.extend(replica_url.iter().flat_map(|url| ["--replica-url", url.as_str()]));
+    // The standby is named first.
+    let service = Service::start_on_with(&copy, &arguments);
+    until("reads of the replica", PATIENCE, || {
+        !has_replica || is_of_standby(&service.get(FILES).send_unchecked())
+    });
     let item = service.create(FILES, r#"{"n":"kept"}"#);
-    let copy = TestDatabase::existing(standby.url().as_str());
-    until(|| !copy.query("SELECT CAST(version AS TEXT) FROM items").is_empty());
+    let version = |database: &TestDatabase| {
+        let rows = database.query("SELECT CAST(version AS TEXT) FROM items");
+        rows.first().and_then(|row| row[0].clone())
+    };
+    assert_eq!(version(&database).as_deref(), Some("1"), "the primary takes the write");
+    until("a copy", PATIENCE, || version(&copy).is_some());
     standby.kill();
-    let lost = service.put(&item.path).json(r#"{"n":"lost"}"#).send().expect(200).etag();
-    let collection = service.get(FILES).send().expect(200).etag();
+    let written = service.put(&item.path).json(r#"{"n":"lost"}"#).send().expect(200);
+    let lost = written.etag();
+    let current = |path: &str| service.get(path).header("cache-control", "no-cache");
+    let collection = current(FILES).send().expect(200).etag();
     let changes = service.list("/v1/changes", "page_size=250").embedded("changes");
-    let cursor = changes.last().expect("a change")["cursor"].as_str().expect("a cursor").to_owned();
-    // It is in the cache.
-    let shown = service.get(&item.path).header("if-none-match", &lost).send();
-    let _ = shown.expect(304);
+    let cursor = changes.last().unwrap()["cursor"].as_str().unwrap().to_owned();
+    // The lost state is in the cache.
+    let _ = current(&item.path).header("if-none-match", &lost).send().expect(304);
+    if let Some(replica) = &replica {
+        let replica = replica.database();
+        until("a copy", PATIENCE, || version(&replica).as_deref() == Some("2"));
+    }
     primary.kill();
     standby.start_again();
+    service.post(FILES).json("{}").send_in_vain();
     standby.promote();
-    until(|| service.get("/readyz").send_unchecked().status == 200);
+    until("readiness", PATIENCE, || service.get("/readyz").send_unchecked().status == 200);
 
-    let found = service.get(&item.path).header("if-none-match", &lost).send().expect(200);
-    assert_eq!(found.value()["n"], "kept");
+    let begun = Instant::now();
+    for _ in 0..10 {
+        let conditional = service.get(&item.path).header("if-none-match", &lost);
+        let token = written.header(TOKEN).filter(|_| has_replica);
+        let with_token = token.map(|token| service.get(&item.path).header(TOKEN, token));
+        for request in [conditional].into_iter().chain(with_token) {
+            let read = request.send().expect(200);
+            assert!(!is_of_standby(&read), "{read}");
+            assert_eq!(read.value()["n"], "kept", "the lost state is not shown");
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "a read waits for the lost commit");
     let _ = service.get(FILES).header("if-none-match", &collection).send().expect(200);
     let _ = service.put(&item.path).header("if-match", &lost).json("{}").send().expect(412);
     let _ = service.get(&format!("/v1/changes?after={cursor}")).send().expect(410);
@@ -97,12 +106,4 @@ fn what_was_lost_with_the_primary_is_neither_shown_nor_overwritten() {
     assert_ne!(again.etag(), lost);
     let shown = service.get(&item.path).header("if-none-match", &lost).send().expect(200);
     assert_eq!(shown.value()["n"], "again");
-}
-
-fn until(mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}");
-        sleep(Duration::from_millis(50));
-    }
 }

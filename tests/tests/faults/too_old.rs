@@ -1,12 +1,11 @@
 //! An instance for which the schema becomes too new while it runs.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::stores::TestDatabase;
 use tests::{Request, Service, free_address};
 
-const FILES: &str = "/v1/files";
+use crate::{FILES, until};
 
 /// Several times the time after which an instance looks again.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,11 +29,7 @@ fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
         if method == "POST" { request.json("{}") } else { request }.send_unchecked().status
     };
     let await_status = |method: &str, path: &str, wanted: u16| {
-        let since = Instant::now();
-        while status(method, path) != wanted {
-            assert!(since.elapsed() < PATIENCE, "{method} {path} is not {wanted}");
-            sleep(Duration::from_millis(100));
-        }
+        until(path, PATIENCE, || status(method, path) == wanted);
     };
     let _ = database.query("UPDATE schema_version SET version = 99, oldest_writer = 99");
     await_status("GET", "/readyz", 503);
@@ -44,10 +39,10 @@ fn an_instance_that_has_become_too_old_writes_nothing_and_reads_while_it_may() {
     assert_eq!(status("GET", &item.path), 200);
     assert_eq!(status("GET", FILES), 200);
     assert_eq!(access(), [true, false]);
-    assert!(service.log().contains("replace it by a newer version"), "{}", service.log());
+    assert!(service.log().contains("replace it with a newer version"), "{}", service.log());
     let instances = "SELECT id FROM service_instances WHERE seen_at > (extract(epoch FROM clock_timestamp()) - 5) * 1000000";
-    sleep(Duration::from_secs(6));
-    assert!(database.query(instances).is_empty(), "what may not write delays nobody");
+    // An instance that may not write delays no other.
+    until("an old sign of life", PATIENCE, || database.query(instances).is_empty());
     let _ = database.query("UPDATE schema_version SET oldest_reader = 99");
     await_status("GET", &item.path, 503);
     assert_eq!(status("GET", FILES), 503);
@@ -68,11 +63,9 @@ fn an_error_of_the_schema_has_an_instance_look_again_at_once() {
     let _ = database
         .query("UPDATE schema_version SET version = 99, oldest_reader = 99, oldest_writer = 99");
     let _ = database.query("ALTER TABLE items RENAME COLUMN version TO renamed");
-    let since = Instant::now();
     service.get("/v1/files?page_size=7").send_unchecked().expect(503);
-    while !service.log().contains("replace it by a newer version") {
-        assert!(since.elapsed() < Duration::from_secs(5), "{}", service.log());
-        sleep(Duration::from_millis(20));
-    }
+    until("a message", Duration::from_secs(5), || {
+        service.log().contains("replace it with a newer version")
+    });
     service.get(&item.path).send_unchecked().expect(503);
 }

@@ -18,7 +18,7 @@ pub const MOST_MEMORY: u64 = 200 << 20;
 /// How long others may have to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the service may take to be done with a connection: longer than any of its own limits.
+/// How long the service may take to close a connection: longer than any of its limits.
 const LONGEST: Duration = Duration::from_secs(45);
 
 /// Held for writing by attacks that keep all processors busy for minutes. The time limits of other attacks
@@ -31,8 +31,8 @@ pub fn alone() -> RwLockWriteGuard<'static, ()> {
 }
 
 /// Attacks a service while another client reads and writes: that one is answered in time throughout
-/// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor an error
-/// of its own.
+/// and afterwards. The service holds at most [`MOST_MEMORY`], and logs neither a panic nor an internal
+/// error.
 pub fn withstands(service: &Service, attack: impl FnOnce()) {
     let _shared = PROCESSORS.read();
     withstands_alone(service, attack);
@@ -49,7 +49,7 @@ pub fn withstands_alone(service: &Service, attack: impl FnOnce()) {
                 thread::sleep(Duration::from_millis(20));
             }
         });
-        // Also when the attack fails, the other client ends.
+        // The other client also ends when the attack fails.
         let _end = End(&is_over);
         attack();
     });
@@ -62,7 +62,7 @@ pub fn withstands_alone(service: &Service, attack: impl FnOnce()) {
     }
 }
 
-/// Says at its end that the attack is over.
+/// Ends the attack when it is dropped.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -154,7 +154,45 @@ pub fn answer_to(service: &Service, bytes: impl AsRef<[u8]>) -> String {
     Raw::open(service).send(bytes).done().rest()
 }
 
-/// The head of a POST of JSON to `path`, with a line that says how long the body is; the connection
+/// Sends bytes that must get one answer, with one of these statuses.
+#[track_caller]
+pub fn expect_one(service: &Service, what: &str, bytes: impl AsRef<[u8]>, allowed: &[u16]) {
+    let text = answer_to(service, bytes);
+    let is_allowed = matches!(statuses(&text)[..], [status] if allowed.contains(&status));
+    assert!(is_allowed, "{what} is not {allowed:?}: {text}");
+}
+
+/// Sends halves of requests that get one of these statuses, and at the same time a head and one byte of
+/// the rest in each second, for which the status is 408.
+pub fn send_slowly(
+    service: &Service,
+    halves: impl Iterator<Item = impl AsRef<[u8]>>,
+    allowed: &[u16],
+    (head, rest): (&str, &str),
+) {
+    let halves: Vec<_> = halves.map(|half| Raw::open(service).send(half)).collect();
+    thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| {
+                let text = Raw::open(service).send(head).drip(rest, Duration::from_secs(1)).rest();
+                // A client that still sends may see the connection reset before the answer.
+                assert!(statuses(&text).iter().all(|status| *status == 408), "{text}");
+            });
+        }
+        for half in halves {
+            let text = half.rest();
+            let is_allowed = matches!(statuses(&text)[..], [status] if allowed.contains(&status));
+            assert!(is_allowed, "{text}");
+        }
+    });
+}
+
+#[track_caller]
+pub fn expect_total(service: &Service, collection: &str, total: usize) {
+    assert_eq!(service.list(collection, "page_size=1").value()["total_items"], total);
+}
+
+/// The head of a POST of JSON to `path`, with a line that gives the length of the body; the connection
 /// ends with the answer.
 pub fn head_of_post(path: &str, framing: &str) -> String {
     format!(

@@ -1,11 +1,8 @@
-//! Bodies that come slowly, by halves, or in chunks that are none.
-
-use std::thread;
-use std::time::Duration;
+//! Bodies that come slowly, by halves, or in malformed chunks.
 
 use tests::{Service, Store};
 
-use crate::attack::{Raw, answer_to, head_of_post, statuses, withstands};
+use crate::attack::{Raw, expect_one, expect_total, head_of_post, send_slowly, withstands};
 
 const FILES: &str = "/v1/files";
 
@@ -20,82 +17,44 @@ fn bodies_sent_by_halves_and_byte_by_byte_are_408_and_leave_nothing() {
             format!("{head}{{\"a\":"),
             format!("{chunked}5\r\n{{\"a\""),
             format!("{chunked}3e8\r\n"),
-            // More than the service keeps of a large body before it gives it a share of its own.
+            // More than the service keeps of a large body before it gives it a separate share.
             format!("{large}{}", " ".repeat(2_000_000)),
         ];
-        let halves: Vec<_> = (0..200)
-            .map(|number| Raw::open(&service).send(&halves[number % halves.len()]))
-            .collect();
-        thread::scope(|scope| {
-            for _ in 0..50 {
-                scope.spawn(|| {
-                    let text = Raw::open(&service)
-                        .send(&head)
-                        .drip("{\"a\":1}", Duration::from_secs(1))
-                        .rest();
-                    assert!(statuses(&text).iter().all(|status| *status == 408), "{text}");
-                });
-            }
-            for half in halves {
-                let text = half.rest();
-                assert!(matches!(statuses(&text)[..], [408 | 503]), "{text}");
-            }
-        });
+        let halves = halves.iter().cycle().take(200);
+        send_slowly(&service, halves, &[408, 503], (&head, "{\"a\":1}"));
     });
-    assert_eq!(service.get(FILES).send().expect(200).value()["total_items"], 0);
+    expect_total(&service, FILES, 0);
 }
 
 #[test]
-fn bodies_that_end_too_soon_are_400_and_leave_nothing() {
+fn bodies_that_end_too_soon_and_malformed_chunks_are_400_and_leave_nothing() {
     let service = Service::start(Store::Sqlite);
     withstands(&service, || {
-        for framing in [
-            "Content-Length: 1000\r\n\r\n{}",
-            "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
-            "Transfer-Encoding: chunked\r\n\r\n",
-        ] {
-            let head = head_of_post(FILES, framing);
-            let text = answer_to(&service, head.trim_end());
-            assert_eq!(statuses(&text), [400], "{framing:?}: {text}");
-        }
-        // Who hangs up at once is answered nothing.
+        let short = head_of_post(FILES, "Content-Length: 1000") + "{}";
+        expect_one(&service, "a short body", short, &[400]);
+        // A client that hangs up at once gets no answer.
         for _ in 0..500 {
             drop(Raw::open(&service).send(head_of_post(FILES, "Content-Length: 10") + "{"));
         }
-    });
-    assert_eq!(service.get(FILES).send().expect(200).value()["total_items"], 0);
-}
-
-#[test]
-fn malformed_chunks_are_400_and_leave_nothing() {
-    let service = Service::start(Store::Sqlite);
-    withstands(&service, || {
-        for chunks in [
-            "zz\r\n{}\r\n0\r\n\r\n",
-            "-2\r\n{}\r\n0\r\n\r\n",
-            "0x2\r\n{}\r\n0\r\n\r\n",
-            "\r\n{}\r\n0\r\n\r\n",
-            "2\r\n{}XX\r\n0\r\n\r\n",
-            "2\n{}\n0\n\n",
-            "fffffffffffffffff\r\n{}\r\n0\r\n\r\n",
-            "2\u{0}\r\n{}\r\n0\r\n\r\n",
-            &format!("2;{}\r\n{{}}\r\n0\r\n\r\n", "x".repeat(100_000)),
-            &format!("2\r\n{{}}\r\n0\r\n{}\r\n", "x: y\r\n".repeat(100_000)),
+        for (chunks, allowed) in [
+            ("", &[400][..]),
+            ("2\r\n{}\r\n", &[400]),
+            ("zz\r\n{}\r\n0\r\n\r\n", &[400]),
+            ("-2\r\n{}\r\n0\r\n\r\n", &[400]),
+            ("0x2\r\n{}\r\n0\r\n\r\n", &[400]),
+            ("\r\n{}\r\n0\r\n\r\n", &[400]),
+            ("2\r\n{}XX\r\n0\r\n\r\n", &[400]),
+            ("2\n{}\n0\n\n", &[400]),
+            ("fffffffffffffffff\r\n{}\r\n0\r\n\r\n", &[400]),
+            ("ffffffffffffffff\r\n{}", &[400, 413]),
+            ("2\u{0}\r\n{}\r\n0\r\n\r\n", &[400]),
+            (&format!("2;{}\r\n{{}}\r\n0\r\n\r\n", "x".repeat(100_000)), &[400]),
+            (&format!("2\r\n{{}}\r\n0\r\n{}\r\n", "x: y\r\n".repeat(100_000)), &[400]),
         ] {
-            let text =
-                answer_to(&service, head_of_post(FILES, "Transfer-Encoding: chunked") + chunks);
-            assert_eq!(
-                statuses(&text),
-                [400],
-                "{}: {text}",
-                &chunks[..chunks.len().min(60)].escape_debug()
-            );
+            let what = chunks[..chunks.len().min(60)].escape_debug().to_string();
+            let head = head_of_post(FILES, "Transfer-Encoding: chunked");
+            expect_one(&service, &what, head + chunks, allowed);
         }
-        let text = answer_to(
-            &service,
-            head_of_post(FILES, "Transfer-Encoding: chunked") + "ffffffffffffffff\r\n{}",
-        );
-        assert!(matches!(statuses(&text)[..], [400 | 413]), "{text}");
     });
-    assert_eq!(service.get(FILES).send().expect(200).value()["total_items"], 0);
+    expect_total(&service, FILES, 0);
 }

@@ -46,7 +46,7 @@ fn small_export(service: &Service, address: &str) -> tests::Request {
 }
 
 #[test]
-fn exports_that_nobody_reads_keep_no_others_out() {
+fn unread_exports_do_not_block_others() {
     on_each_store(|service| {
         fill(service);
         let stalled: Vec<_> = (0..3).map(|_| begin(service, "192.0.2.1")).collect();
@@ -59,7 +59,7 @@ fn exports_that_nobody_reads_keep_no_others_out() {
 }
 
 #[test]
-fn a_caller_has_four_exports_under_way_and_others_have_theirs() {
+fn a_caller_has_four_exports_in_progress_and_an_export_read_too_slowly_is_given_up() {
     let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
     fill(&service);
     withstands(&service, || {
@@ -75,23 +75,14 @@ fn a_caller_has_four_exports_under_way_and_others_have_theirs() {
             assert_eq!(refused.value()["detail"], FOUR_OF_ADDRESS);
             small_export(&service, "2001:db8:0:1::1").send().expect(200);
         }
-    });
-}
-
-#[test]
-fn an_export_that_is_read_too_slowly_is_given_up() {
-    let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
-    fill(&service);
-    withstands(&service, || {
-        let mut slow: Vec<_> = (0..4).map(|_| begin(&service, "192.0.2.1")).collect();
         let began = Instant::now();
         let mut part = vec![0; 4 << 10];
         // 16 KiB in a second: never still for long, and never done. The others read nothing.
         while began.elapsed() < GIVEN_UP {
-            let _count = slow[0].read(&mut part).unwrap_or_default();
+            let _count = stalled[0].read(&mut part).unwrap_or_default();
             thread::sleep(Duration::from_millis(250));
         }
         let again: Vec<_> = (0..4).map(|_| begin(&service, "192.0.2.1")).collect();
-        drop((slow, again));
+        drop((stalled, again));
     });
 }

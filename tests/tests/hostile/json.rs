@@ -1,11 +1,11 @@
-//! Bodies of the largest size that are nothing but brackets, members or elements, many at once: in
-//! work they take many times what they take on the wire, if anything does.
+//! Bodies of the largest size with only brackets, members or elements, many at once: parsed, they take
+//! many times their size.
 
 use std::thread;
 
 use tests::{Service, Store};
 
-use crate::attack::withstands;
+use crate::attack::{expect_total, withstands};
 
 const FILES: &str = "/v1/files";
 const CASH_PROGRAM: &str = "/v1/cashprogram";
@@ -38,26 +38,15 @@ fn members(size: usize) -> String {
 }
 
 /// Sends a body several times at once.
-fn at_once(
-    service: &Service,
-    method: &str,
-    path: &str,
-    body: &str,
-    times: usize,
-    expected: &[u16],
-) {
+fn send(service: &Service, times: usize, request: (&str, &str, &str), expected: &[u16]) {
+    let (method, path, body) = request;
     withstands(service, || {
         thread::scope(|scope| {
             for _ in 0..times {
                 scope.spawn(|| {
                     let answer = service.request(method, path).json(body).send_unchecked();
-                    let said = &answer.body[..answer.body.len().min(500)];
-                    assert!(
-                        expected.contains(&answer.status),
-                        "{}: {}",
-                        answer.status,
-                        String::from_utf8_lossy(said)
-                    );
+                    let start = String::from_utf8_lossy(&answer.body[..answer.body.len().min(500)]);
+                    assert!(expected.contains(&answer.status), "{}: {start}", answer.status);
                 });
             }
         });
@@ -67,85 +56,68 @@ fn at_once(
 #[test]
 fn eight_wide_bodies_at_once_are_taken() {
     tests::on_each_store(|service| {
-        let texts = filled(LIMIT, "{\"a\":\"", |_| "a b ".to_owned(), "\"}");
-        for body in [
-            ones(LIMIT),
-            members(LIMIT),
-            filled(LIMIT, "{\"a\":{", |n| format!("\"a{n}\":0,"), "\"\":0}}"),
-            texts,
+        let item = service.create(FILES, "{}").path;
+        for (method, path, body, expected) in [
+            ("POST", FILES, ones(LIMIT), &[201][..]),
+            ("POST", FILES, members(LIMIT), &[201]),
+            (
+                "POST",
+                FILES,
+                filled(LIMIT, "{\"a\":{", |n| format!("\"a{n}\":0,"), "\"\":0}}"),
+                &[201],
+            ),
+            ("POST", FILES, filled(LIMIT, "{\"a\":\"", |_| "a b ".to_owned(), "\"}"), &[201]),
+            ("PUT", &item, members(LIMIT), &[200, 503]),
+            ("PATCH", &item, ones(LIMIT / 2), &[422]),
         ] {
-            at_once(service, "POST", FILES, &body, AT_ONCE, &[201]);
+            send(service, AT_ONCE, (method, path, &body), expected);
         }
-        // What was indexed of them, too, was within the memory.
+        // A search indexes them within the memory, too.
         assert_eq!(service.list(FILES, "q=nothing").value()["total_items"], 0);
     });
 }
 
 #[test]
-fn eight_wide_replacements_and_patches_at_once_are_done_one_after_the_other() {
-    tests::on_each_store(|service| {
-        let item = service.create(FILES, "{}");
-        at_once(service, "PUT", &item.path, &members(LIMIT), AT_ONCE, &[200, 503]);
-        at_once(service, "PATCH", &item.path, &ones(LIMIT / 2), AT_ONCE, &[422]);
-    });
-}
-
-#[test]
-fn wide_bodies_that_are_refused_are_refused_without_much_memory() {
+fn wide_and_deep_bodies_are_refused_without_much_memory() {
+    const PROPOSALS: &str = "/v1/proposals";
     let service = Service::start(Store::Sqlite);
-    let array = filled(LIMIT, "[1", |_| ",1".to_owned(), "]");
+    let repeated =
+        |start: &str, part: &'static str, end| filled(LIMIT, start, |_| part.to_owned(), end);
+    let array = repeated("[1", ",1", "]");
     let duplicate = filled(LIMIT, "{\"a0\":0", |number| format!(",\"a{number}\":0"), "}");
-    let unstorable = filled(LIMIT, "{\"a\":[1e999999", |_| ",1e999999".to_owned(), "]}");
-    let not_text = members(LIMIT - 1) + "\u{7f}";
-    for (path, body, status) in [
-        (FILES, array.as_str(), 400),
-        (FILES, &duplicate, 400),
-        (FILES, &unstorable, 422),
-        (FILES, &not_text, 400),
-        ("/v1/proposals", &members(LIMIT), 422),
-        ("/v1/proposals", &ones(LIMIT), 422),
-    ] {
-        at_once(&service, "POST", path, body, AT_ONCE, &[status]);
-    }
-    at_once(&service, "PUT", CASH_PROGRAM, &array, AT_ONCE, &[422]);
-    at_once(
-        &service,
-        "PUT",
-        CASH_PROGRAM,
-        &filled(LIMIT, "[{}", |_| ",{}".to_owned(), "]"),
-        AT_ONCE,
-        &[422],
-    );
-    for path in [FILES, "/v1/proposals"] {
-        assert_eq!(service.get(path).send().expect(200).value()["total_items"], 0);
-    }
-}
-
-#[test]
-fn deep_bodies_are_400() {
-    let service = Service::start(Store::Sqlite);
     let half = LIMIT / 2;
-    for body in [
-        "[".repeat(LIMIT),
-        "{\"a\":".repeat(LIMIT / 5),
-        format!("{{\"a\":{}{}}}", "[".repeat(half - 10), "]".repeat(half - 10)),
-        "[{\"a\":".repeat(LIMIT / 7),
+    let balanced = format!("{{\"a\":{}{}}}", "[".repeat(half - 10), "]".repeat(half - 10));
+    for (method, path, body, status) in [
+        ("POST", FILES, array.clone(), 400),
+        ("POST", FILES, duplicate, 400),
+        ("POST", FILES, repeated("{\"a\":[1e999999", ",1e999999", "]}"), 422),
+        ("POST", FILES, members(LIMIT - 1) + "\u{7f}", 400),
+        ("POST", PROPOSALS, members(LIMIT), 422),
+        ("POST", PROPOSALS, ones(LIMIT), 422),
+        ("PUT", CASH_PROGRAM, array, 422),
+        ("PUT", CASH_PROGRAM, repeated("[{}", ",{}", "]"), 422),
+        ("POST", FILES, "[".repeat(LIMIT), 400),
+        ("PUT", CASH_PROGRAM, "[".repeat(LIMIT), 400),
+        ("POST", FILES, "{\"a\":".repeat(LIMIT / 5), 400),
+        ("PUT", CASH_PROGRAM, "{\"a\":".repeat(LIMIT / 5), 400),
+        ("POST", FILES, balanced.clone(), 400),
+        ("PUT", CASH_PROGRAM, balanced, 400),
+        ("POST", FILES, "[{\"a\":".repeat(LIMIT / 7), 400),
+        ("PUT", CASH_PROGRAM, "[{\"a\":".repeat(LIMIT / 7), 400),
     ] {
-        at_once(&service, "POST", FILES, &body, AT_ONCE, &[400]);
-        at_once(&service, "PUT", CASH_PROGRAM, &body, AT_ONCE, &[400]);
+        println!("{method} {path} {}", &body[..20]);
+        send(&service, AT_ONCE, (method, path, &body), &[status]);
+    }
+    for path in [FILES, PROPOSALS] {
+        expect_total(&service, path, 0);
     }
 }
 
 #[test]
-fn as_many_elements_as_are_taken_at_once_are_done_or_told_to_wait() {
+fn the_largest_collections_and_many_bodies_of_middle_size_are_taken() {
     let service = Service::start(Store::Sqlite);
     let collection = format!("[{}]", vec!["{}"; 50_000].join(","));
-    at_once(&service, "PUT", CASH_PROGRAM, &collection, AT_ONCE, &[200, 503]);
-    assert_eq!(service.get(CASH_PROGRAM).send().expect(200).value()["total_items"], 50_000);
-}
-
-#[test]
-fn many_bodies_of_middle_size_are_taken_and_keep_no_small_one_waiting() {
-    let service = Service::start(Store::Sqlite);
-    at_once(&service, "POST", FILES, &members(1 << 20), 64, &[201]);
+    send(&service, AT_ONCE, ("PUT", CASH_PROGRAM, &collection), &[200, 503]);
+    expect_total(&service, CASH_PROGRAM, 50_000);
+    send(&service, 64, ("POST", FILES, &members(1 << 20)), &[201]);
 }

@@ -1,7 +1,7 @@
-//! Clients that mean harm, over raw sockets against the real binary: the service answers them as
-//! they deserve, answers all others meanwhile, and takes little memory.
+//! Hostile clients, over raw sockets against the real binary: the service refuses their requests,
+//! serves all other clients meanwhile, and takes little memory.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod attack;
 mod bodies;

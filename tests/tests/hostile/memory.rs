@@ -1,10 +1,9 @@
-//! Requests that take many times their size in work, and requests at random, many at once.
+//! Requests that need many times their size, and requests at random, many at once.
 
+use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use std::io::{Read as _, Write as _};
 
 use tests::{Service, on_each_store};
 
@@ -25,48 +24,32 @@ const SENDERS: u64 = 24;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
-fn patches_of_a_large_item_are_done_one_after_the_other() {
+fn patches_and_restorations_of_large_items_are_done_a_few_at_a_time() {
     on_each_store(|service| {
-        let item = service.create(FILES, &format!(r#"{{"text":"{}"}}"#, "x ".repeat(7 << 19)));
-        withstands(service, || {
-            thread::scope(|scope| {
-                for number in 0..32 {
-                    let patch = service.patch(&item.path).json(format!(r#"{{"x":{number}}}"#));
-                    scope.spawn(|| {
-                        let status = patch.send_unchecked().status;
-                        assert!(matches!(status, 200 | 503), "{status}");
-                    });
-                }
+        for (words, restorations) in [(7 << 19, 0), (200_000, 8)] {
+            let item = service.create(FILES, &format!(r#"{{"text":"{}"}}"#, "x ".repeat(words)));
+            withstands(service, || {
+                thread::scope(|scope| {
+                    for number in 0..32 {
+                        let request = if number < restorations {
+                            service.post(&format!("{}/versions/1", item.path))
+                        } else {
+                            service.patch(&item.path).json(format!(r#"{{"x":{number}}}"#))
+                        };
+                        scope.spawn(|| {
+                            let status = request.send_unchecked().status;
+                            assert!(matches!(status, 200 | 503), "{status}");
+                        });
+                    }
+                });
             });
-        });
-        let versions = service.list(&format!("{}/versions", item.path), "").value();
-        assert!(versions["total_items"].as_u64() > Some(1), "some were done: {versions}");
+            let versions = service.list(&format!("{}/versions", item.path), "").value();
+            assert!(versions["total_items"].as_u64() > Some(1), "some were done: {versions}");
+        }
     });
 }
 
-#[test]
-fn patches_and_restorations_of_items_of_middle_size_are_done_a_few_at_a_time() {
-    on_each_store(|service| {
-        let item = service.create(FILES, &format!(r#"{{"text":"{}"}}"#, "x ".repeat(200_000)));
-        withstands(service, || {
-            thread::scope(|scope| {
-                for number in 0..32 {
-                    let request = if number % 4 == 0 {
-                        service.post(&format!("{}/versions/1", item.path))
-                    } else {
-                        service.patch(&item.path).json(format!(r#"{{"x":{number}}}"#))
-                    };
-                    scope.spawn(|| {
-                        let status = request.send_unchecked().status;
-                        assert!(matches!(status, 200 | 503), "{status}");
-                    });
-                }
-            });
-        });
-    });
-}
-
-/// Bodies of all sizes, some of which take many times their size in work.
+/// Bodies of all sizes; parsed, some take many times their size.
 fn bodies(random: &mut fastrand::Rng) -> Vec<Vec<u8>> {
     let mut body = |number: usize| {
         let size = 1 << random.usize(1..23);
@@ -78,10 +61,10 @@ fn bodies(random: &mut fastrand::Rng) -> Vec<Vec<u8>> {
             }
             2 => format!(r#"{{"a":[1{}]}}"#, ",1".repeat(size / 2)),
             3 => format!("[{{}}{}]", ",{}".repeat((size / 3).min(60_000))),
-            _ => format!(
-                r#"{{"proposal_type":"a","project_title":"b","description":"{}"}}"#,
-                "w ".repeat(size / 2)
-            ),
+            _ => {
+                let text = "w ".repeat(size / 2);
+                format!(r#"{{"proposal_type":"a","project_title":"b","description":"{text}"}}"#)
+            }
         };
         assert!(body.len() <= LIMIT);
         body.into_bytes()

@@ -9,7 +9,7 @@ use crate::attack::{Raw, statuses, withstands};
 
 const STREAM: &str = "GET /v1/changes/stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// Ten times as long as health may take to be told.
+/// Ten times the bound for a response about health.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most memory that a stream may take.
@@ -24,13 +24,12 @@ fn open(service: &Service) -> (Raw, String) {
 
 /// Opens as many streams as are allowed.
 fn open_all(service: &Service, count: usize) -> Vec<Raw> {
-    let opened = (0..count).map(|_| open(service));
-    opened
-        .map(|(stream, beginning)| {
-            assert_eq!(statuses(&beginning), [200]);
-            stream
-        })
-        .collect()
+    let opened = (0..count).map(|_| {
+        let (stream, beginning) = open(service);
+        assert_eq!(statuses(&beginning), [200]);
+        stream
+    });
+    opened.collect()
 }
 
 #[test]
@@ -53,7 +52,7 @@ fn thousands_of_streams_take_little_memory() {
 }
 
 #[test]
-fn streams_beyond_the_limit_are_told_to_come_again() {
+fn streams_beyond_the_limit_are_refused_with_503_until_another_ends() {
     let service = Service::start_with(Store::Sqlite, &["--max-streams", "3"]);
     let mut streams = open_all(&service, 3);
     let (_, refused) = open(&service);
@@ -77,7 +76,7 @@ fn streams_leave_connections_to_others_and_all_of_them_leave_health() {
     });
     let _streams = open_all(&service, 10);
     let silent: Vec<_> = (0..200).map(|_| Raw::open(&service)).collect();
-    // Clients that ask for it and do not go on are in nobody's way either.
+    // Clients that begin a request for it and do not continue delay no other.
     let slow: Vec<_> =
         (0..200).map(|_| Raw::open(&service).send("GET /healthz HTTP/1.1\r\n")).collect();
     for path in ["/healthz", "/readyz"].repeat(20) {

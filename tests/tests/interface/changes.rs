@@ -2,28 +2,34 @@
 //! twice.
 
 use std::collections::BTreeSet;
+use std::thread::{self, ScopedJoinHandle};
 
 use serde_json::Value;
-use tests::{Answer, Service, Store, on_each_store};
+use tests::{Answer, Service, Store};
 
 use crate::PROPOSAL;
 
 const CHANGES: &str = "/v1/changes";
 
-/// The next page after one.
+tests::cases![
+    every_write_of_every_group_is_listed_in_its_order,
+    a_reader_continues_after_any_change,
+    changes_of_one_group_are_listed_alone,
+    a_page_of_a_group_ends_at_the_end_of_the_log,
+    invalid_queries_are_refused_with_a_hint,
+    readers_miss_and_repeat_nothing_while_many_write,
+];
+
+/// The page after one.
 fn next(service: &Service, page: &Answer) -> Answer {
-    let next = page.value()["_links"]["next"]["href"]
-        .as_str()
-        .expect("a next link on every page")
-        .to_owned();
-    service.get(&next[next.find("/v1").expect("a path")..]).send().expect(200)
+    service.read(&page.link("next").expect("a next link on every page"))
 }
 
 fn changes(page: &Answer) -> Vec<Value> {
-    page.value()["_embedded"]["changes"].as_array().expect("a list").clone()
+    page.embedded("changes")
 }
 
-/// All changes after a page, and the page on which there was nothing more.
+/// All changes after a page, and the empty page after them.
 fn follow(service: &Service, mut page: Answer) -> (Vec<Value>, Answer) {
     let mut all = Vec::new();
     loop {
@@ -35,201 +41,158 @@ fn follow(service: &Service, mut page: Answer) -> (Vec<Value>, Answer) {
     }
 }
 
+/// The empty page at the end of the log, of all groups or of one.
+fn end(service: &Service, query: &str) -> Answer {
+    follow(service, service.list(CHANGES, query)).1
+}
+
 fn short(change: &Value) -> String {
-    format!(
-        "{} {} {}",
-        change["group"].as_str().expect("a group"),
-        change["kind"].as_str().expect("a kind"),
-        change["version"]
-    )
+    let text = |member: &str| change[member].as_str().expect("a string");
+    format!("{} {} {}", text("group"), text("kind"), change["version"])
 }
 
-#[test]
-fn every_write_of_every_group_is_told_in_its_order() {
-    on_each_store(|service| {
-        let empty = service.get(CHANGES).send().expect(200);
-        assert!(changes(&empty).is_empty());
-        let proposal = service.create("/v1/proposals", PROPOSAL);
-        let library = format!("{}/lib", proposal.path);
-        let item = service.create(&library, "{}");
-        service.put(&item.path).json(r#"{"a":1}"#).send().expect(200);
-        service.patch(&item.path).json(r#"{"b":1}"#).send().expect(200);
-        service.patch(&item.path).json(r#"{"b":1}"#).send().expect(200);
-        service.put("/v1/cashprogram").json("[{}]").send().expect(200);
-        service.put(&proposal.path).json("{}").send().expect(422);
-        service.delete(&proposal.path).send().expect(204);
-        let (told, last) = follow(service, empty);
-        let mut short: Vec<_> = told.iter().map(short).collect();
-        short[5..].sort();
-        assert_eq!(
-            short,
-            [
-                "proposals created 1",
-                "lib created 1",
-                "lib replaced 2",
-                "lib patched 3",
-                "cashprogram created 1",
-                "lib deleted 4",
-                "proposals deleted 2"
-            ]
-        );
-        assert!(told.iter().all(|change| change["caller"].is_null()), "{told:?}");
-        assert!(
-            told.windows(2).all(|pair| pair[0]["time"].as_str() <= pair[1]["time"].as_str()),
-            "{told:?}"
-        );
-        assert_eq!(told[0]["item_id"], proposal.id);
-        let cash = told[4]["_links"]["item"]["href"].as_str().expect("a link");
-        service.get(&cash[cash.find("/v1").expect("a path")..]).send().expect(200);
-        let created = service.create("/status", "{}");
-        let (told, _) = follow(service, last);
-        assert_eq!((told.len(), &told[0]["item_id"]), (1, &Value::from(created.id)));
-    });
+fn every_write_of_every_group_is_listed_in_its_order(service: &Service) {
+    let empty = service.read(CHANGES);
+    assert!(changes(&empty).is_empty());
+    let proposal = service.create("/v1/proposals", PROPOSAL);
+    let item = service.create(&format!("{}/lib", proposal.path), "{}");
+    service.replace(&item.path, r#"{"a":1}"#);
+    service.change(&item.path, r#"{"b":1}"#);
+    service.change(&item.path, r#"{"b":1}"#);
+    service.replace("/v1/cashprogram", "[{}]");
+    service.put(&proposal.path).json("{}").expect(422);
+    service.remove(&proposal.path);
+    let (listed, last) = follow(service, empty);
+    let mut short: Vec<_> = listed.iter().map(short).collect();
+    short[5..].sort();
+    assert_eq!(
+        short,
+        [
+            "proposals created 1",
+            "lib created 1",
+            "lib replaced 2",
+            "lib patched 3",
+            "cashprogram created 1",
+            "lib deleted 4",
+            "proposals deleted 2"
+        ]
+    );
+    assert!(listed.iter().all(|change| change["caller"].is_null()), "{listed:?}");
+    assert!(listed.is_sorted_by_key(|change| change["time"].as_str()), "{listed:?}");
+    assert_eq!(listed[0]["item_id"], proposal.id);
+    let cash = listed[4]["_links"]["item"]["href"].as_str().expect("a link");
+    service.read(&last.path_of(cash));
+    let created = service.create("/status", "{}");
+    let (listed, _) = follow(service, last);
+    assert_eq!((listed.len(), &listed[0]["item_id"]), (1, &Value::from(created.id)));
 }
 
-#[test]
-fn a_reader_goes_on_after_any_change() {
-    on_each_store(|service| {
-        for number in 0..7 {
-            service.create("/v1/files", &format!("{{\"n\":{number}}}"));
-        }
-        let all = changes(&service.get(CHANGES).send().expect(200));
-        for (index, change) in all.iter().enumerate() {
-            let after = change["cursor"].as_str().expect("a cursor");
-            let page =
-                service.get(&format!("{CHANGES}?after={after}&page_size=2")).send().expect(200);
-            assert_eq!(
-                changes(&page),
-                all[index + 1..].iter().take(2).cloned().collect::<Vec<_>>()
-            );
-            assert_eq!(page.value()["page_size"], 2);
-        }
-    });
+fn a_reader_continues_after_any_change(service: &Service) {
+    let start = end(service, "");
+    for number in 0..7 {
+        service.create("/v1/files", &format!("{{\"n\":{number}}}"));
+    }
+    let all = follow(service, start).0;
+    assert_eq!(all.len(), 7);
+    for (index, change) in all.iter().enumerate() {
+        let after = change["cursor"].as_str().expect("a cursor");
+        let page = service.list(CHANGES, &format!("after={after}&page_size=2"));
+        assert_eq!(changes(&page), all[index + 1..].iter().take(2).cloned().collect::<Vec<_>>());
+        assert_eq!(page.value()["page_size"], 2);
+    }
 }
 
-#[test]
-fn changes_of_one_group_are_told_alone() {
-    on_each_store(|service| {
-        let start =
-            service.get(&format!("{CHANGES}?group=statuses&page_size=2")).send().expect(200);
-        for _ in 0..5 {
-            service.create("/v1/files", "{}");
-            service.create("/v1/statuses", "{}");
-        }
-        let (told, last) = follow(service, start);
-        assert_eq!(told.iter().map(short).collect::<Vec<_>>(), ["statuses created 1"; 5]);
+fn changes_of_one_group_are_listed_alone(service: &Service) {
+    let start = end(service, "group=statuses&page_size=2");
+    for _ in 0..5 {
         service.create("/v1/files", "{}");
-        let unchanged = next(service, &last);
-        assert!(changes(&unchanged).is_empty());
         service.create("/v1/statuses", "{}");
-        assert_eq!(follow(service, unchanged).0.len(), 1);
-    });
+    }
+    let (listed, last) = follow(service, start);
+    assert_eq!(listed.iter().map(short).collect::<Vec<_>>(), ["statuses created 1"; 5]);
+    service.create("/v1/files", "{}");
+    let unchanged = next(service, &last);
+    assert!(changes(&unchanged).is_empty());
+    service.create("/v1/statuses", "{}");
+    assert_eq!(follow(service, unchanged).0.len(), 1);
+}
+
+/// A write is in the page of its group at once, even after earlier reads of the page.
+fn a_page_of_a_group_ends_at_the_end_of_the_log(service: &Service) {
+    let before = changes(&service.list(CHANGES, "group=gadscores")).len();
+    for number in 1..=6 {
+        service.create("/v1/gadscores", "{}");
+        service.create("/v1/statuses", "{}");
+        let page = service.list(CHANGES, "group=gadscores");
+        assert_eq!(changes(&page).len(), before + number);
+    }
+}
+
+fn invalid_queries_are_refused_with_a_hint(service: &Service) {
+    service.create("/v1/files", "{}");
+    let first = changes(&service.read(CHANGES)).remove(0);
+    let cursor = first["cursor"].as_str().expect("a cursor");
+    for (query, hint) in [
+        ("group=proposal", "Did you mean `proposals`?"),
+        ("group=", "Use `"),
+        ("after=", "omit `after`"),
+        ("after=x", "omit `after`"),
+        (&format!("after={}", &cursor[1..]), "omit `after`"),
+        (&format!("after={cursor}A"), "omit `after`"),
+        ("page_size=0", "from 1 to 250"),
+        ("page_size=251", "from 1 to 250"),
+        ("page=1", "Did you mean `page_size`?"),
+        ("groups=files", "Did you mean `group`?"),
+        ("group=files&group=files", "more than once"),
+    ] {
+        let refused = service.get(&format!("{CHANGES}?{query}")).expect(400);
+        assert!(refused.text().contains(hint), "{query}: {refused}");
+    }
+    service.post(CHANGES).json("{}").expect(405);
+    service.get(CHANGES).accept("text/html").expect(406);
+    let end = format!("{CHANGES}?after={cursor}&page_size=250");
+    let tag = service.get(&end).accept("application/json").expect(200).of_type("application/json");
+    let known = || service.get(&end).header("if-none-match", tag.etag());
+    known().expect(304);
+    service.create("/v1/files", "{}");
+    known().expect(200);
+}
+
+fn readers_miss_and_repeat_nothing_while_many_write(service: &Service) {
+    all_is_listed_once(&[service]);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_way_out() {
-    on_each_store(|service| {
-        service.create("/v1/files", "{}");
-        let cursor = changes(&service.get(CHANGES).send().expect(200))[0]["cursor"]
-            .as_str()
-            .expect("a cursor")
-            .to_owned();
-        for (query, hint) in [
-            ("group=proposal", "did you mean `proposals`?"),
-            ("group=", "there are"),
-            ("after=", "begin without it"),
-            ("after=x", "begin without it"),
-            (&format!("after={}", &cursor[1..]), "begin without it"),
-            (&format!("after={cursor}A"), "begin without it"),
-            ("page_size=0", "from 1 to 250"),
-            ("page_size=251", "from 1 to 250"),
-            ("page=1", "did you mean `page_size`?"),
-            ("groups=files", "did you mean `group`?"),
-            ("group=files&group=files", "stands twice"),
-        ] {
-            let refused = service.get(&format!("{CHANGES}?{query}")).send().expect(400);
-            assert!(refused.text().contains(hint), "{query}: {refused}");
-        }
-        service.post(CHANGES).json("{}").send().expect(405);
-        service.get(CHANGES).accept("text/html").send().expect(406);
-        let tag = service
-            .get(CHANGES)
-            .accept("application/json")
-            .send()
-            .expect(200)
-            .of_type("application/json")
-            .etag();
-        service.get(CHANGES).header("if-none-match", &tag).send().expect(304);
-        service.create("/v1/files", "{}");
-        service.get(CHANGES).header("if-none-match", &tag).send().expect(200);
-    });
-}
-
-#[test]
-fn beside_many_writers_nothing_is_missed_or_told_twice() {
-    on_each_store(|service| all_is_told_once(&[service]));
+fn readers_of_two_instances_miss_and_repeat_nothing_while_many_write() {
     let service = Service::start(Store::Postgres);
-    let another = service.start_another();
-    all_is_told_once(&[&service, &another]);
+    all_is_listed_once(&[&service, &service.start_another()]);
 }
 
-/// Some readers follow the log while writers create items and replace a collection through all
-/// instances.
-fn all_is_told_once(instances: &[&Service]) {
+/// A reader follows the log while writers create items through all instances.
+fn all_is_listed_once(instances: &[&Service]) {
     let reader = instances[0];
-    let created: BTreeSet<String> = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..8)
-            .map(|writer: usize| {
-                let service = instances[writer % instances.len()];
-                scope.spawn(move || {
-                    (0..40)
-                        .map(|_| {
-                            service
-                                .create(if writer < 4 { "/v1/files" } else { "/status" }, "{}")
-                                .id
-                        })
-                        .collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        let mut told = BTreeSet::new();
-        let mut page = reader.get(CHANGES).send().expect(200);
-        let mut note = |page: &Answer| {
-            for change in changes(page) {
-                let id = change["item_id"].as_str().expect("an id").to_owned();
-                assert!(told.insert(id), "told twice: {change}");
-            }
+    let mut page = end(reader, "");
+    thread::scope(|scope| {
+        let write = |writer: usize| {
+            let service = instances[writer % instances.len()];
+            let collection = if writer < 4 { "/v1/files" } else { "/status" };
+            scope.spawn(move || [(); 40].map(|()| service.create(collection, "{}").id))
         };
-        note(&page);
-        while writers.iter().any(|writer| !writer.is_finished()) || !changes(&page).is_empty() {
-            page = next(reader, &page);
-            note(&page);
-        }
-        // What was committed between the last page and the end of the last writer.
+        let writers: Vec<_> = (0..8).map(write).collect();
+        let mut listed = BTreeSet::new();
         loop {
+            let are_finished = writers.iter().all(ScopedJoinHandle::is_finished);
             page = next(reader, &page);
-            note(&page);
-            if changes(&page).is_empty() {
+            for change in changes(&page) {
+                let id = change["item_id"].as_str().expect("an id").to_owned();
+                assert!(listed.insert(id), "listed twice: {change}");
+            }
+            if are_finished && changes(&page).is_empty() {
                 break;
             }
         }
-        let created =
-            writers.into_iter().flat_map(|writer| writer.join().expect("no panic")).collect();
-        assert_eq!(told, created, "every item once");
-        created
-    });
-    assert_eq!(created.len(), 320);
-}
-
-/// A write is in the page of its group at once, whatever was read of it before.
-#[test]
-fn a_page_of_a_group_goes_to_the_end_of_the_log() {
-    on_each_store(|service| {
-        for number in 1..=6 {
-            service.create("/v1/files", "{}");
-            service.create("/v1/statuses", "{}");
-            let page = service.get(&format!("{CHANGES}?group=files")).send().expect(200);
-            assert_eq!(changes(&page).len(), number);
-        }
+        let created = writers.into_iter().flat_map(|writer| writer.join().expect("no panic"));
+        assert_eq!(listed, created.collect(), "every item once");
+        assert_eq!(listed.len(), 320);
     });
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use tests::{Service, Store, on_each_store};
+use tests::{Service, Store};
 
 use crate::PROPOSAL;
-use crate::queries::parameter;
+use crate::queries::{FILES, parameter};
 
 /// Each collection path with the name its items are embedded under.
 pub const COLLECTIONS: &[(&str, &str)] = &[
@@ -20,174 +19,98 @@ pub const COLLECTIONS: &[(&str, &str)] = &[
     ("/status", "status"),
 ];
 
-#[test]
-fn items_are_embedded_in_full_under_the_groups_name() {
-    on_each_store(|service| {
-        for (collection, name) in COLLECTIONS {
-            let item = service.create(collection, PROPOSAL);
-            let listed = service.get(collection).send().expect(200).embedded(name);
-            assert_eq!(
-                listed,
-                [service.get(&item.path).send().expect(200).value()],
-                "{collection}"
-            );
-        }
-    });
-}
+tests::cases![
+    items_are_embedded_in_full_under_the_groups_name,
+    pages_follow_each_other_newest_last,
+    a_page_has_25_items_unless_asked_otherwise,
+    an_invalid_page_is_refused,
+    the_nested_library_is_paged_on_its_own,
+];
 
-#[test]
-fn an_empty_collection_is_200() {
-    on_each_store(|service| {
-        for (collection, name) in COLLECTIONS {
-            for query in ["", "?page=1", "?page=9"] {
-                let answer = service.get(&format!("{collection}{query}")).send().expect(200);
-                assert_eq!(
-                    (answer.embedded(name).len(), &answer.value()["total_items"]),
-                    (0, &Value::from(0)),
-                    "{answer}"
-                );
-            }
-        }
-    });
-}
-
-#[test]
-fn pages_follow_each_other_newest_last() {
-    on_each_store(|service| {
-        let created: Vec<_> = (0..5)
-            .map(|number| service.create("/v1/files", &format!(r#"{{"n":{number}}}"#)).id)
-            .collect();
-        for (page, ids, relations) in [
-            (1, &created[0..2], &["self", "first", "next", "last"][..]),
-            (2, &created[2..4], &["self", "first", "prev", "next", "last"]),
-            (3, &created[4..5], &["self", "first", "prev", "last"]),
-        ] {
-            let answer =
-                service.get(&format!("/v1/files?page={page}&page_size=2")).send().expect(200);
-            assert_eq!(answer.embedded_ids("files"), ids, "{answer}");
-            let paging = ["page", "page_count", "page_size", "total_items"]
-                .map(|member| answer.value()[member].as_u64());
-            assert_eq!(paging, [Some(page), Some(3), Some(2), Some(5)], "{answer}");
-            let pages =
-                [("self", page), ("first", 1), ("prev", page - 1), ("next", page + 1), ("last", 3)];
-            for (relation, target) in pages {
-                let expected = relations
-                    .contains(&relation)
-                    .then(|| query_of(&format!("page={target}&page_size=2")));
-                let found = answer.link(relation).map(|link| link_query("/v1/files", &link));
-                assert_eq!(found, expected, "{relation} of {answer}");
-                let has_cursor =
-                    answer.link(relation).is_some_and(|link| parameter(&link, "cursor").is_some());
-                assert_eq!(
-                    has_cursor,
-                    expected.is_some() && ["prev", "next"].contains(&relation),
-                    "{relation} of {answer}"
-                );
-            }
-        }
-    });
-}
-
-#[test]
-fn a_page_has_25_items_unless_asked_otherwise() {
-    on_each_store(|service| {
-        for number in 0..30 {
-            service.create("/v1/files", &format!(r#"{{"n":{number}}}"#));
-        }
-        for (query, items, page_size) in
-            [("", 25, 25), ("?page=2", 5, 25), ("?page_size=1", 1, 1), ("?page_size=250", 30, 250)]
+fn pages_follow_each_other_newest_last(service: &Service) {
+    let created = [0, 1, 2, 3, 4].map(|n| service.create(FILES, &format!(r#"{{"n":{n}}}"#)).id);
+    for (page, ids, relations) in [
+        (1, &created[0..2], &["self", "first", "next", "last"][..]),
+        (2, &created[2..4], &["self", "first", "prev", "next", "last"]),
+        (3, &created[4..5], &["self", "first", "prev", "last"]),
+    ] {
+        let answer = service.list(FILES, &format!("page={page}&page_size=2"));
+        assert_eq!(answer.embedded_ids("files"), ids, "{answer}");
+        let paging = ["page", "page_count", "page_size", "total_items"]
+            .map(|member| answer.value()[member].as_u64());
+        assert_eq!(paging, [Some(page), Some(3), Some(2), Some(5)], "{answer}");
+        for (relation, target) in
+            [("self", page), ("first", 1), ("prev", page - 1), ("next", page + 1), ("last", 3)]
         {
-            let answer = service.get(&format!("/v1/files{query}")).send().expect(200);
-            let found = (answer.embedded("files").len(), answer.value()["page_size"].as_u64());
-            assert_eq!(found, (items, Some(page_size)), "{answer}");
+            let link = answer.link(relation);
+            let expected = relations.contains(&relation);
+            let expected = expected.then(|| query_of(&format!("page={target}&page_size=2")));
+            let found = link.as_ref().map(|link| link_query(FILES, link));
+            assert_eq!(found, expected, "{relation} of {answer}");
+            let has_cursor = link.is_some_and(|link| parameter(&link, "cursor").is_some());
+            let must_have = expected.is_some() && ["prev", "next"].contains(&relation);
+            assert_eq!(has_cursor, must_have, "{relation} of {answer}");
         }
-    });
+    }
 }
 
-#[test]
-fn a_page_that_is_none_is_refused() {
-    on_each_store(|service| {
-        service.create("/v1/files", "{}");
-        for (query, status) in [
-            ("page=0", 400),
-            ("page=-1", 400),
-            ("page=one", 400),
-            ("page=1.5", 400),
-            ("page=", 400),
-            ("page=18446744073709551616", 400),
-            ("page=99999999999999999999999999999999", 400),
-            ("page=1&page=1", 400),
-            ("page=%2B1", 400),
-            ("page_size=0", 400),
-            ("page_size=-5", 400),
-            ("page_size=251", 400),
-            ("page_size=all", 400),
-            ("page_size=99999999999999999999999999999999", 400),
-            ("page=2", 409),
-            ("page=1000000", 409),
-            ("page=9223372036854775807", 409),
-            ("page=9223372036854775807&page_size=250", 409),
-        ] {
-            let answer = service.get(&format!("/v1/files?{query}")).send().expect(status);
-            if status == 400 {
-                answer.refusing_query(&[if query.starts_with("page_size") {
-                    "`page_size`"
-                } else {
-                    "`page`"
-                }]);
-            }
+fn a_page_has_25_items_unless_asked_otherwise(service: &Service) {
+    (0..30).for_each(|n| drop(service.create(FILES, &format!(r#"{{"n":{n}}}"#))));
+    for (query, items, page_size) in
+        [("", 25, 25), ("page=2", 5, 25), ("page_size=1", 1, 1), ("page_size=250", 30, 250)]
+    {
+        let answer = service.list(FILES, query);
+        let found = (answer.embedded("files").len(), answer.value()["page_size"].as_u64());
+        assert_eq!(found, (items, Some(page_size)), "{answer}");
+    }
+}
+
+fn an_invalid_page_is_refused(service: &Service) {
+    service.create(FILES, "{}");
+    let get = |query: &str| service.get(&format!("{FILES}?{query}"));
+    for (parameter, values) in [
+        ("page", &["0", "-1", "one", "1.5", "", "1&page=1", "%2B1", "18446744073709551616"][..]),
+        ("page_size", &["0", "-5", "251", "all"]),
+    ] {
+        for value in values.iter().chain(&["99999999999999999999999999999999"]) {
+            let refused = get(&format!("{parameter}={value}")).send();
+            refused.refusing_query(&[&format!("`{parameter}`")]);
         }
-    });
+    }
+    for page in ["2", "1000000", "9223372036854775807", "9223372036854775807&page_size=250"] {
+        get(&format!("page={page}")).expect(409);
+    }
+}
+
+fn the_nested_library_is_paged_on_its_own(service: &Service) {
+    let library = format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path);
+    service.create("/lib", "{}");
+    let created = [(); 3].map(|()| service.create(&library, "{}").id);
+    let answer = service.list(&library, "page=2&page_size=2");
+    assert_eq!(answer.embedded_ids("lib"), created[2..], "{answer}");
+    assert_eq!(answer.value()["total_items"], 3);
+    let previous = answer.link("prev").map(|link| link_query(&library, &link));
+    assert_eq!(previous, Some(query_of("page=1&page_size=2")));
 }
 
 #[test]
-fn the_nested_library_is_paged_on_its_own() {
-    on_each_store(|service| {
-        let library = format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path);
-        service.create("/lib", "{}");
-        let created: Vec<_> = (0..3).map(|_| service.create(&library, "{}").id).collect();
-        let answer = service.get(&format!("{library}?page=2&page_size=2")).send().expect(200);
-        assert_eq!(answer.embedded_ids("lib"), created[2..], "{answer}");
-        assert_eq!(answer.value()["total_items"], 3);
-        assert_eq!(
-            link_query(&library, &answer.link("prev").unwrap()),
-            query_of("page=1&page_size=2")
-        );
-    });
-}
-
-#[test]
-fn links_lie_under_the_base_url_whatever_host_was_asked() {
-    let service = Service::start_with(
-        Store::Sqlite,
-        &[
-            "--allow-anonymous",
-            "--base-url",
-            "https://api.example.org/rdi",
-            "--allowed-host",
-            "evil.example",
-        ],
-    );
-    let created = service
-        .post("/v1/proposals")
-        .header("host", "evil.example")
-        .json(PROPOSAL)
-        .send()
-        .expect(201);
+fn links_are_under_the_base_url_for_every_host() {
+    let base_url = "https://api.example.org/rdi";
+    let arguments = ["--allow-anonymous", "--base-url", base_url, "--allowed-host", "evil.example"];
+    let service = Service::start_with(Store::Sqlite, &arguments);
+    let request = service.post("/v1/proposals").header("host", "evil.example").json(PROPOSAL);
+    let created = request.expect(201);
     let path = format!("/v1/proposals/{}", created.id());
     for target in [path.as_str(), "/v1/proposals", "/"] {
-        let answer = service
-            .get(target)
-            .header("host", "evil.example")
-            .header("x-forwarded-host", "evil.example")
-            .send()
-            .expect(200);
+        let request = service.get(target).header("host", "evil.example");
+        let answer = request.header("x-forwarded-host", "evil.example").expect(200);
         assert!(!answer.text().contains("evil.example"), "{answer}");
     }
     for link in [created.link("self").unwrap(), created.needed_header("location").to_owned()] {
-        let resolved = url::Url::parse("https://api.example.org").unwrap().join(&link).unwrap();
-        assert_eq!(resolved.as_str(), format!("https://api.example.org/rdi{path}"), "{created}");
+        let resolved = url::Url::parse(base_url).unwrap().join(&link).unwrap();
+        assert_eq!(resolved.as_str(), format!("{base_url}{path}"), "{created}");
     }
+    assert_eq!(service.read("/openapi.json").value()["servers"][0]["url"], base_url);
 }
 
 /// The decoded parameters of a link, which must lead to `collection`; all but the cursor, which no
@@ -200,4 +123,19 @@ fn link_query(collection: &str, link: &str) -> BTreeSet<(String, String)> {
 
 fn query_of(query: &str) -> BTreeSet<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+fn items_are_embedded_in_full_under_the_groups_name(service: &Service) {
+    for (collection, name) in COLLECTIONS {
+        for query in ["", "?page=1", "?page=9"] {
+            let empty = service.read(&format!("{collection}{query}"));
+            assert!(empty.embedded(name).is_empty(), "{empty}");
+            assert_eq!(empty.value()["total_items"], 0, "{empty}");
+        }
+    }
+    for (collection, name) in COLLECTIONS {
+        let item = service.create(collection, PROPOSAL);
+        let listed = service.read(collection).embedded(name);
+        assert_eq!(listed, [service.read(&item.path).value()], "{collection}");
+    }
 }

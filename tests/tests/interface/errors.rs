@@ -3,102 +3,91 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tests::{Answer, Request, Service, Store};
+use tests::{Request, Service};
 
 use crate::{PROPOSAL, UNKNOWN_ID};
 
+const PROPOSALS: &str = "/v1/proposals";
+
+tests::cases![
+    a_problem_names_its_code_and_a_page_that_explains_it,
+    errors_say_how_to_fix_the_request,
+    a_problem_names_its_code_and_a_page_that_explains_it,
+    an_unknown_path_or_field_is_answered_with_the_nearest_name,
+    a_problem_comes_in_the_type_that_was_asked_for,
+    every_error_of_a_body_is_listed_at_once,
+    errors_say_how_to_fix_the_request,
+    a_hostile_body_does_not_make_a_larger_answer,
+];
+
 /// One request for each status that a client can provoke.
 fn provoked(service: &Service) -> Vec<(u16, Request)> {
-    let item = service.create("/v1/proposals", PROPOSAL);
-    let unknown = format!("/v1/proposals/{UNKNOWN_ID}");
+    let item = service.create(PROPOSALS, PROPOSAL);
+    let unknown = format!("{PROPOSALS}/{UNKNOWN_ID}");
     vec![
-        (400, service.post("/v1/proposals").json("{")),
+        (400, service.post(PROPOSALS).json("{")),
         (400, service.get("/v1/proposals?page=0")),
-        (404, service.get("/v1/nothing")),
         (404, service.get(&unknown)),
         (404, service.get(&format!("{unknown}/lib"))),
-        (405, service.delete("/v1/proposals")),
-        (406, service.get("/v1/proposals").accept("text/html")),
+        (405, service.delete(PROPOSALS)),
         (409, service.get("/v1/proposals?page=7")),
         (412, service.delete(&item.path).header("if-match", "\"stale\"")),
-        (413, service.post("/v1/files").json(vec![b' '; 9 << 20])),
-        (415, service.post("/v1/proposals").body("text/plain", "{}")),
-        (422, service.post("/v1/proposals").json("{}")),
+        (413, service.post("/v1/proposals").json(vec![b' '; 9 << 20])),
+        (415, service.post(PROPOSALS).body("text/plain", "{}")),
+        (422, service.post(PROPOSALS).json("{}")),
     ]
 }
 
-#[test]
-fn a_problem_names_its_kind_and_a_page_that_explains_it() {
-    let service = Service::start(Store::Sqlite);
-    for (status, request) in provoked(&service) {
-        let answer = request.send().expect(status);
+fn a_problem_names_its_code_and_a_page_that_explains_it(service: &Service) {
+    let others =
+        [(404, service.get("/v1/nothing")), (406, service.get(PROPOSALS).accept("text/html"))];
+    for (status, request) in provoked(service).into_iter().chain(others) {
+        let answer = request.expect(status);
         let problem = answer.value();
-        let code = problem["code"].as_str().unwrap();
-        assert!(
-            code.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte)),
-            "a stable word on {answer}"
-        );
-        let page = problem["type"].as_str().unwrap();
-        assert!(
-            page.ends_with(&format!("/problems/{code}")),
-            "the type names the code on {answer}"
-        );
-        let explanation = service.get(&answer.path_of(page)).accept("text/html").send().expect(200);
-        assert!(
-            explanation.needed_header("content-type").starts_with("text/html"),
-            "{explanation}"
-        );
+        let text = |member: &str| problem[member].as_str().expect("a string");
+        let (code, page) = (text("code"), text("type"));
+        let is_of_code = |byte: u8| byte.is_ascii_lowercase() || b"-_".contains(&byte);
+        assert!(code.bytes().all(is_of_code), "a stable word on {answer}");
+        assert!(page.ends_with(&format!("/problems/{code}")), "the code in the type of {answer}");
+        let explanation = service.get(&answer.path_of(page)).accept("text/html").expect(200);
+        let content_type = explanation.needed_header("content-type");
+        assert!(content_type.starts_with("text/html"), "{explanation}");
         let shown = explanation.text().replace("&#39;", "'").replace("&amp;", "&");
-        assert!(shown.contains(problem["title"].as_str().unwrap()), "{explanation}");
+        assert!(shown.contains(text("title")), "{explanation}");
     }
 }
 
-#[test]
-fn an_unknown_path_or_field_is_answered_with_the_nearest_name() {
-    let service = Service::start(Store::Sqlite);
+fn an_unknown_path_or_field_is_answered_with_the_nearest_name(service: &Service) {
     for (status, path, meant) in [
-        (404, "/v1/proposal".to_owned(), "`/v1/proposals`".to_owned()),
-        (404, "/proposals".to_owned(), "`/v1/proposals`".to_owned()),
-        (404, "/v1/lib".to_owned(), "`/lib`".to_owned()),
-        (404, "/v1/proposals/".to_owned(), "`/v1/proposals`".to_owned()),
-        (404, format!("/v1/proposal/{UNKNOWN_ID}"), format!("`/v1/proposals/{UNKNOWN_ID}`")),
-        (404, "/exports/proposals.cvs".to_owned(), "`/exports/proposals.csv`".to_owned()),
-        (404, "/explore/proposal".to_owned(), "`/explore/proposals`".to_owned()),
-        (400, "/v1/proposals?sort=-start_dat".to_owned(), "`start_date`".to_owned()),
-        (400, "/v1/proposals?sort=title".to_owned(), "`project_title`".to_owned()),
-        (400, "/v1/changes?group=proposal".to_owned(), "`proposals`".to_owned()),
+        (404, "/v1/proposal", PROPOSALS),
+        (404, "/proposals", PROPOSALS),
+        (404, "/v1/lib", "/lib"),
+        (404, "/v1/proposals/", PROPOSALS),
+        (404, &format!("/v1/proposal/{UNKNOWN_ID}"), &format!("{PROPOSALS}/{UNKNOWN_ID}")),
+        (404, "/exports/proposals.cvs", "/exports/proposals.csv"),
+        (404, "/explore/proposal", "/explore/proposals"),
+        (400, "/v1/proposals?sort=-start_dat", "start_date"),
+        (400, "/v1/proposals?sort=title", "project_title"),
+        (400, "/v1/changes?group=proposal", "proposals"),
     ] {
-        let answer = service.get(&path).send_unchecked().expect(status);
-        let detail = answer.value()["detail"].as_str().unwrap().to_owned();
-        assert!(detail.contains(&format!("did you mean {meant}?")), "{path}: {detail}");
+        let problem = service.get(path).send_unchecked().expect(status).value();
+        let detail = problem["detail"].as_str().expect("a string");
+        assert!(detail.contains(&format!("Did you mean `{meant}`?")), "{path}: {detail}");
     }
     let nothing = service.get("/v1/zzz").send_unchecked().expect(404);
-    assert!(nothing.text().contains("`/` links all it has"), "{nothing}");
+    assert!(nothing.text().contains("See the links at `/`"), "{nothing}");
 }
 
-#[test]
-fn a_problem_comes_in_the_type_that_was_asked_for() {
-    let service = Service::start(Store::Sqlite);
+fn a_problem_comes_in_the_type_that_was_asked_for(service: &Service) {
     for accept in ["application/json", "application/hal+json", "application/vnd.proposals.v1+json"]
     {
-        let item = service.create("/v1/proposals", PROPOSAL);
-        for (status, request) in [
-            (400, service.post("/v1/proposals").json("[]")),
-            (404, service.get(&format!("/v1/proposals/{UNKNOWN_ID}"))),
-            (405, service.delete("/v1/proposals")),
-            (409, service.get("/v1/proposals?page=7")),
-            (412, service.delete(&item.path).header("if-match", "\"stale\"")),
-            (415, service.post("/v1/proposals").body("text/plain", "{}")),
-            (422, service.post("/v1/proposals").json("{}")),
-        ] {
-            request.accept(accept).send().expect(status).of_type(accept);
+        for (status, request) in provoked(service) {
+            request.accept(accept).expect(status).of_type(accept);
         }
     }
 }
 
-#[test]
-fn every_fault_of_a_body_is_told_at_once() {
-    let service = Service::start(Store::Sqlite);
+fn every_error_of_a_body_is_listed_at_once(service: &Service) {
     let body = json!({
         "id": UNKNOWN_ID,
         "start_date": "2026-02-30",
@@ -110,7 +99,7 @@ fn every_fault_of_a_body_is_told_at_once() {
         "projct_id": "PRJ-1",
         "a/b~c": 1,
     });
-    let answer = service.post("/v1/proposals").json(body.to_string()).send().refusing(&[
+    let answer = service.post(PROPOSALS).json(body.to_string()).send().refusing(&[
         "/id",
         "/start_date",
         "/end_date",
@@ -123,75 +112,40 @@ fn every_fault_of_a_body_is_told_at_once() {
         "/projct_id",
         "/a~1b~0c",
     ]);
-    validation_messages_agree_with_errors(&answer);
-    assert_eq!(
-        answer.value()["validation_messages"].as_object().unwrap().len(),
-        10,
-        "one entry per field on {answer}"
-    );
-}
-
-#[test]
-fn faults_of_values_and_of_rules_are_told_together() {
-    let service = Service::start(Store::Sqlite);
+    // Laminas clients find the errors in `validation_messages: {field: {code: detail}}`.
+    let messages = &answer.value()["validation_messages"];
+    assert_eq!(messages.as_object().map(serde_json::Map::len), Some(10), "one per field: {answer}");
+    for error in answer.errors() {
+        assert!(messages[&error.field][&error.code].is_string(), "{error:?} in {answer}");
+        let top_level = error.pointer.split('/').nth(1).unwrap_or_default();
+        assert_eq!(error.field, top_level.replace("~1", "/").replace("~0", "~"));
+    }
+    // Errors of values and of rules are listed together.
     let body =
         r#"{"proposal_type":"R&D Project","start_date":"2026-02-02","end_date":"2026-02-01"}"#;
-    let answer = service.post("/v1/proposals").json(body).send().expect(422);
+    let answer = service.post(PROPOSALS).json(body).expect(422);
     let fields: BTreeSet<_> = answer.errors().into_iter().map(|error| error.field).collect();
     assert!(fields.contains("project_title"), "{answer}");
     assert!(fields.contains("start_date") || fields.contains("end_date"), "{answer}");
 }
 
-#[test]
-fn errors_tell_how_to_fix_the_request_and_nothing_of_the_inside() {
-    let service = Service::start(Store::Sqlite);
+fn errors_say_how_to_fix_the_request(service: &Service) {
+    let title = r#"{"proposal_type":"R&D Project","project_title":"T""#;
     for (body, wanted) in [
         (r#"{"proposal_type":"R&D Project"}"#, "project_title"),
-        (
-            r#"{"proposal_type":"R&D Project","project_title":"T","start_date":"31.12.2026"}"#,
-            "YYYY-MM-DD",
-        ),
-        (r#"{"proposal_type":"R&D Project","project_title":"T","projct_id":"x"}"#, "project_id"),
-        (r#"{"proposal_type":"R&D Project","project_title":"T","research_type":7}"#, "string"),
+        (&format!(r#"{title},"start_date":"31.12.2026"}}"#), "YYYY-MM-DD"),
+        (&format!(r#"{title},"projct_id":"x"}}"#), "project_id"),
+        (&format!(r#"{title},"research_type":7}}"#), "string"),
     ] {
-        let answer = service.post("/v1/proposals").json(body).send().expect(422);
-        let details: Vec<_> = answer.errors().into_iter().map(|error| error.detail).collect();
-        assert!(
-            details.iter().any(|detail| detail.contains(wanted)),
-            "a detail that says {wanted} on {answer}"
-        );
+        let answer = service.post(PROPOSALS).json(body).expect(422);
+        let says = answer.errors().iter().any(|error| error.detail.contains(wanted));
+        assert!(says, "{wanted} in a detail of {answer}");
     }
 }
 
-#[test]
-fn a_hostile_body_does_not_make_a_larger_answer() {
-    let service = Service::start(Store::Sqlite);
+fn a_hostile_body_does_not_make_a_larger_answer(service: &Service) {
     let members: Vec<_> = (0..100_000).map(|number| format!("\"x{number}\":0")).collect();
     let body = format!("{{{}}}", members.join(","));
-    let answer = service.post("/v1/proposals").json(body.clone()).send().expect(422);
-    assert!(
-        answer.body.len() < body.len(),
-        "{} bytes in answer to {}",
-        answer.body.len(),
-        body.len()
-    );
-}
-
-/// For Laminas clients the same errors stand in `validation_messages: {field: {code: detail}}`.
-fn validation_messages_agree_with_errors(answer: &Answer) {
-    let messages = &answer.value()["validation_messages"];
-    for error in answer.errors() {
-        assert!(
-            messages[&error.field][&error.code].is_string(),
-            "{error:?} in validation_messages of {answer}"
-        );
-        let top_level = error
-            .pointer
-            .split('/')
-            .nth(1)
-            .unwrap_or_default()
-            .replace("~1", "/")
-            .replace("~0", "~");
-        assert_eq!(error.field, top_level, "field of {}", error.pointer);
-    }
+    let (sent, answer) = (body.len(), service.post(PROPOSALS).json(body).expect(422));
+    assert!(answer.body.len() < sent, "{} bytes in answer to {sent}", answer.body.len());
 }

@@ -1,9 +1,8 @@
-//! Tokens of a state that the store is not in any more: of another store, or of the original of a
-//! copy.
+//! Tokens of a state that the store does not have: of another store, or of the original of a copy.
 
 use tests::stores::TestDatabase;
 use tests::tool::{done, refused};
-use tests::{Service, on_each_store};
+use tests::{Service, Store};
 
 const CASH: &str = "/v1/cashprogram";
 
@@ -16,60 +15,59 @@ fn last_cursor(service: &Service) -> String {
 /// Asserts that the tokens of one store mean nothing to another that is in a state of the same
 /// numbers.
 fn tokens_mean_nothing_to(service: &Service, of: &Service, path: &str) {
-    let item = of.get(path).send().expect(200).etag();
-    let collection = of.get(CASH).send().expect(200).etag();
-    let cursor = last_cursor(of);
-    let own = service.get(path).send().expect(200).etag();
+    of.replace(path, r#"{"n":"lost"}"#);
+    let own = service.replace(path, r#"{"n":"new"}"#).etag();
+    let [item, collection] = [path, CASH].map(|target| of.read(target).etag());
     assert_ne!(item, own);
     for request in [service.put(path), service.patch(path)] {
-        let refused = request.header("if-match", &item).json("{}").send().expect(412);
+        let refused = request.header("if-match", &item).json("{}").expect(412);
         assert_eq!(refused.etag(), own);
     }
-    let _ = service.delete(path).header("if-match", &item).send().expect(412);
-    let _ = service.put(CASH).header("if-match", &collection).json("[]").send().expect(412);
+    service.delete(path).header("if-match", &item).expect(412);
+    service.put(CASH).header("if-match", &collection).json("[]").expect(412);
     for (target, tag) in [(path, &item), (CASH, &collection)] {
-        let _ = service.get(target).header("if-none-match", tag).send().expect(200);
+        service.get(target).header("if-none-match", tag).expect(200);
     }
-    let feed = format!("/v1/changes?after={cursor}");
-    let problem = service.get(&feed).send().expect(410).value();
+    no_cursor_is_of(service, of);
+}
+
+/// Asserts that the last cursor of a store is refused by another.
+fn no_cursor_is_of(service: &Service, of: &Service) {
+    let cursor = last_cursor(of);
+    let problem = service.get(&format!("/v1/changes?after={cursor}")).expect(410).value();
     assert_eq!(problem["code"], "another-history");
     let stream = service.get("/v1/changes/stream").header("last-event-id", &cursor);
-    let _ = stream.send_unchecked().expect(410);
+    stream.send_unchecked().expect(410);
 }
 
 #[test]
 fn tokens_of_another_store_mean_nothing() {
-    on_each_store(|service| {
-        let other = TestDatabase::sqlite();
-        let other = Service::start_on(&other);
-        for service in [service, &other] {
-            service.create(CASH, "{}");
-        }
-        let collections = [service, &other].map(|service| service.get(CASH).send().etag());
-        assert_ne!(collections[0], collections[1]);
-        let refused = service.put(CASH).header("if-match", &collections[1]).json("[]").send();
-        assert_eq!(refused.expect(412).etag(), collections[0]);
-        let feed = format!("/v1/changes?after={}", last_cursor(&other));
-        let _ = service.get(&feed).send().expect(410);
-    });
+    let stores = [Store::Sqlite, Store::Postgres].map(Service::start);
+    let pairs = [[&stores[0], &stores[1]], [&stores[1], &stores[0]]];
+    for service in &stores {
+        service.create(CASH, "{}");
+    }
+    for [service, other] in pairs {
+        let [own, foreign] = [service, other].map(|service| service.read(CASH).etag());
+        assert_ne!(own, foreign);
+        let refused = service.put(CASH).header("if-match", &foreign).json("[]").expect(412);
+        assert_eq!(refused.etag(), own);
+        no_cursor_is_of(service, other);
+    }
 }
 
 #[test]
-fn tokens_of_what_was_lost_mean_nothing_to_a_restored_backup() {
+fn tokens_of_lost_versions_mean_nothing_to_a_restored_backup() {
     let database = TestDatabase::sqlite();
     let service = Service::start_on(&database);
     let item = service.create(CASH, r#"{"n":1}"#);
     let copy = TestDatabase::sqlite();
     done(&["backup", copy.file().to_str().expect("a path"), "--database-url", database.url()]);
-    let restored = Service::start_on(&copy);
-    for (service, body) in [(&service, r#"{"n":"lost"}"#), (&restored, r#"{"n":"new"}"#)] {
-        let _ = service.put(&item.path).json(body).send().expect(200);
-    }
-    tokens_mean_nothing_to(&restored, &service, &item.path);
+    tokens_mean_nothing_to(&Service::start_on(&copy), &service, &item.path);
 }
 
 #[test]
-fn tokens_of_what_was_lost_mean_nothing_to_a_copied_file_whose_history_is_renewed() {
+fn tokens_of_lost_versions_mean_nothing_to_a_copied_file_whose_history_is_renewed() {
     let database = TestDatabase::sqlite();
     let service = Service::start_on(&database);
     let item = service.create(CASH, r#"{"n":1}"#);
@@ -83,33 +81,30 @@ fn tokens_of_what_was_lost_mean_nothing_to_a_copied_file_whose_history_is_renewe
     service.resume();
     let renew = ["history", "renew", "--database-url", copy.url()];
     let restored = Service::start_on(&copy);
-    let _ = restored.get(&item.path).header("if-none-match", &item.etag).send().expect(304);
+    restored.get(&item.path).header("if-none-match", &item.etag).expect(304);
     let line = refused(&renew, 1);
     assert!(line.contains("in use by another process of this service"), "{line}");
     drop(restored);
     done(&renew);
     let restored = Service::start_on(&copy);
-    let _ = restored.get(&item.path).header("if-none-match", &item.etag).send().expect(200);
-    for (service, body) in [(&service, r#"{"n":"lost"}"#), (&restored, r#"{"n":"new"}"#)] {
-        let _ = service.put(&item.path).json(body).send().expect(200);
-    }
+    restored.get(&item.path).header("if-none-match", &item.etag).expect(200);
     tokens_mean_nothing_to(&restored, &service, &item.path);
 }
 
 #[test]
-fn what_is_no_copy_of_a_store_gets_no_new_history() {
+fn only_a_copied_file_gets_a_new_history() {
     let nothing = TestDatabase::sqlite();
     for (url, reason, code) in [
-        (nothing.url(), "there is no database file", 1),
-        ("postgres://me:secret@nowhere/a", "has a new history by itself", 2),
-        ("mysql://me:secret@nowhere/a", "sqlite:// or postgres://", 2),
+        (nothing.url(), "does not exist", 1),
+        ("postgres://me:secret@db.invalid/a", "gets a new history automatically", 2),
+        ("mysql://me:secret@db.invalid/a", "sqlite:// or postgres://", 2),
     ] {
         let line = refused(&["history", "renew", "--database-url", url], code);
         assert!(line.contains(reason) && !line.contains("secret"), "{line}");
     }
     std::fs::write(nothing.file(), "").expect("an empty file");
     let line = refused(&["history", "renew", "--database-url", nothing.url()], 1);
-    assert!(line.contains("no version of the service has prepared it"), "{line}");
+    assert!(line.contains("the database contains no store"), "{line}");
 }
 
 #[test]
@@ -120,7 +115,7 @@ fn tokens_outlive_a_restart() {
     let cursor = last_cursor(&service);
     drop(service);
     let service = Service::start_on(&database);
-    let _ = service.get(&item.path).header("if-none-match", &item.etag).send().expect(304);
-    let _ = service.put(&item.path).header("if-match", &item.etag).json("{}").send().expect(200);
-    let _ = service.get(&format!("/v1/changes?after={cursor}")).send().expect(200);
+    service.get(&item.path).header("if-none-match", &item.etag).expect(304);
+    service.put(&item.path).header("if-match", &item.etag).json("{}").expect(200);
+    service.read(&format!("/v1/changes?after={cursor}"));
 }

@@ -1,5 +1,5 @@
-//! The interface from outside: what a client may rely on, asked of the real binary. One file per
-//! subject, or per URL where a URL has rules of its own.
+//! The HTTP interface, tested through the real binary. One file per subject, or per URL where a URL has
+//! rules that apply to it alone.
 
 mod authors;
 mod cash_program;
@@ -40,14 +40,11 @@ mod retention;
 mod rule_files;
 mod rule_trials;
 mod rules;
-mod sample_proposals;
 mod search;
 mod server;
 mod sorting;
-mod status;
 mod totals;
 mod transfer_limits;
-mod transfer_names;
 mod transfers;
 
 /// The smallest body that `/v1/proposals` takes.

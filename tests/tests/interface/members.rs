@@ -1,8 +1,9 @@
 //! Members come back equal, and what cannot be kept is refused, never altered.
 
-use tests::on_each_store;
+use tests::{Request, Service};
 
 use crate::UNKNOWN_ID;
+use crate::queries::FILES;
 
 /// Bodies that an open group keeps to the code point, the digit and the order of members.
 const KEPT: &[&str] = &[
@@ -76,154 +77,118 @@ const UNSTORABLE: &[(&str, &str)] = &[
     (r#"{"a":1e-999999}"#, "/a"),
 ];
 
-#[test]
-fn members_come_back_as_they_were_sent() {
-    on_each_store(|service| {
-        for body in KEPT {
-            let item = service.create("/v1/files", body);
-            service.get(&item.path).send().expect(200).with_members(body);
-            let other = service.create("/v1/files", r#"{"something":"else"}"#);
-            service.put(&other.path).json(*body).send().expect(200).with_members(body);
-            service.get(&other.path).send().expect(200).with_members(body);
-        }
-    });
+tests::cases![
+    members_come_back_as_they_were_sent,
+    members_come_back_equal_from_a_chunked_body,
+    unreadable_bodies_are_400,
+    nesting_of_128_levels_is_read_and_129_are_not,
+    values_that_cannot_be_kept_are_refused,
+    members_of_the_service_are_ignored_in_a_body,
+    an_id_in_a_body_must_be_the_paths,
+    an_item_shows_its_id_and_its_history_in_short,
+];
+
+fn members_come_back_as_they_were_sent(service: &Service) {
+    for body in KEPT {
+        let item = service.create(FILES, body);
+        service.read(&item.path).with_members(body);
+        let other = service.create(FILES, r#"{"something":"else"}"#);
+        service.replace(&other.path, *body).with_members(body);
+        service.read(&other.path).with_members(body);
+    }
 }
 
-#[test]
-fn members_come_back_equal_from_a_chunked_body() {
-    on_each_store(|service| {
-        let body = format!(r#"{{"text":"{}","amount":100.10}}"#, "₱ñ🐟".repeat(100_000));
-        let answer = service
-            .post("/v1/files")
-            .json(body.clone())
-            .chunked()
-            .send()
-            .expect(201)
-            .with_members(&body);
-        service.get(&format!("/v1/files/{}", answer.id())).send().expect(200).with_members(&body);
-    });
+fn members_come_back_equal_from_a_chunked_body(service: &Service) {
+    let body = format!(r#"{{"text":"{}","amount":100.10}}"#, "₱ñ🐟".repeat(100_000));
+    let answer = service.post(FILES).json(body.clone()).chunked().expect(201).with_members(&body);
+    service.read(&format!("{FILES}/{}", answer.id())).with_members(&body);
 }
 
-#[test]
-fn what_cannot_be_read_is_400() {
-    on_each_store(|service| {
-        let item = service.create("/v1/files", r#"{"a":0}"#);
-        let before = service.contents("/v1/files");
-        for (case, body) in UNREADABLE {
-            println!("{case}");
-            service.post("/v1/files").json(*body).send().expect(400);
-            service.put(&item.path).json(*body).send().expect(400);
-            service.patch(&item.path).json(*body).send().expect(400);
+fn unreadable_bodies_are_400(service: &Service) {
+    let item = service.create(FILES, r#"{"a":0}"#);
+    let before = service.contents(FILES);
+    for (case, body) in UNREADABLE {
+        println!("{case}");
+        for write in writes(service, &item.path, body) {
+            write.expect(400);
         }
-        assert_eq!(service.contents("/v1/files"), before);
-    });
+    }
+    assert_eq!(service.contents(FILES), before);
 }
 
-#[test]
-fn nesting_of_128_levels_is_read_and_129_are_not() {
-    on_each_store(|service| {
-        let arrays = |levels: usize| {
-            format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
-        };
-        let objects =
-            |levels: usize| format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
-        for body in [arrays(128), objects(128)] {
-            let item = service.create("/v1/files", &body);
-            service.get(&item.path).send().expect(200).with_members(&body);
-        }
-        for body in
-            [arrays(129), objects(129), arrays(100_000), objects(100_000), "[".repeat(1_000_000)]
-        {
-            service.post("/v1/files").json(body).send().expect(400);
-        }
-    });
+fn nesting_of_128_levels_is_read_and_129_are_not(service: &Service) {
+    let arrays =
+        |levels: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+    let objects = |levels: usize| format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+    for body in [arrays(128), objects(128)] {
+        let item = service.create(FILES, &body);
+        service.read(&item.path).with_members(&body);
+    }
+    for body in
+        [arrays(129), objects(129), arrays(100_000), objects(100_000), "[".repeat(1_000_000)]
+    {
+        service.post(FILES).json(body).expect(400);
+    }
 }
 
-#[test]
-fn what_cannot_be_kept_is_refused() {
-    on_each_store(|service| {
-        let item = service.create("/v1/files", r#"{"a":0}"#);
-        let before = service.contents("/v1/files");
-        for (body, pointer) in UNSTORABLE {
-            service.post("/v1/files").json(*body).send().refusing(&[pointer]);
-            service.put(&item.path).json(*body).send().refusing(&[pointer]);
-            service.patch(&item.path).json(*body).send().refusing(&[pointer]);
+fn values_that_cannot_be_kept_are_refused(service: &Service) {
+    let item = service.create(FILES, r#"{"a":0}"#);
+    let before = service.contents(FILES);
+    for (body, pointer) in UNSTORABLE {
+        for write in writes(service, &item.path, body) {
+            write.send().refusing(&[pointer]);
         }
-        service.post("/v1/files").json(r#"{"a\u0000b":1}"#).send().expect(422);
-        assert_eq!(service.contents("/v1/files"), before);
-    });
+    }
+    service.post(FILES).json(r#"{"a\u0000b":1}"#).expect(422);
+    assert_eq!(service.contents(FILES), before);
 }
 
-#[test]
-fn what_is_the_services_own_is_ignored_in_a_body() {
-    on_each_store(|service| {
-        let sent =
-            r#"{"_meta":5,"a":1,"_links":{"self":{"href":"/elsewhere"}},"b":2,"_embedded":"x"}"#;
-        let created = service
-            .post("/v1/files")
-            .json(sent)
-            .send()
-            .expect(201)
-            .with_members(r#"{"a":1,"b":2}"#);
-        let path = format!("/v1/files/{}", created.id());
-        assert_eq!(created.link("self"), Some(path.clone()));
+fn members_of_the_service_are_ignored_in_a_body(service: &Service) {
+    let sent = r#"{"_meta":5,"a":1,"_links":{"self":{"href":"/elsewhere"}},"b":2,"_embedded":"x"}"#;
+    let created = service.post(FILES).json(sent).expect(201).with_members(r#"{"a":1,"b":2}"#);
+    let path = format!("{FILES}/{}", created.id());
+    assert_eq!(created.link("self"), Some(path.clone()));
 
-        let fetched = service.get(&path).send().expect(200);
-        let edited = fetched.text().replace(r#""a":1"#, r#""a":10.0"#);
-        service
-            .put(&path)
-            .json(edited.clone())
-            .send()
-            .expect(200)
-            .with_members(r#"{"a":10.0,"b":2}"#);
-        service.patch(&path).json(edited).send().expect(200).with_members(r#"{"a":10.0,"b":2}"#);
-    });
+    let fetched = service.read(&path);
+    let edited = fetched.text().replace(r#""a":1"#, r#""a":10.0"#);
+    service.replace(&path, edited.clone()).with_members(r#"{"a":10.0,"b":2}"#);
+    service.change(&path, edited).with_members(r#"{"a":10.0,"b":2}"#);
 }
 
-#[test]
-fn an_id_in_a_body_must_be_the_paths() {
-    on_each_store(|service| {
-        let item = service.create("/v1/files", r#"{"a":1}"#);
-        let own = format!(r#"{{"id":"{}","a":1}}"#, item.id);
-        service.put(&item.path).json(own.clone()).send().expect(200).with_members(r#"{"a":1}"#);
-        service.patch(&item.path).json(own.clone()).send().expect(200).with_members(r#"{"a":1}"#);
-        service.post("/v1/files").json(own).send().refusing(&["/id"]);
-        for id in [format!("\"{UNKNOWN_ID}\""), "\"\"".to_owned(), "7".to_owned(), "{}".to_owned()]
-        {
-            let other = format!(r#"{{"a":2,"id":{id}}}"#);
-            service.post("/v1/files").json(other.clone()).send().refusing(&["/id"]);
-            service.put(&item.path).json(other.clone()).send().refusing(&["/id"]);
-            service.patch(&item.path).json(other).send().refusing(&["/id"]);
+fn an_id_in_a_body_must_be_the_paths(service: &Service) {
+    let item = service.create(FILES, r#"{"a":1}"#);
+    let own = format!(r#"{{"id":"{}","a":1}}"#, item.id);
+    service.replace(&item.path, own.clone()).with_members(r#"{"a":1}"#);
+    service.change(&item.path, own.clone()).with_members(r#"{"a":1}"#);
+    service.post(FILES).json(own).send().refusing(&["/id"]);
+    for id in [&*format!("\"{UNKNOWN_ID}\""), "\"\"", "7", "{}"] {
+        let other = format!(r#"{{"a":2,"id":{id}}}"#);
+        for write in writes(service, &item.path, other) {
+            write.send().refusing(&["/id"]);
         }
-        service.get(&item.path).send().expect(200).with_members(r#"{"a":1}"#);
-    });
+    }
+    service.read(&item.path).with_members(r#"{"a":1}"#);
 }
 
-#[test]
-fn an_item_shows_its_id_and_its_history_in_short() {
-    on_each_store(|service| {
-        let created = service.post("/v1/files").json(r#"{"a":1}"#).send().expect(201);
-        let id = created.id();
-        assert_eq!((id.len(), id.as_bytes()[14]), (36, b'7'), "a UUIDv7: {id}");
-        let meta = |answer: &tests::Answer| answer.value()["_meta"].clone();
-        let first = meta(&created);
-        let second =
-            meta(&service.put(&format!("/v1/files/{id}")).json(r#"{"a":2}"#).send().expect(200));
-        assert!(
-            second["version"].as_u64() > first["version"].as_u64() && first["version"].is_u64(),
-            "{first} {second}"
-        );
-        assert_eq!(second["created_at"], first["created_at"]);
-        for (earlier, later) in [
-            (&first["created_at"], &first["updated_at"]),
-            (&first["updated_at"], &second["updated_at"]),
-        ] {
-            let [earlier, later] = [earlier, later].map(|time| time.as_str().expect("a string"));
-            assert!(
-                later.ends_with('Z') && later.as_bytes()[10] == b'T',
-                "RFC 3339 in UTC: {later}"
-            );
-            assert!(earlier <= later, "{earlier} {later}");
-        }
-    });
+fn an_item_shows_its_id_and_its_history_in_short(service: &Service) {
+    let created = service.post(FILES).json(r#"{"a":1}"#).expect(201);
+    let id = created.id();
+    assert_eq!((id.len(), id.as_bytes()[14]), (36, b'7'), "a UUIDv7: {id}");
+    let replaced = service.replace(&format!("{FILES}/{id}"), r#"{"a":2}"#);
+    let [first, second] = [created, replaced].map(|answer| answer.value()["_meta"].clone());
+    let versions = [&first, &second].map(|meta| meta["version"].as_u64().expect("a number"));
+    assert!(versions[0] < versions[1], "{versions:?}");
+    assert_eq!(second["created_at"], first["created_at"]);
+    let times = [&first["created_at"], &first["updated_at"], &second["updated_at"]]
+        .map(|time| time.as_str().expect("a string"));
+    assert!(times.is_sorted(), "{times:?}");
+    for time in times {
+        assert!(time.ends_with('Z') && time.as_bytes()[10] == b'T', "RFC 3339 in UTC: {time}");
+    }
+}
+
+/// A creation, a replacement and a patch with the same body.
+fn writes(service: &Service, item: &str, body: impl AsRef<[u8]>) -> [Request; 3] {
+    [service.post(FILES), service.put(item), service.patch(item)]
+        .map(|request| request.json(body.as_ref()))
 }

@@ -1,13 +1,12 @@
-//! Polling for news: the entity tag of a collection under any query, and the items that were written
-//! since.
+//! Polling: the entity tag of a collection under any query, and the items that were written since.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tests::{Service, on_each_store};
+use tests::{Request, Service};
 
 use crate::PROPOSAL;
-use crate::queries::{FILES, encoded, numbers, store_values};
+use crate::queries::{FILES, encoded, numbers, store_values, walk};
 
 /// Views of one collection; the tag of each follows every write.
 const VIEWS: &[&str] = &[
@@ -23,180 +22,136 @@ const VIEWS: &[&str] = &[
     "total=none",
 ];
 
-#[test]
-fn the_tag_of_every_view_changes_with_every_member() {
-    on_each_store(|service| {
-        let first = service.create(FILES, r#"{"n":0,"text":"rice"}"#);
-        let second = service.create(FILES, r#"{"n":1,"text":"rice"}"#);
-        let steps: [(&str, &dyn Fn()); 5] = [
-            ("POST", &|| drop(service.create(FILES, r#"{"n":2}"#))),
-            ("PUT", &|| {
-                drop(
-                    service
-                        .put(&first.path)
-                        .json(r#"{"n":0,"text":"rice and corn"}"#)
-                        .send()
-                        .expect(200),
-                );
-            }),
-            ("PATCH", &|| drop(service.patch(&second.path).json(r#"{"n":3}"#).send().expect(200))),
-            ("DELETE", &|| drop(service.delete(&second.path).send().expect(204))),
-            ("POST of a match", &|| drop(service.create(FILES, r#"{"n":1000,"text":"rice"}"#))),
-        ];
-        for (step, write) in steps {
-            tags_change(service, FILES, VIEWS, step, write);
+tests::cases![
+    the_tag_of_every_view_changes_with_every_write,
+    the_tag_changes_when_the_collection_is_replaced,
+    the_tag_of_a_library_changes_with_its_own_items,
+    an_empty_selection_is_polled_too,
+    a_page_that_is_gone_is_not_unmodified,
+    new_items_are_found_by_their_times,
+    a_poller_during_many_writes_misses_and_repeats_no_item,
+];
+
+fn the_tag_of_every_view_changes_with_every_write(service: &Service) {
+    let (own, corn) = (r#"{"n":0,"text":"rice"}"#, r#"{"n":0,"text":"rice and corn"}"#);
+    let first = service.create(FILES, own).path;
+    let second = service.create(FILES, r#"{"n":1,"text":"rice"}"#).path;
+    let create = |body| service.post(FILES).json(body);
+    for (write, status) in [
+        (create(r#"{"n":2}"#), 201),
+        (service.put(&first).json(corn), 200),
+        (service.patch(&second).json(r#"{"n":3}"#), 200),
+        (service.delete(&second), 204),
+        (create(r#"{"n":1000,"text":"rice"}"#), 201),
+    ] {
+        tags_change(service, FILES, VIEWS, write, status);
+    }
+    for (request, status) in [
+        (service.post("/v1/statuses").json(own), 201),
+        (create("["), 400),
+        (service.patch(&first).json("{}"), 200),
+    ] {
+        tags_stay(service, FILES, VIEWS, request, status);
+    }
+}
+
+fn the_tag_changes_when_the_collection_is_replaced(service: &Service) {
+    let (path, views) = ("/v1/cashprogram", ["", "filter[n][gte]=0", "q=rice"]);
+    for body in [r#"[{"n":0,"text":"rice"},{"n":1}]"#, r#"[{"n":0,"text":"rice"}]"#, "[]"] {
+        tags_change(service, path, &views, service.put(path).json(body), 200);
+    }
+}
+
+fn the_tag_of_a_library_changes_with_its_own_items(service: &Service) {
+    let [mine, theirs] =
+        [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
+    let views = ["", "filter[n][gte]=0&sort=-n", "q=rice"];
+    let item = service.create(&mine, r#"{"n":0,"text":"rice"}"#);
+    let above = format!("/lib/{}", item.id);
+    for (library, path, body) in [
+        (&*mine, &item.path, r#"{"text":"rice and corn"}"#),
+        ("/lib", &item.path, r#"{"text":"rice and maize"}"#),
+        (&mine, &above, r#"{"n":1}"#),
+    ] {
+        tags_change(service, library, &views, service.patch(path).json(body), 200);
+    }
+    tags_stay(service, &mine, &views, service.post(&theirs).json(r#"{"n":0}"#), 201);
+}
+
+fn an_empty_selection_is_polled_too(service: &Service) {
+    let views = ["filter[n]=7", "filter[n]=7&page=3", "q=rice", "q=rice&page=2&total=none"];
+    tags_stay(service, FILES, &views, service.get(FILES), 200);
+    tags_change(service, FILES, &views, service.post(FILES).json(r#"{"n":6}"#), 201);
+}
+
+fn a_page_that_is_gone_is_not_unmodified(service: &Service) {
+    let items = store_values(service, &["1", "1", "1"]);
+    let target = format!("{FILES}?filter[x]=1&page_size=2&page=2");
+    let tag = service.read(&target).etag();
+    let ask = |target: &str, tag: &str| service.get(target).header("if-none-match", tag).send();
+    ask(&target, &tag).expect(304);
+    service.remove(&items[0].path);
+    ask(&target, &tag).expect(409);
+    ask(&target, &service.read(FILES).etag()).expect(409);
+    ask(&format!("{FILES}?filter[x=1"), "*").expect(400);
+}
+
+fn new_items_are_found_by_their_times(service: &Service) {
+    let items = store_values(service, &["1", "2", "3"]);
+    let mut latest = newest(&service.list(FILES, "sort=-updated_at&page_size=1").items());
+    let mut poll = |expected: &str| {
+        let answer = service
+            .list(FILES, &format!("filter[updated_at][gt]={}&sort=updated_at", encoded(&latest)));
+        assert_eq!(numbers(&answer), expected, "since {latest}: {answer}");
+        if !expected.is_empty() {
+            latest = newest(&answer.items());
         }
-        tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.create("/v1/statuses", r#"{"n":0,"text":"rice"}"#));
-        });
-        tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.post(FILES).json("[").send().expect(400));
-        });
-        tags_stay(service, FILES, VIEWS, &|| {
-            drop(service.patch(&first.path).json("{}").send().expect(200));
-        });
-    });
+    };
+    poll("");
+    service.replace(&items[1].path, r#"{"n":1,"x":20}"#);
+    service.create(FILES, r#"{"n":3}"#);
+    service.change(&items[0].path, r#"{"x":10}"#);
+    poll("1 3 0");
+    poll("");
+    service.change(&items[1].path, "{}");
+    service.remove(&items[2].path);
+    poll("");
+    service.change(&items[1].path, r#"{"x":21}"#);
+    poll("1");
 }
 
-#[test]
-fn the_tag_changes_when_the_collection_is_replaced() {
-    on_each_store(|service| {
-        let views = ["", "filter[n][gte]=0", "q=rice"];
-        for body in [r#"[{"n":0,"text":"rice"},{"n":1}]"#, r#"[{"n":0,"text":"rice"}]"#, "[]"] {
-            tags_change(service, "/v1/cashprogram", &views, body, &|| {
-                drop(service.put("/v1/cashprogram").json(body).send().expect(200));
-            });
+/// Writes are committed in the order of their times, so a poller that asks for items newer than its
+/// newest gets every item once.
+fn a_poller_during_many_writes_misses_and_repeats_no_item(service: &Service) {
+    let first = service.post(FILES).json("{}").expect(201);
+    let mut latest = newest(&[first.value()]);
+    let mut seen = BTreeSet::new();
+    let mut poll = || {
+        let since = encoded(&latest);
+        let query = format!("filter[updated_at][gt]={since}&sort=updated_at&page_size=250");
+        let items = walk(service, &format!("{FILES}?{query}"), "next", |_| {}).concat();
+        for id in items.iter().filter_map(|item| item["id"].as_str()) {
+            assert!(seen.insert(id.to_owned()), "{id} came twice");
         }
+        if !items.is_empty() {
+            latest = newest(&items);
+        }
+    };
+    let created: BTreeSet<_> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| (0..40).map(|_| service.create(FILES, "{}").id).collect::<Vec<_>>())
+            })
+            .collect();
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            poll();
+        }
+        writers.into_iter().flat_map(|writer| writer.join().expect("ids")).collect()
     });
-}
-
-#[test]
-fn the_tag_of_a_library_changes_with_its_own_items() {
-    on_each_store(|service| {
-        let [mine, theirs] =
-            [(); 2].map(|()| format!("{}/lib", service.create("/v1/proposals", PROPOSAL).path));
-        let views = ["", "filter[n][gte]=0&sort=-n", "q=rice"];
-        let item = service.create(&mine, r#"{"n":0,"text":"rice"}"#);
-        let write = || {
-            drop(
-                service
-                    .put(&item.path)
-                    .json(r#"{"n":0,"text":"rice and corn"}"#)
-                    .send()
-                    .expect(200),
-            );
-        };
-        tags_change(service, &mine, &views, "under the nested path", &write);
-        tags_change(service, "/lib", &views, "seen from above", &write);
-        let above = format!("/lib/{}", item.id);
-        tags_change(service, &mine, &views, "under /lib", &|| {
-            drop(service.patch(&above).json(r#"{"n":1}"#).send().expect(200));
-        });
-        tags_stay(service, &mine, &views, &|| drop(service.create(&theirs, r#"{"n":0}"#)));
-    });
-}
-
-#[test]
-fn an_empty_selection_is_polled_too() {
-    on_each_store(|service| {
-        let views = ["filter[n]=7", "filter[n]=7&page=3", "q=rice", "q=rice&page=2&total=none"];
-        tags_stay(service, FILES, &views, &|| {});
-        tags_change(service, FILES, &views, "one that does not match", &|| {
-            drop(service.create(FILES, r#"{"n":6}"#));
-        });
-    });
-}
-
-#[test]
-fn a_page_that_is_gone_is_not_unmodified() {
-    on_each_store(|service| {
-        let items = store_values(service, &["1", "1", "1"]);
-        let target = format!("{FILES}?filter[x]=1&page_size=2&page=2");
-        let tag = service.get(&target).send().expect(200).etag();
-        service.get(&target).header("if-none-match", &tag).send().expect(304);
-        service.delete(&items[0].path).send().expect(204);
-        service.get(&target).header("if-none-match", &tag).send().expect(409);
-        let current = service.get(FILES).send().expect(200).etag();
-        service.get(&target).header("if-none-match", &current).send().expect(409);
-        service.get(&format!("{FILES}?filter[x=1")).header("if-none-match", "*").send().expect(400);
-    });
-}
-
-#[test]
-fn what_is_new_is_found_by_when_it_was_written() {
-    on_each_store(|service| {
-        let items = store_values(service, &["1", "2", "3"]);
-        let mut latest = newest(&service.list(FILES, "sort=-updated_at&page_size=1").items());
-        let mut poll = |expected: &str| {
-            let answer = service.list(
-                FILES,
-                &format!("filter[updated_at][gt]={}&sort=updated_at", encoded(&latest)),
-            );
-            assert_eq!(numbers(&answer), expected, "since {latest}: {answer}");
-            if !expected.is_empty() {
-                latest = newest(&answer.items());
-            }
-        };
-        poll("");
-        service.put(&items[1].path).json(r#"{"n":1,"x":20}"#).send().expect(200);
-        service.create(FILES, r#"{"n":3}"#);
-        service.patch(&items[0].path).json(r#"{"x":10}"#).send().expect(200);
-        poll("1 3 0");
-        poll("");
-        service.patch(&items[1].path).json("{}").send().expect(200);
-        service.delete(&items[2].path).send().expect(204);
-        poll("");
-        service.patch(&items[1].path).json(r#"{"x":21}"#).send().expect(200);
-        poll("1");
-    });
-}
-
-/// Writes are committed in the order of their times, so whoever asks for what is newer than the
-/// newest it has seen gets everything, and nothing twice.
-#[test]
-fn a_poller_beside_many_writers_misses_and_repeats_nothing() {
-    on_each_store(|service| {
-        let first = service.post(FILES).json("{}").send().expect(201);
-        let mut latest = newest(&[first.value()]);
-        let mut seen = BTreeSet::new();
-        let mut poll = || {
-            let mut path = format!(
-                "{FILES}?filter[updated_at][gt]={}&sort=updated_at&page_size=250",
-                encoded(&latest)
-            );
-            loop {
-                let page = service.get(&path).send().expect(200);
-                let items = page.items();
-                for id in items.iter().filter_map(|item| item["id"].as_str()) {
-                    assert!(seen.insert(id.to_owned()), "{id} came twice");
-                }
-                if !items.is_empty() {
-                    latest = newest(&items);
-                }
-                match page.value()["_links"]["next"]["href"].as_str() {
-                    Some(next) => path = next[next.find("/v1").unwrap()..].to_owned(),
-                    None => break,
-                }
-            }
-        };
-        let created: BTreeSet<_> = std::thread::scope(|scope| {
-            let writers: Vec<_> = (0..8)
-                .map(|_| {
-                    scope.spawn(|| {
-                        (0..40).map(|_| service.create(FILES, "{}").id).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            while writers.iter().any(|writer| !writer.is_finished()) {
-                poll();
-            }
-            writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
-        });
-        poll();
-        poll();
-        let missed = created.difference(&seen).count();
-        assert_eq!(missed, 0, "of {} items that were created while somebody polled", created.len());
-    });
+    poll();
+    poll();
+    let missed = created.difference(&seen).count();
+    assert_eq!(missed, 0, "of {} items that were created while somebody polled", created.len());
 }
 
 fn newest(items: &[Value]) -> String {
@@ -210,25 +165,25 @@ fn targets(collection: &str, views: &[&str]) -> Vec<String> {
 
 /// Asserts that a write changes the tag of each view: 304 is answered before it, and 200 after.
 #[track_caller]
-fn tags_change(service: &Service, collection: &str, views: &[&str], step: &str, write: &dyn Fn()) {
-    let targets = targets(collection, views);
+fn tags_change(service: &Service, path: &str, views: &[&str], write: Request, status: u16) {
+    let targets = targets(path, views);
     let tags = known_tags(service, &targets);
-    write();
+    let step = write.sentence();
+    write.expect(status);
     for (target, tag) in targets.iter().zip(tags) {
         for method in ["GET", "HEAD"] {
-            let answer =
-                service.request(method, target).header("if-none-match", &tag).send().expect(200);
+            let answer = service.request(method, target).header("if-none-match", &tag).expect(200);
             assert_ne!(answer.etag(), tag, "{step}: {answer}");
         }
     }
 }
 
-/// Asserts that what is done leaves the tag of each view as it is.
+/// Asserts that a request leaves the tag of each view as it is.
 #[track_caller]
-fn tags_stay(service: &Service, collection: &str, views: &[&str], act: &dyn Fn()) {
-    let targets = targets(collection, views);
+fn tags_stay(service: &Service, path: &str, views: &[&str], request: Request, status: u16) {
+    let targets = targets(path, views);
     let tags = known_tags(service, &targets);
-    act();
+    request.expect(status);
     assert_eq!(known_tags(service, &targets), tags);
 }
 
@@ -236,12 +191,11 @@ fn tags_stay(service: &Service, collection: &str, views: &[&str], act: &dyn Fn()
 #[track_caller]
 fn known_tags(service: &Service, targets: &[String]) -> Vec<String> {
     let tag = |target: &String| {
-        let tag = service.get(target).send().expect(200).etag();
+        let tag = service.read(target).etag();
         for method in ["GET", "HEAD"] {
             let answer = service
                 .request(method, target)
                 .header("if-none-match", format!("\"other\", {tag}"))
-                .send()
                 .expect(304);
             assert_eq!(answer.etag(), tag, "{answer}");
         }

@@ -1,18 +1,17 @@
 //! `Prefer: return=minimal` (RFC 7240): a write is answered without what was written.
 
-use tests::{Answer, Request, Service, Store, on_each_store};
+use tests::{Answer, Request, Service};
 
 use crate::PROPOSAL;
-use crate::rules::with_rules;
 
 const MINIMAL: &str = "return=minimal";
 
-fn minimal(request: Request) -> Answer {
+pub fn minimal(request: Request) -> Answer {
     request.header("prefer", MINIMAL).send()
 }
 
-/// Asserts that a response has no body, and the headers that say all the same what was done.
-fn without_body(answer: Answer, status: u16) -> Answer {
+/// Asserts that a response has no body, and has the headers that describe the write.
+pub fn without_body(answer: Answer, status: u16) -> Answer {
     let answer = answer.expect(status);
     assert!(answer.body.is_empty(), "{answer}");
     assert_eq!(answer.header("preference-applied"), Some(MINIMAL), "{answer}");
@@ -22,49 +21,51 @@ fn without_body(answer: Answer, status: u16) -> Answer {
     answer
 }
 
-/// Asserts that the item has the tag and the time that a write told.
-fn leads_to(service: &Service, path: &str, told: &Answer) {
-    let item = service.get(path).send().expect(200);
-    assert_eq!(item.etag(), told.etag(), "{told}");
-    assert_eq!(item.header("last-modified"), told.header("last-modified"), "{told}");
+/// Asserts that the item has the tag and the time of the response to a write.
+fn describes(answer: &Answer, service: &Service, path: &str) {
+    let item = service.read(path);
+    assert_eq!(item.etag(), answer.etag(), "{answer}");
+    assert_eq!(item.header("last-modified"), answer.header("last-modified"), "{answer}");
 }
 
-#[test]
-fn every_write_is_answered_without_a_body() {
-    on_each_store(|service| {
-        let created = without_body(minimal(service.post("/v1/proposals").json(PROPOSAL)), 201);
-        let path = created.path_of(created.needed_header("location"));
-        leads_to(service, &path, &created);
-        let continued = without_body(minimal(service.post(&path).json(PROPOSAL)), 201);
-        let other = continued.path_of(continued.needed_header("location"));
-        leads_to(service, &other, &continued);
-        let tag = service.get(&path).send().etag();
-        let put = service.put(&path).header("if-match", tag).json(PROPOSAL);
-        let put = without_body(minimal(put), 204);
-        leads_to(service, &path, &put);
-        let change = service.patch(&path).header("if-match", put.etag());
-        let changed = minimal(change.json(r#"{"end_date":"2030-01-01"}"#));
-        leads_to(service, &path, &without_body(changed, 204));
-        let restored = minimal(service.post(&format!("{path}/versions/1")));
-        leads_to(service, &path, &without_body(restored, 204));
-        minimal(service.delete(&path)).expect(204);
-        let restored = without_body(minimal(service.post(&format!("{path}/versions/1"))), 201);
-        assert_eq!(restored.path_of(restored.needed_header("location")), path);
-        leads_to(service, &path, &restored);
-        let item = without_body(minimal(service.post(&format!("{path}/lib")).json("{}")), 201);
-        let item = item.path_of(item.needed_header("location"));
-        assert!(item.starts_with(&format!("{path}/lib/")), "{item}");
-        let body = r#"[{"n":1},{"n":2}]"#;
-        let replaced = without_body(minimal(service.put("/v1/cashprogram").json(body)), 204);
-        let listed = service.list("/v1/cashprogram", "");
-        assert_eq!((listed.etag(), listed.items().len()), (replaced.etag(), 2), "{listed}");
-        assert_eq!(replaced.header("link"), None, "{replaced}");
-    });
+fn location(answer: &Answer) -> String {
+    answer.path_of(answer.needed_header("location"))
 }
 
-#[test]
-fn a_preference_is_acknowledged_where_it_is_met() {
-    let service = Service::start(Store::Sqlite);
+tests::cases![
+    every_write_is_answered_without_a_body,
+    a_preference_is_acknowledged_where_it_is_met,
+    errors_have_a_body_for_every_preference,
+    it_goes_with_keys_and_dry_runs,
+];
+
+fn every_write_is_answered_without_a_body(service: &Service) {
+    let send = |request: Request, status| without_body(minimal(request), status);
+    let created = send(service.post("/v1/proposals").json(PROPOSAL), 201);
+    let path = location(&created);
+    describes(&created, service, &path);
+    let continued = send(service.post(&path).json(PROPOSAL), 201);
+    describes(&continued, service, &location(&continued));
+    let tag = service.read(&path).etag();
+    let put = send(service.put(&path).header("if-match", tag).json(PROPOSAL), 204);
+    describes(&put, service, &path);
+    let change = service.patch(&path).header("if-match", put.etag());
+    describes(&send(change.json(r#"{"end_date":"2030-01-01"}"#), 204), service, &path);
+    let restore = || service.post(&format!("{path}/versions/1"));
+    describes(&send(restore(), 204), service, &path);
+    minimal(service.delete(&path)).expect(204);
+    let restored = send(restore(), 201);
+    assert_eq!(location(&restored), path);
+    describes(&restored, service, &path);
+    let item = location(&send(service.post(&format!("{path}/lib")).json("{}"), 201));
+    assert!(item.starts_with(&format!("{path}/lib/")), "{item}");
+    let replaced = send(service.put("/v1/cashprogram").json(r#"[{"n":1},{"n":2}]"#), 204);
+    let listed = service.list("/v1/cashprogram", "");
+    assert_eq!((listed.etag(), listed.items().len()), (replaced.etag(), 2), "{listed}");
+    assert_eq!(replaced.header("link"), None, "{replaced}");
+}
+
+fn a_preference_is_acknowledged_where_it_is_met(service: &Service) {
     for (lines, applied) in [
         (&["return=representation"][..], Some("return=representation")),
         (&["respond-async, wait=10", "Return = \"minimal\"; x=y"], Some(MINIMAL)),
@@ -77,7 +78,7 @@ fn a_preference_is_acknowledged_where_it_is_met() {
     ] {
         let request = service.post("/v1/files").json("{}");
         let request = lines.iter().fold(request, |request, line| request.header("prefer", line));
-        let answer = request.send().expect(201);
+        let answer = request.expect(201);
         assert_eq!(answer.header("preference-applied"), applied, "{lines:?}: {answer}");
         assert_eq!(answer.body.is_empty(), applied == Some(MINIMAL), "{lines:?}: {answer}");
     }
@@ -88,73 +89,37 @@ fn a_preference_is_acknowledged_where_it_is_met() {
     assert!(!read.items().is_empty());
 }
 
-#[test]
-fn errors_are_told_whatever_is_preferred() {
-    on_each_store(|service| {
-        let item = service.create("/v1/proposals", PROPOSAL);
-        for (request, status) in [
-            (service.post("/v1/proposals").json("{}"), 422),
-            (service.put(&item.path).json("{"), 400),
-            (service.put(&item.path).header("if-match", "\"9\"").json(PROPOSAL), 412),
-            (service.put("/v1/cashprogram").json(r#"[{"id":"x"}]"#), 422),
-        ] {
-            let answer = minimal(request).expect(status);
-            assert_eq!(answer.value()["status"], status, "{answer}");
-            assert_eq!(answer.header("preference-applied"), None, "{answer}");
-        }
-    });
+fn errors_have_a_body_for_every_preference(service: &Service) {
+    let item = service.create("/v1/proposals", PROPOSAL);
+    for (request, status) in [
+        (service.post("/v1/proposals").json("{}"), 422),
+        (service.put(&item.path).json("{"), 400),
+        (service.put(&item.path).header("if-match", "\"9\"").json(PROPOSAL), 412),
+        (service.put("/v1/cashprogram").json(r#"[{"id":"x"}]"#), 422),
+    ] {
+        let answer = minimal(request).expect(status);
+        assert_eq!(answer.value()["status"], status, "{answer}");
+        assert_eq!(answer.header("preference-applied"), None, "{answer}");
+    }
 }
 
-#[test]
-fn it_goes_with_keys_and_dry_runs() {
-    on_each_store(|service| {
-        let post = || service.post("/v1/files").header("idempotency-key", "\"k\"").json("{}");
-        let tried = service.post("/v1/files?dry_run=true").json("{}");
-        let tried = without_body(minimal(tried), 201);
-        assert!(tried.etag().contains("-dry-run"), "{tried}");
-        assert_eq!(service.list("/v1/files", "").value()["total_items"], 0);
-        let first = without_body(minimal(post()), 201);
-        let again = without_body(minimal(post()), 201);
-        for name in ["location", "etag", "last-modified"] {
-            assert_eq!(first.needed_header(name), again.needed_header(name));
-        }
-        let shown = post().send().expect(201);
-        assert_eq!(shown.needed_header("location"), first.needed_header("location"));
-        assert!(first.needed_header("location").ends_with(&shown.id()), "{shown}");
-        assert_eq!(service.list("/v1/files", "").value()["total_items"], 1, "it was done once");
-        let path = first.path_of(first.needed_header("location"));
-        let tried = service.put(&format!("{path}?dry_run=true")).json(r#"{"a":1}"#);
-        without_body(minimal(tried), 204);
-        let tried = service.put("/v1/cashprogram?dry_run=true").json(r#"[{"n":1}]"#);
-        without_body(minimal(tried), 204);
-        assert_eq!(service.get(&path).send().etag(), first.etag(), "nothing was stored");
-    });
-}
-
-const SHORT: &str = r"
-rules:
-  - id: few_words
-    group: cashprogram
-    check: words(self.title) <= 2
-    message: Use two words.
-    field: /title
-    severity: warning
-";
-
-#[test]
-fn warnings_are_never_lost() {
-    with_rules(SHORT, |service| {
-        let (long, short) = (r#"{"title":"one two three"}"#, r#"{"title":"one two"}"#);
-        let post = || service.post("/v1/cashprogram").header("idempotency-key", "\"w\"");
-        for _ in 0..2 {
-            let warned = minimal(post().json(long)).expect(201);
-            assert_eq!(warned.header("preference-applied"), None, "{warned}");
-            assert_eq!(warned.value()["_meta"]["warnings"][0]["code"], "few_words", "{warned}");
-        }
-        let warned = minimal(service.put("/v1/cashprogram").json(format!("[{short},{long}]")));
-        let warned = warned.expect(200);
-        assert_eq!(warned.header("preference-applied"), None, "{warned}");
-        assert_eq!(warned.value()["_meta"]["warnings"][0]["code"], "few_words", "{warned}");
-        without_body(minimal(service.put("/v1/cashprogram").json(format!("[{short}]"))), 204);
-    });
+fn it_goes_with_keys_and_dry_runs(service: &Service) {
+    let post = || service.post("/v1/files").header("idempotency-key", "\"k\"").json("{}");
+    let tried = service.post("/v1/files?dry_run=true").json("{}");
+    let tried = without_body(minimal(tried), 201);
+    assert!(tried.etag().contains("-dry-run"), "{tried}");
+    assert_eq!(service.list("/v1/files", "").value()["total_items"], 0);
+    let first = without_body(minimal(post()), 201);
+    let again = without_body(minimal(post()), 201);
+    for name in ["location", "etag", "last-modified"] {
+        assert_eq!(first.needed_header(name), again.needed_header(name));
+    }
+    let (shown, path) = (post().expect(201), location(&first));
+    assert!(location(&shown) == path && path.ends_with(&shown.id()), "{shown}");
+    assert_eq!(service.list("/v1/files", "").value()["total_items"], 1, "it was done once");
+    let tried = service.put(&format!("{path}?dry_run=true")).json(r#"{"a":1}"#);
+    without_body(minimal(tried), 204);
+    let tried = service.put("/v1/cashprogram?dry_run=true").json(r#"[{"n":1}]"#);
+    without_body(minimal(tried), 204);
+    assert_eq!(service.get(&path).send().etag(), first.etag(), "nothing was stored");
 }

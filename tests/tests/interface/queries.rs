@@ -1,5 +1,4 @@
-//! Common parts of the tests of query parameters: items that are told apart by a number, and ways to ask
-//! for them.
+//! Common parts of the tests of query parameters: numbered items, and ways to find them.
 
 use serde_json::Value;
 use tests::{Answer, Item, Service};
@@ -18,8 +17,7 @@ pub const ODD_NAMES: &[&str] = &[
 /// Each collection path; of the nested library, that of a proposal made for it.
 pub fn every_collection(service: &Service) -> Vec<String> {
     let proposal = service.create("/v1/proposals", crate::PROPOSAL);
-    let top_level =
-        crate::collections::COLLECTIONS.iter().map(|(collection, _)| (*collection).to_owned());
+    let top_level = crate::collections::COLLECTIONS.iter().map(|(path, _)| (*path).to_owned());
     top_level.chain([format!("{}/lib", proposal.path)]).collect()
 }
 
@@ -70,7 +68,7 @@ pub fn walk(
     let mut pages = Vec::new();
     while let Some(page) = target {
         assert!(pages.len() < 2_000, "the walk from {start} has no end");
-        let answer = service.get(&page).send().expect(200);
+        let answer = service.read(&page);
         between(&answer);
         pages.push(answer.items());
         target = answer.link(relation);

@@ -1,19 +1,17 @@
-//! A collector of traces: takes what is sent by OTLP over HTTP, in the manner it is told.
+//! A collector of traces by OTLP over HTTP, with a configurable manner.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use serde_json::{Value, json};
-
-/// The longest that spans may take to come.
-const PATIENCE: Duration = Duration::from_secs(20);
+use tests::wait_until;
 
 /// How spans are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +20,9 @@ pub enum Manner {
     Refuse(u16),
     /// Reads, and never answers.
     Hang,
-    /// Answers with what is no HTTP.
+    /// Answers with bytes that are not HTTP.
     Garbage,
-    /// Takes a byte now and then.
+    /// Reads a byte every 10 ms.
     Slow,
 }
 
@@ -64,7 +62,6 @@ impl Collector {
         *self.manner.lock().unwrap() = manner;
     }
 
-    /// All spans that were taken.
     pub fn spans(&self) -> Vec<Span> {
         self.taken.lock().unwrap().spans.clone()
     }
@@ -73,29 +70,28 @@ impl Collector {
         self.taken.lock().unwrap().resource.clone()
     }
 
-    /// The lines of the last request before its body.
+    /// The header lines of the last request.
     pub fn headers(&self) -> Vec<String> {
         self.taken.lock().unwrap().headers.clone()
     }
 
-    /// The spans of a trace, once there are as many.
+    /// The spans of a trace, once this number was received.
     #[track_caller]
     pub fn wait_for(&self, trace: &str, number: usize) -> Vec<Span> {
-        let began = Instant::now();
-        loop {
-            let mut spans = self.spans();
-            spans.retain(|span| hex(&span.trace_id) == trace);
-            if spans.len() >= number {
-                assert_eq!(spans.len(), number, "{:?}", names(&spans));
-                return spans;
-            }
-            assert!(began.elapsed() < PATIENCE, "only {:?} of {trace}", names(&self.spans()));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(|| self.spans_of(trace).len() >= number);
+        let spans = self.spans_of(trace);
+        assert_eq!(spans.len(), number, "{:?}", names(&spans));
+        spans
+    }
+
+    pub fn spans_of(&self, trace: &str) -> Vec<Span> {
+        let mut spans = self.spans();
+        spans.retain(|span| hex(&span.trace_id) == trace);
+        spans
     }
 }
 
-/// Serves a connection; ends when anything is unexpected.
+/// Serves a connection until its end or an unexpected message.
 fn serve(connection: TcpStream, manner: &Mutex<Manner>, taken: &Mutex<Taken>) -> Option<()> {
     let mut answers = connection.try_clone().ok()?;
     let mut reader = BufReader::new(connection);
@@ -141,7 +137,7 @@ fn serve(connection: TcpStream, manner: &Mutex<Manner>, taken: &Mutex<Taken>) ->
 }
 
 fn take(body: &[u8], headers: Vec<String>, taken: &mut Taken) {
-    let request = ExportTraceServiceRequest::decode(body).expect("what OTLP has");
+    let request = ExportTraceServiceRequest::decode(body).expect("a request of OTLP");
     taken.headers = headers;
     for resource_spans in request.resource_spans {
         let resource = resource_spans.resource.unwrap_or_default();
@@ -166,7 +162,6 @@ pub fn names(spans: &[Span]) -> Vec<&str> {
     spans.iter().map(|span| span.name.as_str()).collect()
 }
 
-/// The span of a name.
 #[track_caller]
 pub fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let found = spans.iter().find(|span| span.name == name);

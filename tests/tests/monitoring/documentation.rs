@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tests::Store;
+use tests::{Store, wait_until};
 
-use super::{Monitored, wait_until};
+use super::Monitored;
 
-/// Has no series without a standby that is read.
+/// A metric that has series only with a standby that is read.
 const OF_A_STANDBY: &str = "proposal_service_standby_lag_seconds";
 
-/// The rows of all metrics that a service shows, by their names without the suffix of counters.
+/// The rows of all metrics of a service, by their names without the suffix of counters.
 fn rows(service: &Monitored) -> BTreeMap<String, String> {
     let (metrics, mut rows) = (service.metrics(), BTreeMap::new());
     let lines: Vec<_> = metrics.text().lines().collect();
@@ -24,7 +24,7 @@ fn rows(service: &Monitored) -> BTreeMap<String, String> {
     rows
 }
 
-/// A service that has done what every metric needs.
+/// A service with the writes and the time that every metric needs.
 fn busy(store: Store, arguments: &[&str]) -> Monitored {
     let monitored = Monitored::start(store, arguments);
     monitored.service.create("/v1/files", r#"{"a":1}"#);
@@ -35,19 +35,19 @@ fn busy(store: Store, arguments: &[&str]) -> Monitored {
 #[test]
 fn the_page_has_every_metric_that_is_served_with_its_meaning() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
+    let [rules, identity] = [
+        ("rules.yaml", "rules: [{id: one, group: files, check: self.a > 0, message: no}]\n"),
+        ("identity.yaml", "issuers: [{name: sso, issuer: 'http://127.0.0.1:1'}]\n"),
+    ]
+    .map(|(name, text)| {
         let file = folder.path().join(name);
         std::fs::write(&file, text).unwrap();
         file.to_str().unwrap().to_owned()
-    };
-    let rule = "rules: [{id: one, group: files, check: self.a > 0, message: no}]\n";
-    let rules = write("rules.yaml", rule);
-    let issuer = "issuers: [{name: sso, issuer: 'http://127.0.0.1:1'}]\n";
-    let identity = write("identity.yaml", issuer);
+    });
     let with_rules = ["--rules", &*rules, "--access-log", "json"];
     let mut served = rows(&busy(Store::Sqlite, &with_rules));
     served.extend(rows(&Monitored::start(Store::Sqlite, &["--identity", &identity])));
-    let standby = ["--replica-url", "postgres://127.0.0.1:1/nowhere"];
+    let standby = ["--replica-url", "postgres://127.0.0.1:1/proposals"];
     served.extend(rows(&busy(Store::Postgres, &standby)));
     let page = include_str!("../../../docs/metrics.md");
     let written: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();

@@ -2,10 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::stores::TestDatabase;
-use tests::{Request, Service, Store};
+use tests::{Request, Service, Store, wait_until};
 
 use super::Monitored;
 
@@ -13,10 +13,18 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 #[test]
-fn metrics_are_served_to_those_who_reach_the_admin_listener_alone() {
-    let monitored = Monitored::start(Store::Sqlite, &[]);
-    monitored.service.get("/metrics").send().expect(404);
-    monitored.service.get("/startupz").send().expect(404);
+fn the_admin_listener() {
+    let monitored = Monitored::start(Store::Sqlite, &["--log", "info"]);
+    the_filter_of_the_log_can_be_set(&monitored);
+    metrics_are_served_by_the_admin_listener_only(&monitored);
+    probes_report_that_the_service_lives_serves_and_has_started(&monitored);
+    a_connection_that_sends_nothing_is_closed_soon(&monitored);
+}
+
+fn metrics_are_served_by_the_admin_listener_only(monitored: &Monitored) {
+    for path in ["/metrics", "/startupz"] {
+        monitored.service.get(path).send().expect(404);
+    }
     for (accept, expected) in [
         (None, PLAIN),
         (Some("*/*"), PLAIN),
@@ -42,16 +50,14 @@ fn metrics_are_served_to_those_who_reach_the_admin_listener_alone() {
     }
 }
 
-#[test]
-fn probes_tell_whether_the_service_lives_serves_and_has_started() {
-    let monitored = Monitored::start(Store::Sqlite, &[]);
+fn probes_report_that_the_service_lives_serves_and_has_started(monitored: &Monitored) {
     for path in ["/healthz", "/readyz", "/startupz"] {
         monitored.ask("GET", path).send_unchecked().expect(200);
         let refused = monitored.ask("POST", path).send_unchecked().expect(405);
         assert_eq!(refused.needed_header("allow"), "GET, HEAD");
     }
     for path in ["/", "/metrics/", "/v1/proposals", "/openapi.json"] {
-        // The document describes these paths, and not this listener.
+        // The document describes these paths of the other listener.
         monitored.ask("GET", path).try_send().expect("an answer").expect(404);
     }
     assert!(!monitored.service.get("/openapi.json").send().text().contains("startupz"));
@@ -60,75 +66,57 @@ fn probes_tell_whether_the_service_lives_serves_and_has_started() {
 #[test]
 fn an_instance_that_still_migrates_has_not_started() {
     let database = TestDatabase::postgres();
-    // Under this lock one instance prepares the schema.
     let admin = tests::free_address();
     let (url, address) = (database.url().to_owned(), admin.to_string());
+    let ask = |path, status| Request::new(admin, "GET", path).send_unchecked().expect(status);
     let held = database.while_the_schema_is_locked(|| {
         let starting = std::thread::spawn(move || {
             Service::start_at(TestDatabase::existing(&url), &url, &["--admin-listen", &address])
         });
-        let began = Instant::now();
-        let startup = loop {
-            if let Some(answer) = Request::new(admin, "GET", "/startupz").try_send() {
-                break answer;
-            }
-            assert!(began.elapsed() < Duration::from_secs(20), "nobody listens");
-            std::thread::sleep(Duration::from_millis(20));
-        };
-        startup.expect(503);
-        Request::new(admin, "GET", "/readyz").send_unchecked().expect(503);
-        Request::new(admin, "GET", "/healthz").send_unchecked().expect(200);
-        let metrics = Request::new(admin, "GET", "/metrics").send_unchecked().expect(200);
-        assert!(metrics.text().contains("process_cpu_seconds_total"));
+        wait_until(|| TcpStream::connect(admin).is_ok());
+        ask("/startupz", 503);
+        ask("/readyz", 503);
+        ask("/healthz", 200);
+        assert!(ask("/metrics", 200).text().contains("process_cpu_seconds_total"));
         starting
     });
-    let service = held.join().unwrap();
-    Request::new(admin, "GET", "/startupz").send_unchecked().expect(200);
-    Request::new(admin, "GET", "/readyz").send_unchecked().expect(200);
-    drop(service);
+    let _service = held.join().unwrap();
+    ask("/startupz", 200);
+    ask("/readyz", 200);
 }
 
-#[test]
-fn the_filter_of_the_log_can_be_set() {
-    let monitored = Monitored::start(Store::Sqlite, &["--log", "info"]);
-    let set = |filter: &str| monitored.ask("PUT", "/log").body("text/plain", filter);
-    monitored.service.get("/v1/files").send().expect(200);
-    assert!(!monitored.service.log().contains("answered"));
-    set("http_adapter=debug\n").send_unchecked().expect(204);
-    monitored.service.get("/v1/files").send().expect(200);
-    assert!(monitored.service.log().contains("answered"));
-    set("off").send_unchecked().expect(204);
+fn the_filter_of_the_log_can_be_set(monitored: &Monitored) {
+    let log_after_a_request = || {
+        monitored.service.get("/v1/files").send().expect(200);
+        monitored.service.log()
+    };
+    assert!(!log_after_a_request().contains("answered"));
+    monitored.set_filter("http_adapter=debug\n");
+    assert!(log_after_a_request().contains("answered"));
+    monitored.set_filter("off");
     let before = monitored.service.log();
-    monitored.service.get("/v1/files").send().expect(200);
-    assert_eq!(monitored.service.log(), before);
+    assert_eq!(log_after_a_request(), before);
 
+    let put = || monitored.ask("PUT", "/log");
     for bad in ["verbose", "", "info=a=b", "\u{0}", &"info,".repeat(2000)] {
-        let refused = set(bad).send_unchecked().expect(400);
+        let refused = put().body("text/plain", bad).send_unchecked().expect(400);
         assert!(refused.text().len() < 300, "{refused}");
     }
-    let info = "info".to_owned();
-    monitored
-        .ask("PUT", "/log")
-        .body("application/json", info.clone())
-        .send_unchecked()
-        .expect(415);
-    monitored.ask("PUT", "/log").untyped_body(info).send_unchecked().expect(415);
-    monitored.ask("PUT", "/log").body("text/plain", [0xff]).send_unchecked().expect(400);
+    put().body("application/json", "info").send_unchecked().expect(415);
+    put().untyped_body("info").send_unchecked().expect(415);
+    put().body("text/plain", [0xff]).send_unchecked().expect(400);
     monitored.ask("GET", "/log").send_unchecked().expect(405);
 }
 
-#[test]
-fn a_connection_that_says_nothing_is_closed_soon() {
-    let monitored = Monitored::start(Store::Sqlite, &[]);
-    let connect = |sent: &[u8]| {
+fn a_connection_that_sends_nothing_is_closed_soon(monitored: &Monitored) {
+    let sent: [&[u8]; 2] = [b"", b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"];
+    let clients = sent.map(|sent| {
         let mut client = TcpStream::connect(monitored.admin).unwrap();
         client.set_read_timeout(Some(Duration::from_secs(9))).unwrap();
         client.write_all(sent).unwrap();
         client
-    };
-    let (silent, idle) = (connect(b""), connect(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n"));
-    for mut client in [silent, idle] {
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).expect("it is closed");
+    });
+    for mut client in clients {
+        client.read_to_string(&mut String::new()).expect("it is closed");
     }
 }

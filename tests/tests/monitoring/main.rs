@@ -1,6 +1,6 @@
 //! Monitoring of a running service: metrics, probes, the filter of the log, the access log, traces.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failure ends the test")]
 
 mod access_log;
 mod collector;
@@ -11,9 +11,16 @@ mod traces;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use tests::{Answer, Request, Service, Store, free_address};
+
+/// Runs a test for both kinds of store at the same time: most of its time is waiting.
+fn on_both(test: impl Fn(Store) + Sync) {
+    std::thread::scope(|threads| {
+        threads.spawn(|| test(Store::Sqlite));
+        test(Store::Postgres);
+    });
+}
 
 /// A service with an admin listener.
 struct Monitored {
@@ -37,20 +44,22 @@ impl Monitored {
         self.ask("GET", "/metrics").send_unchecked().expect(200)
     }
 
-    /// The value of each series, by its name and labels as they are written.
+    fn metrics_with_exemplars(&self) -> String {
+        let request = self.ask("GET", "/metrics").accept("application/openmetrics-text");
+        request.send_unchecked().expect(200).text().to_owned()
+    }
+
+    #[track_caller]
+    fn set_filter(&self, filter: &str) {
+        let request = self.ask("PUT", "/log").body("text/plain", filter);
+        request.send_unchecked().expect(204);
+    }
+
+    /// The value of each series, by its name and labels.
     fn series(&self) -> BTreeMap<String, String> {
         let metrics = self.metrics();
         let lines = metrics.text().lines().filter(|line| !line.starts_with('#'));
         let series = lines.map(|line| line.rsplit_once(' ').unwrap());
         series.map(|(series, value)| (series.to_owned(), value.to_owned())).collect()
-    }
-}
-
-/// Waits until something is so, which it soon is.
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it is never so");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

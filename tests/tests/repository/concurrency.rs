@@ -10,18 +10,21 @@ use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
 use crate::store::{
-    NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, reach, replacement,
+    CASH, FILES, LIB, NOW, PROPOSALS, STATUS, TestStore, all, at, connect, content, lib_of,
+    new_item, reach, replacement,
 };
 
 on_both_stores! {
     reads_that_share_a_statement_see_what_was_written_before
     concurrent_increments_are_all_counted
-    concurrent_inserts_are_all_there
     a_link_appears_however_reads_meet_the_insert_of_its_target
-    inserts_into_a_proposal_being_deleted_leave_no_orphan
     concurrent_replacements_leave_one_of_them
-    a_failing_write_does_not_harm_its_neighbours
     a_write_goes_through_though_its_client_hangs_up
+    ; every_server:
+    inserts_into_a_proposal_being_deleted_leave_no_orphan
+    a_failing_write_does_not_harm_its_neighbours
+    ; postgres_alone:
+    an_update_sent_to_two_instances_at_once_is_done_by_one_and_answered_by_the_other
 }
 
 const WRITERS: usize = 64;
@@ -40,7 +43,7 @@ async fn concurrent_increments_are_all_counted(store: &TestStore) {
     assert_eq!(store.changes().len(), WRITERS + 1);
 }
 
-/// Reads, adds one and writes, until nobody came in between.
+/// Reads, adds one and writes, until no other write came in between.
 async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
     let scope = all(Collection::known("statuses"));
     loop {
@@ -58,7 +61,7 @@ async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
 
 /// A read that was overtaken by the insert must not be what later reads see.
 async fn a_link_appears_however_reads_meet_the_insert_of_its_target(store: &TestStore) {
-    let (files, proposals) = (all(Collection::known("files")), all(Collection::known("proposals")));
+    let (files, proposals) = (FILES, PROPOSALS);
     for _ in 0..40 {
         let target = new_item("{}");
         let id = target.id;
@@ -86,21 +89,8 @@ async fn a_link_appears_however_reads_meet_the_insert_of_its_target(store: &Test
     }
 }
 
-async fn concurrent_inserts_are_all_there(store: &TestStore) {
-    let scope = all(Collection::known("status"));
-    let mut writers = JoinSet::new();
-    for _ in 0..WRITERS * 4 {
-        let items = Arc::clone(&store.items);
-        writers.spawn(async move { items.insert(scope, new_item("{}"), at(NOW)).await.unwrap() });
-    }
-    let mut inserted = ids(&writers.join_all().await);
-    inserted.sort();
-    let page = store.list(scope).await;
-    assert_eq!((page.total_items, ids(&page.items)), (inserted.len() as u64, inserted));
-}
-
 async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore) {
-    let proposals = all(Collection::known("proposals"));
+    let proposals = PROPOSALS;
     for _ in 0..8 {
         let proposal = store.insert(proposals, "{}").await;
         let mut writers = JoinSet::new();
@@ -119,7 +109,7 @@ async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore
             );
         }
     }
-    let lib = store.list(all(Collection::known("lib"))).await;
+    let lib = store.list(LIB).await;
     assert_eq!((lib.total_items, lib.items), (0, vec![]));
 }
 
@@ -137,7 +127,7 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
         });
     }
     writers.join_all().await;
-    let page = store.list(all(Collection::known("cashprogram"))).await;
+    let page = store.list(CASH).await;
     assert_eq!((page.total_items, page.items.len()), (5, 5));
     assert!(
         page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members),
@@ -149,7 +139,7 @@ async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
 /// An id that is taken is no refusal but an error: the writes that share its transaction must not
 /// suffer.
 async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
-    let scope = all(Collection::known("status"));
+    let scope = STATUS;
     let taken = store.insert(scope, "{}").await;
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -170,7 +160,7 @@ async fn a_failing_write_does_not_harm_its_neighbours(store: &TestStore) {
 
 /// Asked for once and then dropped, as a server drops what a client no longer waits for.
 async fn a_write_goes_through_though_its_client_hangs_up(store: &TestStore) {
-    let scope = all(Collection::known("status"));
+    let scope = STATUS;
     tokio::select! {
         biased;
         _ = store.items.insert(scope, new_item("{}"), at(NOW)) => panic!("a write takes longer than that"),
@@ -185,7 +175,7 @@ async fn a_write_goes_through_though_its_client_hangs_up(store: &TestStore) {
 }
 
 async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let mut readers = JoinSet::new();
     for _ in 0..64 {
         let items = Arc::clone(&store.items);
@@ -206,12 +196,11 @@ async fn reads_that_share_a_statement_see_what_was_written_before(store: &TestSt
 }
 
 /// The second waits for the lock of the item, and only then can know of the key.
-#[tokio::test(flavor = "multi_thread")]
 async fn an_update_sent_to_two_instances_at_once_is_done_by_one_and_answered_by_the_other() {
     let store = TestStore::open(TestDatabase::postgres()).await;
     let other = connect(&store.database).await;
     let other_items = other.items();
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     for round in 0..40 {
         let shown = store.insert(scope, "{}").await;
         let path = format!("/v1/files/{}", shown.item.id);

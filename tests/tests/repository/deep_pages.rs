@@ -3,33 +3,30 @@
 
 use application::NewItem;
 use application::query::{PageQuery, PageStart, SortKey, Subject};
-use domain::{Collection, ItemId, Version};
+use domain::{ItemId, Version};
 use fastrand::Rng;
 
-use crate::store::{NOW, TestStore, all, at, everything, new_item, next_id, reach};
+use crate::store::{NOW, STATUS, TestStore, at, everything, new_item, next_id, reach};
 
 on_both_stores! {
-    pages_in_the_middle_are_exact_whatever_comes_and_goes
-    marks_that_do_not_fit_lead_nowhere
-    pages_in_the_middle_are_exact_beside_writers
+    pages_in_the_middle_are_exact_after_inserts_and_deletions
+    marks_that_do_not_fit_are_discarded
+    pages_in_the_middle_are_exact_during_writes
 }
-
-const STATUS: Collection = Collection::known("status");
 
 /// More than twice as many as are counted without a mark.
 const ITEMS: usize = 24_000;
 
-/// Items of a page.
 const LIMIT: usize = 7;
 
-/// The identifiers of the items, in their order, of which none is known yet to the store's process.
+/// The identifiers of the items, in their order. The store's process has read none of them.
 async fn filled(store: &TestStore) -> Vec<ItemId> {
     let items: Vec<NewItem> = (0..ITEMS).map(|_| new_item("{}")).collect();
     let mut ids: Vec<_> = items.iter().map(|item| item.id).collect();
     ids.sort_unstable();
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
-        store.insert_all(all(STATUS), items.by_ref().take(2_000)).await;
+        store.insert_all(STATUS, items.by_ref().take(2_000)).await;
     }
     ids
 }
@@ -38,8 +35,8 @@ async fn page(store: &TestStore, offset: usize, descending: bool) -> Vec<ItemId>
     let order =
         if descending { vec![SortKey { subject: Subject::Id, descending }] } else { Vec::new() };
     let position = PageStart::Offset(offset as u64);
-    let query = PageQuery { position, order, limit: LIMIT as u64, ..everything(all(STATUS)) };
-    let page = store.select(all(STATUS), &query).await;
+    let query = PageQuery { position, order, limit: LIMIT as u64, ..everything(STATUS) };
+    let page = store.select(STATUS, &query).await;
     page.items.iter().map(|listed| listed.shown.item.id).collect()
 }
 
@@ -58,7 +55,7 @@ async fn compare(store: &TestStore, ids: &[ItemId]) {
     }
 }
 
-async fn pages_in_the_middle_are_exact_whatever_comes_and_goes(store: &TestStore) {
+async fn pages_in_the_middle_are_exact_after_inserts_and_deletions(store: &TestStore) {
     let mut ids = filled(store).await;
     compare(store, &ids).await;
     let mut random = Rng::with_seed(1);
@@ -67,19 +64,15 @@ async fn pages_in_the_middle_are_exact_whatever_comes_and_goes(store: &TestStore
         for _ in 0..40 {
             let place = random.usize(..ids.len());
             let id = ids[place];
-            store.items.delete(all(STATUS), id, Version::FIRST, at(NOW)).await.unwrap();
+            store.items.delete(STATUS, id, Version::FIRST, at(NOW)).await.unwrap();
             if random.bool() {
                 let again = NewItem { id, ..new_item("{}") };
-                store.items.restore(all(STATUS), again, at(NOW)).await.unwrap();
-                let shown = store.items.find(&reach(all(STATUS)), id).await.unwrap().unwrap();
-                store.update(all(STATUS), &shown, "{}").await.unwrap();
+                store.items.restore(STATUS, again, at(NOW)).await.unwrap();
+                let shown = store.items.find(&reach(STATUS), id).await.unwrap().unwrap();
+                store.update(STATUS, &shown, "{}").await.unwrap();
                 // Not to be removed again in its first version.
                 ids.remove(place);
-                store
-                    .items
-                    .delete(all(STATUS), id, shown.item.version.next(), at(NOW))
-                    .await
-                    .unwrap();
+                store.items.delete(STATUS, id, shown.item.version.next(), at(NOW)).await.unwrap();
             } else {
                 ids.remove(place);
             }
@@ -90,13 +83,13 @@ async fn pages_in_the_middle_are_exact_whatever_comes_and_goes(store: &TestStore
         let more: Vec<_> = (0..1_500).map(|_| new_item("{}")).chain([middle]).collect();
         ids.extend(more.iter().map(|item| item.id));
         ids.sort_unstable();
-        store.insert_all(all(STATUS), more).await;
+        store.insert_all(STATUS, more).await;
         compare(store, &ids).await;
     }
 }
 
-/// As after a repair by hand, of which the log knows nothing.
-async fn marks_that_do_not_fit_lead_nowhere(store: &TestStore) {
+/// As after a manual repair that is not in the log.
+async fn marks_that_do_not_fit_are_discarded(store: &TestStore) {
     let mut ids = filled(store).await;
     compare(store, &ids).await;
     let gone = ids.remove(100);
@@ -107,15 +100,15 @@ async fn marks_that_do_not_fit_lead_nowhere(store: &TestStore) {
     let _ = store.database.query(
         "UPDATE totals SET items = items - 1, writes = writes + 1 WHERE collection = 'status' AND lane = (SELECT MIN(lane) FROM totals WHERE collection = 'status')",
     );
-    // The process learns from a write of its own that pages it knows are old.
+    // After its own write, the process discards the pages in memory.
     let last = new_item("{}");
     ids.push(last.id);
-    store.insert_all(all(STATUS), [last]).await;
+    store.insert_all(STATUS, [last]).await;
     compare(store, &ids).await;
 }
 
 /// Nothing is removed or added before the pages, so they stay what they are.
-async fn pages_in_the_middle_are_exact_beside_writers(store: &TestStore) {
+async fn pages_in_the_middle_are_exact_during_writes(store: &TestStore) {
     const WRITES: usize = 3_000;
     let ids = filled(store).await;
     let items = std::sync::Arc::clone(&store.items);
@@ -124,7 +117,7 @@ async fn pages_in_the_middle_are_exact_beside_writers(store: &TestStore) {
         for _ in 0..WRITES {
             let item = NewItem { id: next_id(), ..new_item("{}") };
             assert!(item.id > last);
-            items.insert(all(STATUS), item, at(NOW)).await.unwrap();
+            items.insert(STATUS, item, at(NOW)).await.unwrap();
         }
     });
     let mut random = Rng::with_seed(2);

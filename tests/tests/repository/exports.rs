@@ -2,21 +2,17 @@
 
 use application::query::{Comparison, Condition, Filter, Operand, PageQuery, SortKey, Subject};
 use application::{Scope, Search, Sequence};
-use domain::Collection;
 
-use crate::store::{TestStore, all, everything, lib_of, new_item, reach};
+use crate::store::{FILES, PROPOSALS, TestStore, all, everything, lib_of, new_item, reach};
 
 on_both_stores! {
     a_selection_is_read_as_it_was
     a_selection_has_the_filters_the_search_and_the_order_of_a_page
-    parents_are_told
+    contents_have_their_parents
     large_items_are_read_a_few_at_a_time
+    ; every_server:
     more_items_than_a_row_of_the_answer_names_keep_their_order
 }
-
-const PROPOSALS: Scope = all(Collection::known("proposals"));
-
-const FILES: Scope = all(Collection::known("files"));
 
 async fn members(store: &TestStore, scope: Scope, changes: &[Sequence]) -> Vec<String> {
     let contents = store.store.history().contents(&reach(scope), changes).await.unwrap();
@@ -70,14 +66,14 @@ async fn a_selection_has_the_filters_the_search_and_the_order_of_a_page(store: &
     assert_eq!(numbers(&query).await, "1");
 }
 
-async fn parents_are_told(store: &TestStore) {
+async fn contents_have_their_parents(store: &TestStore) {
     let parent = store.insert(PROPOSALS, "{}").await;
     let scope = all(lib_of(&parent).collection);
     let item = store.insert(lib_of(&parent), "{}").await;
     let changes = store.items.select(&reach(scope), &everything(scope)).await.unwrap();
     let contents = store.store.history().contents(&reach(scope), &changes).await.unwrap();
-    let told: Vec<_> = contents.iter().map(|own| (own.id, own.parent, own.version)).collect();
-    assert_eq!(told, [(item.item.id, Some(parent.item.id), item.item.version)]);
+    let found: Vec<_> = contents.iter().map(|own| (own.id, own.parent, own.version)).collect();
+    assert_eq!(found, [(item.item.id, Some(parent.item.id), item.item.version)]);
 }
 
 async fn more_items_than_a_row_of_the_answer_names_keep_their_order(store: &TestStore) {

@@ -1,12 +1,17 @@
 //! A `PostgreSQL` whose disk is full (SQLSTATE 53100): every kind of write says so and leaves
-//! nothing behind, reads go on, and writes too when there is space again. A full disk under an
+//! nothing behind, reads continue, and writes too when there is space again. A full disk under an
 //! `SQLite` file is a test of the real binary.
 
 use application::RepositoryError;
 use domain::{Collection, WriteOperation};
 use tests::stores::TestDatabase;
 
-use crate::store::{NOW, TestStore, all, at, content, new_item, replacement};
+use crate::store::{FILES, NOW, TestStore, all, at, content, new_item, replacement};
+
+on_both_stores! {
+    ; postgres_alone:
+    on_a_full_disk_of_postgresql_writes_are_refused_as_such_and_leave_nothing
+}
 
 const FILL: [&str; 2] = [
     "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'no space left'; END $$",
@@ -15,10 +20,9 @@ const FILL: [&str; 2] = [
 
 const EMPTY: &str = "DROP TRIGGER full_disk ON changes";
 
-#[tokio::test(flavor = "multi_thread")]
 async fn on_a_full_disk_of_postgresql_writes_are_refused_as_such_and_leave_nothing() {
     let store = TestStore::open(TestDatabase::postgres()).await;
-    let (files, cash) = (all(Collection::known("files")), Collection::known("cashprogram"));
+    let (files, cash) = (FILES, Collection::known("cashprogram"));
     let kept = store.insert(files, r#"{"a":1}"#).await;
     let before = store.changes();
     for statement in FILL {

@@ -2,24 +2,40 @@
 //! `PostgreSQL`.
 //!
 //! A case is a function over a [`TestStore`]; [`on_both_stores`] makes two tests of it, `sqlite::…`
-//! and `postgres::…`.
+//! and `postgres::…`. A case that depends on a feature of the server (a statement, a plan, a collation,
+//! a lock, a catalog, a search of full text) is `server::…` instead of `postgres::…`: `tests/run` runs
+//! these on a second version of the server.
 
-#![expect(clippy::unwrap_used, reason = "a case fails where it cannot go on")]
+#![expect(clippy::unwrap_used, reason = "a case fails where it cannot continue")]
 
 macro_rules! on_both_stores {
-    ($($case:ident)*) => {
+    (
+        $($case:ident)*
+        $(; every_server: $($server:ident)+)?
+        $(; postgres_alone: $($alone:ident)+)?
+    ) => {
         mod sqlite {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $case() {
-                $crate::store::run(tests::stores::TestDatabase::sqlite(), super::$case).await;
-            })*
+            tests_on!(sqlite: $($case)* $($($server)+)?);
         }
         mod postgres {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $case() {
-                $crate::store::run(tests::stores::TestDatabase::postgres(), super::$case).await;
-            })*
+            tests_on!(postgres: $($case)*);
         }
+        mod server {
+            tests_on!(postgres: $($($server)+)?);
+            $($(#[tokio::test(flavor = "multi_thread")]
+            async fn $alone() {
+                super::$alone().await;
+            })+)?
+        }
+    };
+}
+
+macro_rules! tests_on {
+    ($store:ident: $($case:ident)*) => {
+        $(#[tokio::test(flavor = "multi_thread")]
+        async fn $case() {
+            $crate::store::run(tests::stores::TestDatabase::$store(), super::$case).await;
+        })*
     };
 }
 

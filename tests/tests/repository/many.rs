@@ -4,25 +4,22 @@ use application::{
     IdempotencyKey, ItemChange, ItemChangeKind, NewItem, RepositoryError, Scope, ShownItem,
     WriteMetadata,
 };
-use domain::{Collection, Version};
 use jiff::SignedDuration;
 
 use crate::lookups::{decided_on, member};
-use crate::store::{NOW, TestStore, all, at, ids, lib_of, new_item, next_id, replacement};
+use crate::store::{
+    FILES, NOW, PROPOSALS, TestStore, at, ids, lib_of, new_item, next_id, replacement,
+};
 
 on_both_stores! {
-    all_are_stored_and_logged
-    items_are_inserted_and_updated_together
     one_that_is_refused_keeps_all_out
     many_are_refused_when_their_read_set_has_changed
     each_is_remembered_by_its_own_key
-    nothing_is_stored_where_there_is_nothing_to_store
-    thousands_are_stored_beside_other_writes
+    an_empty_list_is_written_without_a_change
+    thousands_are_stored_during_other_writes
+    ; every_server:
+    items_are_inserted_and_updated_together
 }
-
-const PROPOSALS: Scope = all(Collection::known("proposals"));
-
-const FILES: Scope = all(Collection::known("files"));
 
 fn update(shown: &ShownItem, members: &str) -> ItemChange {
     let kind = ItemChangeKind::Update(replacement(shown, members));
@@ -40,18 +37,6 @@ async fn write(
     metadata: WriteMetadata,
 ) -> Result<(), RepositoryError> {
     store.items.write_all(scope.collection, changes, metadata).await
-}
-
-async fn all_are_stored_and_logged(store: &TestStore) {
-    let items: Vec<_> = (0..5).map(|number| new_item(&format!("{{\"n\":{number}}}"))).collect();
-    let expected: Vec<_> = items.iter().map(|item| (item.id, item.members.clone())).collect();
-    store.insert_all(FILES, items).await;
-    let page = store.list(FILES).await;
-    let stored: Vec<_> =
-        page.items.iter().map(|shown| (shown.item.id, shown.item.members.clone())).collect();
-    assert_eq!((page.total_items, stored), (5, expected));
-    assert!(page.items.iter().all(|shown| shown.item.version == Version::FIRST));
-    assert_eq!(store.changes().len(), 5);
 }
 
 async fn items_are_inserted_and_updated_together(store: &TestStore) {
@@ -145,12 +130,12 @@ async fn each_is_remembered_by_its_own_key(store: &TestStore) {
     assert_eq!(store.list(FILES).await.total_items, 3);
 }
 
-async fn nothing_is_stored_where_there_is_nothing_to_store(store: &TestStore) {
+async fn an_empty_list_is_written_without_a_change(store: &TestStore) {
     write(store, PROPOSALS, Vec::new(), at(NOW)).await.unwrap();
     assert_eq!(store.changes().len(), 0);
 }
 
-async fn thousands_are_stored_beside_other_writes(store: &TestStore) {
+async fn thousands_are_stored_during_other_writes(store: &TestStore) {
     let many = (0..3_000).map(|_| new_item(r#"{"subject":"many"}"#));
     let others = async {
         for _ in 0..20 {

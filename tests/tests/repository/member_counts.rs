@@ -8,28 +8,27 @@ use application::query::{
     Comparison, Condition, Filter, Operand, PageQuery, PageStart, Selection, SortKey, Subject,
 };
 use application::{ListedPage, MemberCounts, Scope, Search, ValueCount};
+use domain::Value;
 use domain::proposal::FieldKind;
-use domain::{Collection, Value};
 use fastrand::Rng;
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, everything, lib_of, new_item, reach, replacement};
+use crate::store::{
+    FILES, LIB, NOW, PROPOSALS, TestStore, at, everything, lib_of, new_item, reach, replacement,
+};
 
 on_both_stores! {
-    values_count_as_they_were_written
     long_values_and_those_that_are_rare_are_the_rest
     counts_are_of_the_selection_and_not_of_the_page
     counts_are_of_a_scope
     counts_of_a_search_are_of_the_items_that_it_lists
-    members_of_any_name_are_counted
     a_page_without_counts_is_another_one
     counts_are_of_the_same_state_as_the_page
     counts_of_any_items_are_right
+    ; every_server:
+    values_count_as_they_were_written
+    members_of_any_name_are_counted
 }
-
-const FILES: Scope = all(Collection::known("files"));
-
-const PROPOSALS: Scope = all(Collection::known("proposals"));
 
 fn member(name: &str) -> Subject {
     Subject::Member { name: name.into(), kind: None }
@@ -137,8 +136,8 @@ async fn counts_are_of_a_scope(store: &TestStore) {
     let proposal = store.insert(PROPOSALS, r#"{"research_type":"Basic","x":1}"#).await;
     store.insert(PROPOSALS, r#"{"research_type":["Basic"]}"#).await;
     store.insert(lib_of(&proposal), r#"{"x":1}"#).await;
-    store.insert(all(Collection::known("lib")), r#"{"x":2}"#).await;
-    let lib = all(Collection::known("lib"));
+    store.insert(LIB, r#"{"x":2}"#).await;
+    let lib = LIB;
     assert_eq!(counts(store, lib, &counting(lib, "x")).await, "1 1|2 1 + 0, 0");
     let own = lib_of(&proposal);
     assert_eq!(counts(store, own, &counting(own, "x")).await, "1 1 + 0, 0");
@@ -180,31 +179,11 @@ async fn counts_of_a_search_are_of_the_items_that_it_lists(store: &TestStore) {
 }
 
 async fn members_of_any_name_are_counted(store: &TestStore) {
-    for name in [
-        "a b",
-        "a.b",
-        "$",
-        "$.x",
-        "$[0]",
-        "[",
-        "']",
-        "'",
-        "a'b",
-        "a\"b",
-        "a\\b",
-        "%",
-        "?",
-        "$1",
-        ":a",
-        "'); DROP TABLE items; --",
-        "value",
-        "items",
-        "counts",
-        "🐟",
-        "\u{1}",
-        "e\u{301}",
-        "",
-    ] {
+    let names = [
+        "a b", "a.b", "$", "$.x", "$[0]", "[", "']", "'", "a'b", "a\"b", "a\\b", "%", "?", "$1",
+        ":a", "value", "items", "counts", "🐟", "\u{1}", "e\u{301}", "",
+    ];
+    for name in names.into_iter().chain(["'); DROP TABLE items; --"]) {
         let escaped = serde_json::to_string(name).unwrap();
         let item = store.insert(FILES, &format!("{{{escaped}:7}}")).await;
         assert_eq!(counts(store, FILES, &counting(FILES, name)).await, "7 1 + 0, 0", "{name:?}");

@@ -18,13 +18,18 @@ use tokio::task::JoinSet;
 use crate::model::now;
 use crate::store::{TestStore, all, content, lib_of, new_item, next_id, reach, replacement};
 
-/// Items, changes and live keys that are there beside those that are written.
+on_both_stores! {
+    ; postgres_alone:
+    plans_made_on_tables_that_were_never_analysed_lead_through_the_indexes
+    items_that_are_read_together_are_found_by_an_index
+}
+
+/// Items, changes and live keys that exist in addition to those that are written.
 const ROWS: u64 = 100_000;
 
 /// How often every kind of write is done: more often than a plan is made.
 const TIMES: u64 = 20;
 
-/// Rows that a write may read on average.
 const READ_BY_A_WRITE: i64 = 60;
 
 /// How long the server may take to add up what it counted.
@@ -49,7 +54,6 @@ async fn plans_made_on_empty_tables_lead_through_the_indexes() {
     reads_few_rows(&store).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn plans_made_on_tables_that_were_never_analysed_lead_through_the_indexes() {
     let store = prepared().await;
     fill(&store, ROWS);
@@ -78,12 +82,10 @@ async fn keys_that_pile_up_are_looked_up_by_an_index() {
     clients.join_all().await;
     let writes = i64::try_from(CLIENTS * REQUESTS).unwrap();
     let read = counted(&store, writes).await.read;
-    println!("{read} rows were read for {writes} requests with a key");
     assert!(read <= READ_BY_A_WRITE * writes, "{:?}", store.database.query(BY_INDEX));
 }
 
 /// Where a scan of a small table costs little more than an index, the planner chose the scan.
-#[tokio::test(flavor = "multi_thread")]
 async fn items_that_are_read_together_are_found_by_an_index() {
     const FEW_ROWS: u64 = 5_000;
     const TOGETHER: usize = 20;
@@ -100,7 +102,6 @@ async fn items_that_are_read_together_are_found_by_an_index() {
     }
     let after = counted(&store, before.inserted).await;
     let read = after.read - before.read;
-    println!("{read} rows were read for {TIMES} times {TOGETHER} items");
     assert!(read <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap() * 20, "{read}");
 }
 
@@ -128,14 +129,12 @@ async fn rare_changes_and_pages_in_the_middle_are_found_by_an_index() {
     }
     let pages = counted(&store, before.inserted).await;
     let read = pages.read - before.read;
-    println!("{read} rows were read for {TIMES} pages in the middle of {ROWS} items");
     assert!(read <= READ_BY_A_PAGE * i64::try_from(TIMES).unwrap(), "{read}");
     for _ in 0..TIMES {
         let page = log.changes(Sequence(0), Some(FILES), 25).await.unwrap();
         assert_eq!((page.changes.len(), page.changes[0].item), (1, rare.item.id));
     }
     let read = counted(&store, pages.inserted).await.read - pages.read;
-    println!("{read} rows were read for {TIMES} looks at the changes of a rare group");
     assert!(read <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap(), "{read}");
 }
 
@@ -180,30 +179,28 @@ fn fill(store: &TestStore, rows: u64) {
 }
 
 async fn reads_few_rows(store: &TestStore) {
-    // Whoever follows the log learns of the rows that were filled in.
+    // After a write, the followers of the log read the rows that were filled in.
     store.insert(all(STATUS), "{}").await;
     store.store.wait_until_indexed().await.unwrap();
     let before = counted(store, 0).await;
     let writes = write_everything(store).await;
     let after = counted(store, before.inserted + writes.inserted).await;
     let read = after.read - before.read;
-    println!("{read} rows were read by {} writes", writes.count);
     assert!(read <= READ_BY_A_WRITE * writes.count, "{:?}", store.database.query(BY_INDEX));
 }
 
-/// Rows, as the server counts them.
 struct Counted {
     read: i64,
     inserted: i64,
 }
 
-/// The counts, when at least so many rows have been inserted into `changes`.
+/// The counts, when at least that many rows have been inserted into `changes`.
 async fn counted(store: &TestStore, inserted: i64) -> Counted {
     const READ: &str = "SELECT CAST(SUM(seq_tup_read) + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes) AS TEXT), \
                         CAST(SUM(n_tup_ins) FILTER (WHERE relname = 'changes') AS TEXT) FROM pg_stat_user_tables";
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // A connection tells what it did a second later, or when it did nothing for ten.
+        // A connection reports its statistics a second later, or after ten idle seconds.
         tokio::time::sleep(Duration::from_secs(11)).await;
         let row = store.database.query(READ).remove(0);
         let [read, found] = [0, 1].map(|column| row[column].as_ref().unwrap().parse().unwrap());
@@ -220,7 +217,6 @@ struct Writes {
     inserted: i64,
 }
 
-/// Does every kind of write, some times each.
 async fn write_everything(store: &TestStore) -> Writes {
     let items = &store.items;
     let mut inserted = 0;

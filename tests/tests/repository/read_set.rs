@@ -11,34 +11,32 @@ use tokio::task::JoinSet;
 
 use crate::lookups::{CASH, by_id, children_of, decided_on, found_ids, member};
 use crate::store::{
-    NOW, TestStore, all, at, connect, content, ids, lib_of, new_item, next_id, replacement,
+    LIB, NOW, PROPOSALS, STATUS, TestStore, all, at, connect, content, ids, lib_of, new_item,
+    next_id, replacement,
 };
 
 on_both_stores! {
-    no_write_is_made_when_an_item_came_to_what_was_found
-    no_write_is_made_when_what_was_found_has_changed
-    no_write_is_made_when_what_was_found_is_gone
-    no_write_is_made_when_what_was_absent_is_there
-    no_write_is_made_when_an_owner_got_another_item
+    no_write_is_made_when_what_was_found_is_not_the_same
+    a_key_is_answered_before_grounds_are_asked
     every_ground_of_a_write_must_hold
     what_is_left_out_may_change
-    a_key_is_answered_before_grounds_are_asked
-    remarks_are_given_back
     of_many_who_look_before_they_insert_one_inserts
     of_many_inserts_that_are_done_together_one_is_made
-    of_many_inserts_with_one_key_that_are_done_together_one_is_made
-    updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other
     writes_that_touch_no_grounds_of_each_other_are_all_made
     a_write_whose_grounds_fail_does_not_harm_its_neighbours
+    ; every_server:
+    of_many_inserts_with_one_key_that_are_done_together_one_is_made
+    updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other
+    ; postgres_alone:
+    a_default_isolation_of_the_database_changes_nothing
 }
 
-/// One write of every kind that there is, to another collection than the lookups of these cases
-/// look in.
+/// One write of every kind, to another collection than that of the lookups.
 async fn each_write(
     store: &TestStore,
     change: &WriteMetadata,
 ) -> Vec<(&'static str, Result<(), RepositoryError>)> {
-    let scope = all(Collection::known("status"));
+    let scope = STATUS;
     let (shown, removed) = (store.insert(scope, "{}").await, store.insert(scope, "{}").await);
     store.delete(scope, &removed).await.unwrap();
     let items = &store.items;
@@ -87,81 +85,60 @@ async fn assert_made(store: &TestStore, lookups: &[Lookup]) {
     }
 }
 
-async fn no_write_is_made_when_an_item_came_to_what_was_found(store: &TestStore) {
-    let lookups = [member(CASH, "m", "x")];
-    store.insert(all(CASH), r#"{"m":"y"}"#).await;
-    for _ in 0..2 {
-        assert_made(store, &lookups).await;
-        let change = decided_on(&store.items, &lookups).await;
-        let came = store.insert(all(CASH), r#"{"m":"y"}"#).await;
-        assert_made(store, &lookups).await;
-        store.update(all(CASH), &came, r#"{"m":"x"}"#).await.unwrap();
-        assert_refused(store, &change).await;
-    }
-}
-
-async fn no_write_is_made_when_what_was_found_has_changed(store: &TestStore) {
-    let shown = store.insert(all(CASH), r#"{"m":"x"}"#).await;
-    for lookups in [[member(CASH, "m", "x")], [by_id(CASH, shown.item.id)]] {
-        let change = decided_on(&store.items, &lookups).await;
-        let now = store.find(all(CASH), &shown).await.unwrap();
-        store.update(all(CASH), &now, r#"{"m":"x"}"#).await.unwrap();
-        assert_refused(store, &change).await;
-        assert_made(store, &lookups).await;
-    }
-}
-
-async fn no_write_is_made_when_what_was_found_is_gone(store: &TestStore) {
-    for is_removed in [true, false] {
-        let shown = store.insert(all(CASH), r#"{"m":"x"}"#).await;
-        let lookups = [member(CASH, "m", "x")];
-        let change = decided_on(&store.items, &lookups).await;
-        if is_removed {
-            let by_its_id = decided_on(&store.items, &[by_id(CASH, shown.item.id)]).await;
-            store.delete(all(CASH), &shown).await.unwrap();
-            assert_refused(store, &by_its_id).await;
-        } else {
-            store.update(all(CASH), &shown, r#"{"m":"y"}"#).await.unwrap();
+async fn no_write_is_made_when_what_was_found_is_not_the_same(store: &TestStore) {
+    let (x, y) = (r#"{"m":"x"}"#, r#"{"m":"y"}"#);
+    let (one, other) = (store.insert(PROPOSALS, "{}").await, store.insert(PROPOSALS, "{}").await);
+    let own = store.insert(lib_of(&one), "{}").await;
+    let found = store.insert(all(CASH), x).await;
+    let elsewhere = store.insert(all(CASH), y).await;
+    let absent = new_item("{}");
+    let (by_member, by_its_id) = (member(CASH, "m", "x"), by_id(CASH, found.item.id));
+    let by_absent = by_id(CASH, absent.id);
+    for (case, lookup) in [
+        ("an item comes", &by_member),
+        ("it changes", &by_member),
+        ("it changes", &by_its_id),
+        ("its member changes", &by_member),
+        ("it is deleted", &by_member),
+        ("it is deleted", &by_its_id),
+        ("an absent one comes", &by_absent),
+        ("an owner gets one", &children_of(&one)),
+        ("an owner's changes", &children_of(&one)),
+        ("an owner loses one", &children_of(&one)),
+    ] {
+        let lookups = std::slice::from_ref(lookup);
+        assert_made(store, lookups).await;
+        let change = decided_on(&store.items, lookups).await;
+        store.insert(lib_of(&other), "{}").await;
+        store.insert(all(CASH), y).await;
+        let unrelated = store.items.insert(all(CASH), new_item("{}"), change.clone()).await;
+        assert!(unrelated.is_ok(), "{case}: what others have is not looked for");
+        match case {
+            "an item comes" => drop(store.update(all(CASH), &elsewhere, x).await.unwrap()),
+            "it changes" | "its member changes" => {
+                let now = store.find(all(CASH), &found).await.unwrap();
+                let members = if case == "it changes" { x } else { y };
+                store.update(all(CASH), &now, members).await.unwrap();
+            }
+            "it is deleted" => {
+                let gone = if *lookup == by_member { &elsewhere } else { &found };
+                let now = store.find(all(CASH), gone).await.unwrap();
+                store.delete(all(CASH), &now).await.unwrap();
+            }
+            "an absent one comes" => {
+                store.try_insert(all(CASH), absent.clone()).await.unwrap();
+            }
+            "an owner gets one" => drop(store.insert(lib_of(&one), "{}").await),
+            "an owner's changes" => drop(store.update(lib_of(&one), &own, x).await.unwrap()),
+            _ => store.delete(LIB, &store.find(LIB, &own).await.unwrap()).await.unwrap(),
         }
         assert_refused(store, &change).await;
-        assert_made(store, &lookups).await;
+        assert_made(store, lookups).await;
     }
-}
-
-async fn no_write_is_made_when_what_was_absent_is_there(store: &TestStore) {
-    let item = new_item("{}");
-    let lookups = [by_id(CASH, item.id)];
-    assert_made(store, &lookups).await;
-    let change = decided_on(&store.items, &lookups).await;
-    store.try_insert(all(CASH), item).await.unwrap();
-    assert_refused(store, &change).await;
-    assert_made(store, &lookups).await;
-}
-
-async fn no_write_is_made_when_an_owner_got_another_item(store: &TestStore) {
-    let parent = store.insert(all(Collection::known("proposals")), "{}").await;
-    let other = store.insert(all(Collection::known("proposals")), "{}").await;
-    let own = store.insert(lib_of(&parent), "{}").await;
-    let lookups = [children_of(&parent)];
-    let change = decided_on(&store.items, &lookups).await;
-    store.insert(lib_of(&other), "{}").await;
-    assert!(
-        store.items.insert(all(CASH), new_item("{}"), change.clone()).await.is_ok(),
-        "the other's is not looked for"
-    );
-    let second = store.insert(lib_of(&parent), "{}").await;
-    assert_refused(store, &change).await;
-    let change = decided_on(&store.items, &lookups).await;
-    store.delete(lib_of(&parent), &second).await.unwrap();
-    assert_refused(store, &change).await;
-    let change = decided_on(&store.items, &lookups).await;
-    store.update(lib_of(&parent), &own, r#"{"a":1}"#).await.unwrap();
-    assert_refused(store, &change).await;
-    assert_made(store, &lookups).await;
 }
 
 async fn every_ground_of_a_write_must_hold(store: &TestStore) {
-    let parent = store.insert(all(Collection::known("proposals")), r#"{"program_id":"p"}"#).await;
+    let parent = store.insert(PROPOSALS, r#"{"program_id":"p"}"#).await;
     let (one, other) = (
         store.insert(all(CASH), r#"{"m":"x"}"#).await,
         store.insert(all(CASH), r#"{"m":"y"}"#).await,
@@ -172,14 +149,13 @@ async fn every_ground_of_a_write_must_hold(store: &TestStore) {
         Lookup { without: one.item.id, ..member(CASH, "m", "x") },
         member(CASH, "m", "y"),
         member(CASH, "m", "z"),
-        member(Collection::known("proposals"), "program_id", "p"),
+        member(PROPOSALS.collection, "program_id", "p"),
         by_id(CASH, one.item.id),
         by_id(CASH, next_id()),
         children_of(&parent),
     ];
     assert_made(store, &lookups).await;
     let change = decided_on(&store.items, &lookups).await;
-    // Many that nobody thought of, for one of them alone.
     for _ in 0..20 {
         store.insert(all(CASH), r#"{"m":"z"}"#).await;
     }
@@ -213,7 +189,7 @@ async fn what_is_left_out_may_change(store: &TestStore) {
     );
 }
 
-fn keyed(change: WriteMetadata, remarks: &str) -> WriteMetadata {
+pub fn keyed(change: WriteMetadata, remarks: &str) -> WriteMetadata {
     let [path, key, fingerprint] = ["/v1/status", "k", "f"].map(Into::into);
     WriteMetadata {
         key: Some(IdempotencyKey { path, key, fingerprint }),
@@ -224,48 +200,20 @@ fn keyed(change: WriteMetadata, remarks: &str) -> WriteMetadata {
 }
 
 async fn a_key_is_answered_before_grounds_are_asked(store: &TestStore) {
-    let scope = all(Collection::known("status"));
-    let stale = keyed(decided_on(&store.items, &[member(CASH, "m", "x")]).await, "");
-    store.insert(all(CASH), r#"{"m":"x"}"#).await;
-    assert_eq!(
-        store.items.insert(scope, new_item("{}"), stale.clone()).await,
-        Err(RepositoryError::VersionConflict)
-    );
-    assert_eq!(store.items.answered(&stale).await, Ok(None), "what was refused is not remembered");
-    let fresh = keyed(decided_on(&store.items, &[member(CASH, "m", "x")]).await, "");
-    let written = store.items.insert(scope, new_item("{}"), fresh).await.unwrap();
-    assert_eq!(
-        store.items.insert(scope, new_item("{}"), stale.clone()).await,
-        Err(RepositoryError::AnsweredBefore)
-    );
-    assert_eq!(
-        store.items.answered(&stale).await.unwrap().map(|answered| answered.shown),
-        Some(written)
-    );
-}
-
-async fn remarks_are_given_back(store: &TestStore) {
-    let scope = all(Collection::known("status"));
     let remarks = "[{\"code\":\"late\",\"message\":\"Año ' \\\" \\\\ {}\"}]";
-    let change = keyed(at(NOW), remarks);
-    store.items.insert(scope, new_item("{}"), change.clone()).await.unwrap();
-    assert_eq!(
-        store.items.answered(&change).await.unwrap().map(|answered| answered.remarks),
-        Some(remarks.into())
-    );
-    let mut other = keyed(at(NOW), "");
-    if let Some(key) = &mut other.key {
-        key.key = "another".into();
-    }
-    store.items.insert(scope, new_item("{}"), other.clone()).await.unwrap();
-    assert_eq!(
-        store.items.answered(&other).await.unwrap().map(|answered| answered.remarks),
-        Some("".into())
-    );
+    let lookups = [member(CASH, "m", "x")];
+    let stale = keyed(decided_on(&store.items, &lookups).await, "");
+    store.insert(all(CASH), r#"{"m":"x"}"#).await;
+    let insert = async |change| store.items.insert(STATUS, new_item("{}"), change).await;
+    assert_eq!(insert(stale.clone()).await, Err(RepositoryError::VersionConflict));
+    assert_eq!(store.items.answered(&stale).await, Ok(None), "what was refused is not remembered");
+    let written = insert(keyed(decided_on(&store.items, &lookups).await, remarks)).await.unwrap();
+    assert_eq!(insert(stale.clone()).await, Err(RepositoryError::AnsweredBefore));
+    let answered = store.items.answered(&stale).await.unwrap().unwrap();
+    assert_eq!((&answered.shown, &*answered.remarks), (&written, remarks));
 }
 
-/// Who looks, decides that there may be one at most, and inserts on these read set, until nobody
-/// came in between.
+/// Looks up, and inserts with that read set if none was found, until no other write came in between.
 async fn insert_the_only_one(items: Arc<dyn ItemRepository>) -> bool {
     let lookup = member(CASH, "m", "x");
     loop {
@@ -307,7 +255,6 @@ async fn of_many_who_look_before_they_insert_one_inserts(store: &TestStore) {
 
 /// A transaction that would keep to what was there when it began would not see what the turn before
 /// it wrote.
-#[tokio::test(flavor = "multi_thread")]
 async fn a_default_isolation_of_the_database_changes_nothing() {
     let database = TestDatabase::postgres();
     let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
@@ -371,20 +318,19 @@ async fn writes_that_touch_no_grounds_of_each_other_are_all_made(store: &TestSto
     let program = store.insert(all(Collection::known("proposedprograms")), "{}").await;
     let mut inserts = Vec::new();
     for _ in 0..WRITERS {
-        let parent = store.insert(all(Collection::known("proposals")), "{}").await;
+        let parent = store.insert(PROPOSALS, "{}").await;
         let lookups =
             [by_id(Collection::known("proposedprograms"), program.item.id), children_of(&parent)];
         inserts.push((lib_of(&parent), new_item("{}"), decided_on(&store.items, &lookups).await));
     }
     let done = together(store, inserts).await;
     assert!(done.iter().all(Result::is_ok), "{done:?}");
-    assert_eq!(store.list(all(Collection::known("lib"))).await.items.len(), WRITERS);
+    assert_eq!(store.list(LIB).await.items.len(), WRITERS);
 }
 
 /// The same by a member with an index, where writes that leave another value go together.
 async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: &TestStore) {
-    for (collection, name) in
-        [(Collection::known("proposals"), "program_id"), (Collection::known("status"), "subject")]
+    for (collection, name) in [(PROPOSALS.collection, "program_id"), (STATUS.collection, "subject")]
     {
         let mut inserts = Vec::new();
         for number in 0..WRITERS {
@@ -410,10 +356,10 @@ async fn of_many_inserts_with_one_key_that_are_done_together_one_is_made(store: 
 async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other(
     store: &TestStore,
 ) {
-    let proposals = all(Collection::known("proposals"));
+    let proposals = PROPOSALS;
     for _ in 0..4 {
         let shown = store.insert(proposals, r#"{"program_id":"x"}"#).await;
-        let lookup = member(Collection::known("proposals"), "program_id", "x");
+        let lookup = member(PROPOSALS.collection, "program_id", "x");
         let change = decided_on(&store.items, std::slice::from_ref(&lookup)).await;
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
@@ -423,7 +369,7 @@ async fn updates_that_are_done_together_with_what_was_decided_on_them_come_one_a
                     let away = replacement(&shown, r#"{"program_id":"y"}"#);
                     return items.update(proposals, away, WriteOperation::Replace, at(NOW)).await;
                 }
-                items.insert(all(Collection::known("status")), new_item("{}"), change).await
+                items.insert(STATUS, new_item("{}"), change).await
             });
         }
         let done = writers.join_all().await;
@@ -443,7 +389,7 @@ async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestSto
     let mut inserts = Vec::new();
     for number in 0..WRITERS {
         let change = decided_on(&store.items, &[member(CASH, "m", &format!("x{number}"))]).await;
-        inserts.push((all(Collection::known("status")), new_item("{}"), change));
+        inserts.push((STATUS, new_item("{}"), change));
     }
     for _ in 0..WRITERS * 4 {
         store.insert(all(CASH), r#"{"m":"x3"}"#).await;
@@ -453,5 +399,5 @@ async fn a_write_whose_grounds_fail_does_not_harm_its_neighbours(store: &TestSto
         done.iter().enumerate().filter(|(_, done)| done.is_err()).map(|(place, _)| place).collect();
     assert_eq!((refused, &done[3]), (vec![3], &Err(RepositoryError::VersionConflict)));
     let made: Vec<_> = done.into_iter().flatten().collect();
-    assert_eq!(ids(&store.list(all(Collection::known("status"))).await.items).len(), made.len());
+    assert_eq!(ids(&store.list(STATUS).await.items).len(), made.len());
 }

@@ -2,15 +2,16 @@
 
 use application::query::PageStart;
 use application::{
-    CompactionLease, CompactionProgress, IdempotencyKey, PastPageQuery, RepositoryError, Scope,
-    Sequence, ShownItem, WriteMetadata,
+    CompactionLease, CompactionProgress, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem,
 };
 use domain::{Collection, ItemId, Version};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::read_set::keyed;
 use crate::store::{
-    NOW, TestStore, all, at, everything, lib_of, new_item, next_id, reach, replacement,
+    FILES, NOW, PROPOSALS, TestStore, all, at, everything, lib_of, new_item, next_id, reach,
+    replacement,
 };
 
 on_both_stores! {
@@ -20,19 +21,15 @@ on_both_stores! {
     a_page_of_the_past_shows_which_bodies_were_removed
     the_body_that_an_item_is_at_is_never_removed
     what_is_not_indexed_keeps_its_body
-    counts_and_searches_can_be_made_anew
-    what_a_key_stands_for_keeps_its_body
-    bodies_tell_what_their_items_relate_to
+    counts_and_searches_can_be_rebuilt
+    the_response_to_a_key_keeps_its_body
+    related_items_are_found_in_bodies
+    current_bodies_survive_every_removal
+    ; every_server:
     one_worker_has_the_lease
     older_services_are_kept_out_once_bodies_go
-    what_is_current_stays_whatever_is_removed
 }
 
-const FILES: Scope = all(Collection::known("files"));
-
-const PROPOSALS: Scope = all(Collection::known("proposals"));
-
-/// The time at which bodies are removed.
 fn then() -> Timestamp {
     Timestamp::from_microsecond(NOW + 7).unwrap()
 }
@@ -167,7 +164,7 @@ async fn what_is_not_indexed_keeps_its_body(store: &TestStore) {
     assert_eq!(page.versions, []);
 }
 
-async fn counts_and_searches_can_be_made_anew(store: &TestStore) {
+async fn counts_and_searches_can_be_rebuilt(store: &TestStore) {
     let of_type = |name: &str| format!(r#"{{"document_type":"{name}"}}"#);
     let mut shown = store.insert(FILES, &of_type("budget")).await;
     let gone = store.insert(FILES, &of_type("budget")).await;
@@ -195,14 +192,8 @@ async fn counts_and_searches_can_be_made_anew(store: &TestStore) {
     assert_eq!(counts().await, "letter 3");
 }
 
-async fn what_a_key_stands_for_keeps_its_body(store: &TestStore) {
-    let key =
-        IdempotencyKey { path: "/".to_owned(), key: "k".to_owned(), fingerprint: "f".to_owned() };
-    let keyed = WriteMetadata {
-        key: Some(key),
-        key_expires: at(NOW).time + SignedDuration::from_hours(1),
-        ..at(NOW)
-    };
+async fn the_response_to_a_key_keeps_its_body(store: &TestStore) {
+    let keyed = keyed(at(NOW), "");
     let first = store.items.insert(FILES, new_item(r#"{"n":1}"#), keyed.clone()).await.unwrap();
     updated(store, FILES, &first, r#"{"n":2}"#).await;
     assert_eq!(superseded(store).await, []);
@@ -213,7 +204,7 @@ async fn what_a_key_stands_for_keeps_its_body(store: &TestStore) {
     assert_eq!(superseded(store).await.len(), 1);
 }
 
-async fn bodies_tell_what_their_items_relate_to(store: &TestStore) {
+async fn related_items_are_found_in_bodies(store: &TestStore) {
     let [program, other] = [next_id(), next_id()];
     let naming = |program: ItemId| format!(r#"{{"program_id":"{program}"}}"#);
     let proposal = store.insert(PROPOSALS, &naming(program)).await;
@@ -239,7 +230,7 @@ async fn bodies_tell_what_their_items_relate_to(store: &TestStore) {
     assert_eq!(related(&[item, sheet, odd.item.id]).await, [[item, proposal], [sheet, proposal]]);
     assert_eq!(related(&[]).await, [[proposal; 2]; 0]);
     assert_eq!(remove(store, &superseded(store).await).await, 1);
-    assert_eq!(related(&[proposal]).await, [[proposal, other]], "a removed body tells nothing");
+    assert_eq!(related(&[proposal]).await, [[proposal, other]], "a removed body has no relation");
     let known = store.store.version_bodies().known(&[proposal, program, sheet]).await.unwrap();
     assert_eq!(known.len(), 2);
     assert!(known.contains(&proposal) && known.contains(&sheet));
@@ -304,9 +295,9 @@ async fn older_services_are_kept_out_once_bodies_go(store: &TestStore) {
     assert_eq!(oldest(), [before[0].as_str(), "5", "5"]);
 }
 
-/// Whatever is written, and removed in between, items are what they were last written as, and each
-/// version either has its body or says when it was removed.
-async fn what_is_current_stays_whatever_is_removed(store: &TestStore) {
+/// After any writes and removals, items are as they were last written, and each version has either
+/// its body or the time of the removal.
+async fn current_bodies_survive_every_removal(store: &TestStore) {
     let mut rng = Rng::with_seed(7);
     let mut written: Vec<(ShownItem, bool)> = Vec::new();
     for number in 0..60 {
@@ -351,7 +342,7 @@ async fn what_is_current_stays_whatever_is_removed(store: &TestStore) {
     }
     let listed = store.select(FILES, &everything(FILES)).await;
     assert_eq!(listed.items.len(), written.iter().filter(|(_, exists)| *exists).count());
-    // A write goes on from what is there.
+    // A write continues from the current version.
     let (shown, _) = written.iter().find(|(_, exists)| *exists).unwrap();
     let update = replacement(shown, "{}");
     store.items.update(FILES, update, domain::WriteOperation::Replace, at(NOW)).await.unwrap();

@@ -3,31 +3,39 @@
 use std::time::Duration;
 
 use application::RepositoryError;
-use domain::Collection;
 use domain::proposal::fields::FIELDS;
 use storage_adapter::{Store, StoreError, StoreOptions};
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::store::{TestStore, all, connect, new_item, reach};
+use crate::store::{FILES, PROPOSALS, TestStore, connect, new_item, options, reach};
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
     migrating_again_changes_nothing
-    instances_that_start_together_prepare_the_schema_once
     a_store_of_the_first_edition_is_refused_with_the_way_out
     a_newer_schema_is_used_as_far_as_it_allows
+    ; every_server:
+    instances_that_start_together_prepare_the_schema_once
     a_store_that_lacks_a_table_or_a_column_is_refused
     the_view_has_one_column_per_field
-    the_view_is_made_anew_when_a_field_is_missing
+    the_view_is_created_again_when_a_field_is_missing
     the_view_keeps_what_a_newer_service_added
     the_view_shows_fields_as_columns
+    ; postgres_alone:
+    who_waits_for_the_lock_of_the_schema_has_no_long_transaction
+    the_defaults_of_a_database_do_not_stop_its_migration
+    statements_are_prepared_again_when_a_column_changes_its_type
+    reads_go_through_after_a_restart_of_the_server_and_writes_recover
+}
+
+fn fresh(store: &TestStore) -> TestDatabase {
+    if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() }
 }
 
 async fn a_fresh_database_is_not_migrated(store: &TestStore) {
     assert!(store.store.is_migrated().await.unwrap());
-    let fresh =
-        if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let fresh = fresh(store);
     let store = connect(&fresh).await;
     assert!(!store.is_migrated().await.unwrap());
     assert!(store.readiness().check().await.is_err());
@@ -35,14 +43,14 @@ async fn a_fresh_database_is_not_migrated(store: &TestStore) {
 }
 
 async fn migrating_again_changes_nothing(store: &TestStore) {
-    let shown = store.insert(all(Collection::known("files")), "{}").await;
+    let shown = store.insert(FILES, "{}").await;
     store.store.migrate().await.unwrap();
-    assert_eq!(store.find(all(Collection::known("files")), &shown).await, Some(shown));
+    assert_eq!(store.find(FILES, &shown).await, Some(shown));
 }
 
 async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore) {
     let is_sqlite = store.database.is_sqlite();
-    let fresh = if is_sqlite { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let fresh = fresh(store);
     let all_are_open = std::sync::Arc::new(tokio::sync::Barrier::new(4));
     let mut instances = JoinSet::new();
     for _ in 0..4 {
@@ -65,9 +73,8 @@ async fn instances_that_start_together_prepare_the_schema_once(store: &TestStore
     assert_eq!(opened, if is_sqlite { 1 } else { 4 }, "only one process opens an SQLite file");
 }
 
-/// An index that is made beside others waits for the end of transactions that have a snapshot when it
+/// An index that is made concurrently waits for the end of transactions that have a snapshot when it
 /// looks. One that lasted until the index is made would never end.
-#[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_the_lock_of_the_schema_has_no_long_transaction() {
     const IS_SHORT: &str = "SELECT CAST(coalesce(max(clock_timestamp() - xact_start) < '1 s', true) AS TEXT) FROM pg_stat_activity a \
                             WHERE datname = current_database() AND pid <> pg_backend_pid() \
@@ -89,8 +96,7 @@ async fn who_waits_for_the_lock_of_the_schema_has_no_long_transaction() {
 }
 
 /// With the defaults of this database, an index that is made while another transaction has a
-/// snapshot would wait for ever, or be given up.
-#[tokio::test(flavor = "multi_thread")]
+/// snapshot would wait without a limit, or be given up.
 async fn the_defaults_of_a_database_do_not_stop_its_migration() {
     const IS_MADE: &str = "SELECT CAST(clock_timestamp() - query_start > '2 s' AS TEXT) FROM pg_stat_activity \
                            WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
@@ -119,8 +125,7 @@ async fn the_defaults_of_a_database_do_not_stop_its_migration() {
 }
 
 async fn a_store_of_the_first_edition_is_refused_with_the_way_out(store: &TestStore) {
-    let fresh =
-        if store.database.is_sqlite() { TestDatabase::sqlite() } else { TestDatabase::postgres() };
+    let fresh = fresh(store);
     let opened = connect(&fresh).await;
     let _ = fresh.query("CREATE TABLE collection_totals (collection TEXT)");
     for error in [opened.migrate().await.unwrap_err(), opened.is_migrated().await.unwrap_err()] {
@@ -130,9 +135,9 @@ async fn a_store_of_the_first_edition_is_refused_with_the_way_out(store: &TestSt
     opened.close().await;
 }
 
-/// Beside a newer service, which tells the oldest version that may go on.
+/// The newer service records the oldest version that may continue.
 async fn a_newer_schema_is_used_as_far_as_it_allows(store: &TestStore) {
-    let written = store.insert(all(Collection::known("files")), "{}").await;
+    let written = store.insert(FILES, "{}").await;
     for (versions, may_write, may_read) in
         [("99, 3, 3", true, true), ("99, 3, 99", false, true), ("99, 99, 99", false, false)]
     {
@@ -143,19 +148,10 @@ async fn a_newer_schema_is_used_as_far_as_it_allows(store: &TestStore) {
         ));
         let is_migrated = store.store.is_migrated().await;
         assert_eq!(is_migrated.is_ok(), may_write, "{versions}: {is_migrated:?}");
-        let options = StoreOptions {
-            url: store.database.url().to_owned(),
-            connections: 2,
-            acquire_timeout: Duration::from_secs(10),
-        };
-        match Store::connect_to_look(&options).await {
+        match Store::connect_to_look(&options(&store.database)).await {
             Ok(looking) => {
                 assert!(may_read, "{versions}");
-                let found = looking
-                    .unwrap()
-                    .items()
-                    .find(&reach(all(Collection::known("files"))), written.item.id)
-                    .await;
+                let found = looking.unwrap().items().find(&reach(FILES), written.item.id).await;
                 assert_eq!(found.unwrap().as_ref(), Some(&written));
             }
             Err(error) => {
@@ -182,7 +178,7 @@ async fn the_view_has_one_column_per_field(store: &TestStore) {
     assert_eq!(view_columns(&store.database), expected);
 }
 
-async fn the_view_is_made_anew_when_a_field_is_missing(store: &TestStore) {
+async fn the_view_is_created_again_when_a_field_is_missing(store: &TestStore) {
     let expected = view_columns(&store.database);
     for stale in ["SELECT CAST('' AS TEXT) AS id", "SELECT 1 AS something_else"] {
         let _ = store.database.query("DROP VIEW proposals");
@@ -222,8 +218,8 @@ async fn the_view_keeps_what_a_newer_service_added(store: &TestStore) {
 
 async fn the_view_shows_fields_as_columns(store: &TestStore) {
     let members = r#"{"project_title":"Sweetpotato","proposal_type":7,"implementation_sites":["Bato","Pili"]}"#;
-    let shown = store.insert(all(Collection::known("proposals")), members).await;
-    store.insert(all(Collection::known("files")), r#"{"project_title":"none"}"#).await;
+    let shown = store.insert(PROPOSALS, members).await;
+    store.insert(FILES, r#"{"project_title":"none"}"#).await;
     let columns = "id, CAST(created_at AS TEXT), project_title, CAST(proposal_type AS TEXT), implementation_sites, start_date";
     let rows = store.database.query(&format!("SELECT {columns} FROM proposals"));
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
@@ -241,12 +237,10 @@ async fn the_view_shows_fields_as_columns(store: &TestStore) {
     assert_eq!(row[5], None);
 }
 
+const SHORT: Duration = Duration::from_secs(1);
+
 async fn refusal(url: &str) -> String {
-    let options = StoreOptions {
-        url: url.to_owned(),
-        connections: 2,
-        acquire_timeout: Duration::from_secs(1),
-    };
+    let options = StoreOptions { url: url.to_owned(), connections: 2, acquire_timeout: SHORT };
     match Store::connect(&options).await {
         Ok(_) => panic!("{url} was opened"),
         Err(error) => error.to_string(),
@@ -270,7 +264,6 @@ async fn a_store_that_cannot_be_opened_says_why_in_one_line_without_the_password
             !message.is_empty() && !message.contains("secret") && !message.contains('\n'),
             "{message}"
         );
-        println!("{message}");
     }
 }
 
@@ -278,7 +271,7 @@ async fn a_store_that_cannot_be_opened_says_why_in_one_line_without_the_password
 async fn the_folder_of_a_database_file_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/a/b/p.db?mode=rwc", folder.path().display());
-    let options = StoreOptions { url, connections: 2, acquire_timeout: Duration::from_secs(1) };
+    let options = StoreOptions { url, connections: 2, acquire_timeout: SHORT };
     let store = Store::connect(&options).await.unwrap();
     store.migrate().await.unwrap();
     store.close().await;
@@ -293,14 +286,13 @@ async fn a_store_that_lacks_a_table_or_a_column_is_refused(store: &TestStore) {
         let _ = store.database.query(damage);
         let refused = store.store.is_migrated().await.unwrap_err();
         let line = refused.to_string();
-        assert!(line.contains(named) && line.contains("export it"), "{line}");
+        assert!(line.contains(named) && line.contains("export the store"), "{line}");
     }
 }
 
-#[tokio::test]
-async fn statements_are_prepared_anew_when_a_column_changes_its_type() {
+async fn statements_are_prepared_again_when_a_column_changes_its_type() {
     let store = TestStore::open(TestDatabase::postgres()).await;
-    let files = all(Collection::known("files"));
+    let files = FILES;
     let shown = store.insert(files, "{}").await;
     let known = store.items.creator(&reach(files), shown.item.id).await.unwrap();
     for (column, kind) in [("created_by", "VARCHAR(500)"), ("created_by", "TEXT")] {
@@ -325,24 +317,23 @@ fn cut_all_connections(database: &TestDatabase) {
     while !database.query(&cut).is_empty() {}
 }
 
-#[tokio::test]
 async fn reads_go_through_after_a_restart_of_the_server_and_writes_recover() {
     let store = TestStore::open(TestDatabase::postgres()).await;
-    let shown = store.insert(all(Collection::known("files")), "{}").await;
+    let shown = store.insert(FILES, "{}").await;
     let id = shown.item.id;
     let readers: JoinSet<_> = (0..8)
         .map(|_| store.items.clone())
-        .map(|items| async move { items.find(&reach(all(Collection::known("files"))), id).await })
+        .map(|items| async move { items.find(&reach(FILES), id).await })
         .collect();
     readers.join_all().await;
     for _ in 0..4 {
         cut_all_connections(&store.database);
-        assert!(store.find(all(Collection::known("files")), &shown).await.is_some());
+        assert!(store.find(FILES, &shown).await.is_some());
         // A connection on its way back into the pool at the cut is found dead by the first to use
         // it.
-        let first = store.try_insert(all(Collection::known("files")), new_item("{}")).await;
+        let first = store.try_insert(FILES, new_item("{}")).await;
         assert!(matches!(first, Ok(_) | Err(RepositoryError::Unavailable)), "{first:?}");
-        let second = store.try_insert(all(Collection::known("files")), new_item("{}")).await;
+        let second = store.try_insert(FILES, new_item("{}")).await;
         assert!(second.is_ok(), "one connection found dead casts doubt on all: {second:?}");
     }
 }

@@ -2,33 +2,28 @@
 
 use std::sync::Arc;
 
-use application::query::{
-    Comparison, Condition, Filter, Operand, PageQuery, PageStart, Selection, Subject,
-};
+use application::query::{PageQuery, PageStart, Selection, Subject};
 use application::{Scope, Search};
-use domain::Collection;
 use tokio::task::JoinSet;
 
 use crate::store::{
-    NOW, TestStore, all, at, content, everything, lib_of, new_item, reach, replacement,
+    CASH, FILES, LIB, NOW, PROPOSALS, TestStore, at, content, everything, lib_of, new_item, reach,
+    replacement,
 };
 
 on_both_stores! {
+    the_index_has_a_row_for_each_item_that_exists
+    a_search_finds_what_was_acknowledged_while_others_write
+    matches_can_be_walked
+    ; every_server:
     every_word_must_be_found_and_no_word_is_too_common
     phrases_are_found_in_one_text
     beginnings_find_all_words_that_have_them
     operators_of_the_engines_are_words
     case_and_accents_are_folded
     the_best_match_comes_first
-    every_write_keeps_the_index_in_step
-    a_search_finds_what_was_acknowledged_while_others_write
-    a_refused_write_leaves_the_index_alone
-    a_search_goes_with_filters_and_scopes
     texts_of_any_size_are_indexed
-    matches_can_be_walked
 }
-
-const COLLECTION: Scope = all(Collection::known("files"));
 
 fn searching(scope: Scope, written: &str) -> PageQuery {
     let search = Some(Search::read(written).unwrap());
@@ -40,7 +35,6 @@ fn best_first(query: PageQuery) -> PageQuery {
     PageQuery { order, ..query }
 }
 
-/// The texts of the items found.
 async fn found(store: &TestStore, scope: Scope, written: &str) -> String {
     let page = store.select(scope, &searching(scope, written)).await;
     assert!(
@@ -56,7 +50,7 @@ async fn found(store: &TestStore, scope: Scope, written: &str) -> String {
 
 async fn store_texts(store: &TestStore, texts: &[&str]) {
     for text in texts {
-        store.insert(COLLECTION, &format!("{{\"text\":\"{text}\"}}")).await;
+        store.insert(FILES, &format!("{{\"text\":\"{text}\"}}")).await;
     }
 }
 
@@ -72,17 +66,17 @@ async fn every_word_must_be_found_and_no_word_is_too_common(store: &TestStore) {
         ("NOT rice", ""),
         ("text", ""),
     ] {
-        assert_eq!(found(store, COLLECTION, written).await, expected, "{written}");
+        assert_eq!(found(store, FILES, written).await, expected, "{written}");
     }
 }
 
 async fn phrases_are_found_in_one_text(store: &TestStore) {
     store_texts(store, &["sweet potato", "potato, sweet", "sweet-potato pie"]).await;
-    store.insert(COLLECTION, r#"{"x":"sweet","y":"potato"}"#).await;
-    assert_eq!(found(store, COLLECTION, "\"sweet potato\"").await, "sweet potato|sweet-potato pie");
-    assert_eq!(found(store, COLLECTION, "sweet-potato pie").await, "sweet-potato pie");
+    store.insert(FILES, r#"{"x":"sweet","y":"potato"}"#).await;
+    assert_eq!(found(store, FILES, "\"sweet potato\"").await, "sweet potato|sweet-potato pie");
+    assert_eq!(found(store, FILES, "sweet-potato pie").await, "sweet-potato pie");
     assert_eq!(
-        found(store, COLLECTION, "potato sweet").await,
+        found(store, FILES, "potato sweet").await,
         "sweet potato|potato, sweet|sweet-potato pie|sweet"
     );
 }
@@ -119,9 +113,9 @@ async fn beginnings_find_all_words_that_have_them(store: &TestStore) {
         ("xx*", &long),
         (&format!("{long}*"), &long),
     ] {
-        assert_eq!(found(store, COLLECTION, written).await, expected, "{written}");
+        assert_eq!(found(store, FILES, written).await, expected, "{written}");
     }
-    let page = store.select(COLLECTION, &best_first(searching(COLLECTION, "ric*"))).await;
+    let page = store.select(FILES, &best_first(searching(FILES, "ric*"))).await;
     assert!(page.items.is_sorted_by(|one, next| one.score >= next.score), "{page:?}");
 }
 
@@ -143,7 +137,7 @@ async fn operators_of_the_engines_are_words(store: &TestStore) {
         ("$1 an*", ""),
     ] {
         let found = match Search::read(written) {
-            Ok(_) => found(store, COLLECTION, written).await,
+            Ok(_) => found(store, FILES, written).await,
             Err(_) => "refused".to_owned(),
         };
         assert_eq!(found, expected, "{written}");
@@ -152,19 +146,19 @@ async fn operators_of_the_engines_are_words(store: &TestStore) {
 
 async fn case_and_accents_are_folded(store: &TestStore) {
     store_texts(store, &["Peñaranda", "PENARANDA", "Straße", "研究 計画", "R&D 18,000"]).await;
-    assert_eq!(found(store, COLLECTION, "peñaranda").await, "Peñaranda|PENARANDA");
-    assert_eq!(found(store, COLLECTION, "Penaranda").await, "Peñaranda|PENARANDA");
-    assert_eq!(found(store, COLLECTION, "STRASSE").await, "Straße");
-    assert_eq!(found(store, COLLECTION, "計画").await, "研究 計画");
-    assert_eq!(found(store, COLLECTION, "r&d").await, "R&D 18,000");
-    assert_eq!(found(store, COLLECTION, "000").await, "R&D 18,000");
+    assert_eq!(found(store, FILES, "peñaranda").await, "Peñaranda|PENARANDA");
+    assert_eq!(found(store, FILES, "Penaranda").await, "Peñaranda|PENARANDA");
+    assert_eq!(found(store, FILES, "STRASSE").await, "Straße");
+    assert_eq!(found(store, FILES, "計画").await, "研究 計画");
+    assert_eq!(found(store, FILES, "r&d").await, "R&D 18,000");
+    assert_eq!(found(store, FILES, "000").await, "R&D 18,000");
 }
 
 async fn the_best_match_comes_first(store: &TestStore) {
     let filler = "about other things ".repeat(40);
     store_texts(store, &[&format!("{filler} rice"), "rice and rice", "rice and wheat", &filler])
         .await;
-    let page = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
+    let page = store.select(FILES, &best_first(searching(FILES, "rice"))).await;
     let members: Vec<_> =
         page.items.iter().map(|listed| listed.shown.item.members.to_string()).collect();
     assert_eq!(members.len(), 3);
@@ -172,44 +166,28 @@ async fn the_best_match_comes_first(store: &TestStore) {
     assert!(page.items.is_sorted_by(|one, next| one.score >= next.score));
 }
 
-async fn every_write_keeps_the_index_in_step(store: &TestStore) {
-    let shown = store.insert(COLLECTION, r#"{"text":"before"}"#).await;
-    let updated = store.update(COLLECTION, &shown, r#"{"text":"after"}"#).await.unwrap();
-    assert_eq!(
-        (found(store, COLLECTION, "before").await, found(store, COLLECTION, "after").await),
-        (String::new(), "after".to_owned())
-    );
-    store.delete(COLLECTION, &updated).await.unwrap();
-    assert_eq!(found(store, COLLECTION, "after").await, "");
-    let proposal = store.insert(all(Collection::known("proposals")), r#"{"text":"owner"}"#).await;
+async fn the_index_has_a_row_for_each_item_that_exists(store: &TestStore) {
+    let shown = store.insert(FILES, r#"{"text":"before"}"#).await;
+    let updated = store.update(FILES, &shown, r#"{"text":"after"}"#).await.unwrap();
+    assert_eq!(found(store, FILES, "before").await, "");
+    store.delete(FILES, &updated).await.unwrap();
+    let proposal = store.insert(PROPOSALS, r#"{"text":"owner"}"#).await;
     store.insert(lib_of(&proposal), r#"{"text":"owned"}"#).await;
-    store.delete(all(Collection::known("proposals")), &proposal).await.unwrap();
-    assert_eq!(
-        (
-            found(store, all(Collection::known("lib")), "owned").await,
-            found(store, all(Collection::known("proposals")), "owner").await
-        ),
-        Default::default()
-    );
-    let cash = all(Collection::known("cashprogram"));
-    let (kept, gone) = (
-        store.insert(cash, r#"{"text":"kept"}"#).await,
-        store.insert(cash, r#"{"text":"gone"}"#).await,
-    );
-    let whole = content(
-        vec![replacement(&kept, r#"{"text":"changed"}"#)],
-        vec![new_item(r#"{"text":"added"}"#)],
-    );
-    store.items.replace_all(Collection::known("cashprogram"), whole, at(NOW)).await.unwrap();
-    for (word, expected) in [("kept", ""), ("gone", ""), ("changed", "changed"), ("added", "added")]
-    {
-        assert_eq!(found(store, cash, word).await, expected, "{word}");
+    store.delete(PROPOSALS, &proposal).await.unwrap();
+    let kept = store.insert(CASH, r#"{"text":"kept"}"#).await;
+    store.insert(CASH, r#"{"text":"gone"}"#).await;
+    let (update, addition) = (replacement(&kept, r#"{"text":"new"}"#), r#"{"text":"added"}"#);
+    let whole = content(vec![update], vec![new_item(addition)]);
+    store.items.replace_all(CASH.collection, whole, at(NOW)).await.unwrap();
+    let words =
+        [(FILES, "after"), (LIB, "owned"), (PROPOSALS, "owner"), (CASH, "kept"), (CASH, "gone")];
+    for (scope, word) in words {
+        assert_eq!(found(store, scope, word).await, "", "{word}");
     }
-    assert_eq!(store.find(cash, &gone).await, None);
+    assert_eq!(found(store, CASH, "new").await + &found(store, CASH, "added").await, "newadded");
     assert_eq!(rows_of_the_index(store), 2);
 }
 
-/// How many items the index knows.
 fn rows_of_the_index(store: &TestStore) -> usize {
     let table = if store.database.is_sqlite() { "search_index_docsize" } else { "search_index" };
     let indexed = store.database.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table}"));
@@ -224,16 +202,11 @@ async fn a_search_finds_what_was_acknowledged_while_others_write(store: &TestSto
             for number in 0..8 {
                 let word = format!("word{writer}x{number}");
                 items
-                    .insert(COLLECTION, new_item(&format!("{{\"text\":\"{word}\"}}")), at(NOW))
+                    .insert(FILES, new_item(&format!("{{\"text\":\"{word}\"}}")), at(NOW))
                     .await
                     .unwrap();
                 assert_eq!(
-                    items
-                        .page(&reach(COLLECTION), &searching(COLLECTION, &word))
-                        .await
-                        .unwrap()
-                        .items
-                        .len(),
+                    items.page(&reach(FILES), &searching(FILES, &word)).await.unwrap().items.len(),
                     1,
                     "{word}"
                 );
@@ -243,72 +216,29 @@ async fn a_search_finds_what_was_acknowledged_while_others_write(store: &TestSto
     writers.join_all().await;
 }
 
-async fn a_refused_write_leaves_the_index_alone(store: &TestStore) {
-    let first = store.insert(COLLECTION, r#"{"text":"first"}"#).await;
-    let second = store.update(COLLECTION, &first, r#"{"text":"second"}"#).await.unwrap();
-    assert!(store.update(COLLECTION, &first, r#"{"text":"stale"}"#).await.is_err());
-    assert!(store.delete(COLLECTION, &first).await.is_err());
-    assert_eq!(
-        (
-            found(store, COLLECTION, "stale").await.as_str(),
-            found(store, COLLECTION, "second").await.as_str()
-        ),
-        ("", "second")
-    );
-    assert_eq!(store.find(COLLECTION, &second).await.as_ref(), Some(&second));
-}
-
-async fn a_search_goes_with_filters_and_scopes(store: &TestStore) {
-    let proposal = store.insert(all(Collection::known("proposals")), r#"{"text":"rice"}"#).await;
-    store.insert(lib_of(&proposal), r#"{"text":"rice","year":2026}"#).await;
-    store.insert(lib_of(&proposal), r#"{"text":"rice","year":2025}"#).await;
-    store.insert(all(Collection::known("lib")), r#"{"text":"rice","year":2026}"#).await;
-    let subject = Subject::Member { name: "year".into(), kind: None };
-    let year = Filter {
-        condition: Condition::Compare(Comparison::Equal, Operand::read(&subject, "2026").unwrap()),
-        subject,
-    };
-    for (scope, all, of_the_year) in [
-        (lib_of(&proposal), 2, 1),
-        (all(Collection::known("lib")), 3, 2),
-        (all(Collection::known("proposals")), 1, 0),
-    ] {
-        let mut query = searching(scope, "rice");
-        assert_eq!(store.select(scope, &query).await.items.len(), all);
-        query.selection.filters.push(year.clone());
-        assert_eq!(store.select(scope, &query).await.items.len(), of_the_year);
-    }
-}
-
 async fn texts_of_any_size_are_indexed(store: &TestStore) {
     let many: Vec<_> = (0..60_000).map(|number| format!("w{number}")).collect();
-    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", many.join(" "))).await;
-    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "x".repeat(3_000_000))).await;
-    store.insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "same ".repeat(100_000))).await;
+    store.insert(FILES, &format!("{{\"text\":\"{}\"}}", many.join(" "))).await;
+    store.insert(FILES, &format!("{{\"text\":\"{}\"}}", "x".repeat(3_000_000))).await;
+    store.insert(FILES, &format!("{{\"text\":\"{}\"}}", "same ".repeat(100_000))).await;
     for word in ["w0", "w59999", "same"] {
-        assert_eq!(
-            store.select(COLLECTION, &searching(COLLECTION, word)).await.items.len(),
-            1,
-            "{word}"
-        );
+        assert_eq!(store.select(FILES, &searching(FILES, word)).await.items.len(), 1, "{word}");
     }
 }
 
 async fn matches_can_be_walked(store: &TestStore) {
     for number in 0..23 {
-        store
-            .insert(COLLECTION, &format!("{{\"text\":\"{}\"}}", "rice ".repeat(1 + number % 5)))
-            .await;
+        store.insert(FILES, &format!("{{\"text\":\"{}\"}}", "rice ".repeat(1 + number % 5))).await;
     }
-    let whole = store.select(COLLECTION, &best_first(searching(COLLECTION, "rice"))).await;
+    let whole = store.select(FILES, &best_first(searching(FILES, "rice"))).await;
     let expected: Vec<_> = whole.items.iter().map(|listed| listed.shown.item.id).collect();
-    let mut query = PageQuery { limit: 4, ..best_first(searching(COLLECTION, "rice")) };
+    let mut query = PageQuery { limit: 4, ..best_first(searching(FILES, "rice")) };
     let mut seen = Vec::new();
     loop {
-        let page = store.select(COLLECTION, &query).await;
+        let page = store.select(FILES, &query).await;
         seen.extend(page.items.iter().map(|listed| listed.shown.item.id));
         // Others write; the scores of those that are walked do not move.
-        store.insert(COLLECTION, r#"{"text":"wheat wheat"}"#).await;
+        store.insert(FILES, r#"{"text":"wheat wheat"}"#).await;
         let Some(last) = page.last.clone().filter(|_| page.has_more) else { break };
         query.position = PageStart::After(last);
     }

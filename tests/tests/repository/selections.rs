@@ -6,26 +6,21 @@ use application::Scope;
 use application::query::{
     Comparison, Condition, Filter, Operand, PageQuery, Selection, Subject, Total,
 };
+use domain::Collection;
 use domain::proposal::{FIELDS, FieldKind};
-use domain::{Collection, WriteOperation};
 
-use crate::store::{NOW, TestStore, all, at, everything, lib_of, new_item, replacement};
+use crate::store::{CASH, FILES, NOW, PROPOSALS, TestStore, at, everything, new_item};
 
 on_both_stores! {
-    numbers_compare_as_numbers_and_texts_as_texts
+    matches_are_counted_up_to_a_limit
+    ; every_server:
     equality_knows_the_type_of_what_is_stored
     a_list_matches_when_an_element_does
-    presence_is_a_value_that_is_not_null
     pieces_are_found_without_regard_to_case_and_without_wildcards
     names_may_have_any_characters
     fields_of_proposals_are_found_by_their_kind
-    times_are_compared
-    long_values_of_indexed_fields_are_told_apart
-    filters_hold_together_and_stay_in_their_scope
-    matches_are_counted_up_to_a_limit
+    long_values_of_indexed_fields_are_distinguished
 }
-
-const COLLECTION: Scope = all(Collection::known("files"));
 
 fn member(name: &str) -> Subject {
     let kind: Option<FieldKind> = None;
@@ -58,13 +53,16 @@ fn selecting(scope: Scope, filters: Vec<Filter>) -> PageQuery {
     PageQuery { selection: Selection { filters, search: None }, ..everything(scope) }
 }
 
-/// The numbers `n` of the items found.
 async fn found(store: &TestStore, scope: Scope, filters: Vec<Filter>) -> String {
     let page = store.select(scope, &selecting(scope, filters)).await;
     assert_eq!(page.total, Total::Exact(page.items.len() as u64));
     let number =
         |members: &str| members.rsplit("\"n\":").next().unwrap().trim_end_matches('}').to_owned();
     page.items.iter().map(|listed| number(&listed.shown.item.members)).collect::<Vec<_>>().join(" ")
+}
+
+async fn matching(store: &TestStore, filter: Filter) -> String {
+    found(store, FILES, vec![filter]).await
 }
 
 /// Stores an item for each value of the member `x`; `-` is none.
@@ -75,34 +73,7 @@ async fn store_values(store: &TestStore, values: &[&str]) {
         } else {
             format!("{{\"x\":{value},\"n\":{number}}}")
         };
-        store.insert(COLLECTION, &members).await;
-    }
-}
-
-async fn numbers_compare_as_numbers_and_texts_as_texts(store: &TestStore) {
-    store_values(
-        store,
-        &[
-            "9", "10", "14.50", "-2", "1e1", r#""9""#, r#""10""#, r#""b""#, r#""Z""#, "true",
-            "null", "-", "{}",
-        ],
-    )
-    .await;
-    let x = member("x");
-    for (comparison, written, expected) in [
-        (Comparison::Less, "10", "0 3"),
-        (Comparison::AtMost, "10", "0 1 3 4 6"),
-        (Comparison::Greater, "9", "1 2 4 7 8"),
-        (Comparison::AtLeast, "9", "0 1 2 4 5 7 8"),
-        (Comparison::Greater, "14.49", "2"),
-        (Comparison::Less, "b", "5 6 8"),
-        (Comparison::AtLeast, "Z", "7 8"),
-    ] {
-        assert_eq!(
-            found(store, COLLECTION, vec![compare(&x, comparison, written)]).await,
-            expected,
-            "{comparison:?} {written}"
-        );
+        store.insert(FILES, &members).await;
     }
 }
 
@@ -136,17 +107,13 @@ async fn equality_knows_the_type_of_what_is_stored(store: &TestStore) {
         ("07", ""),
         ("'; DROP TABLE items; --", ""),
     ] {
-        assert_eq!(found(store, COLLECTION, vec![equal(&x, written)]).await, expected, "{written}");
+        assert_eq!(matching(store, equal(&x, written)).await, expected, "{written}");
     }
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "7")]).await,
-        "3 4 5 6 7 8 11"
-    );
+    assert_eq!(matching(store, compare(&x, Comparison::NotEqual, "7")).await, "3 4 5 6 7 8 11");
     let operands =
         ["7", "true", "nothing"].map(|written| Operand::read(&x, written).unwrap()).to_vec();
     assert_eq!(
-        found(store, COLLECTION, vec![Filter { subject: x, condition: Condition::In(operands) }])
-            .await,
+        matching(store, Filter { subject: x, condition: Condition::In(operands) }).await,
         "0 1 2 5 6"
     );
 }
@@ -167,23 +134,11 @@ async fn a_list_matches_when_an_element_does(store: &TestStore) {
     )
     .await;
     let x = member("x");
-    assert_eq!(found(store, COLLECTION, vec![equal(&x, "a")]).await, "0 5");
-    assert_eq!(found(store, COLLECTION, vec![equal(&x, "7")]).await, "1");
-    assert_eq!(found(store, COLLECTION, vec![contains(&x, "b")]).await, "0");
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&x, Comparison::Greater, "8")]).await,
-        "0 1 5 7"
-    );
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&x, Comparison::NotEqual, "a")]).await,
-        "1 2 3 4 6 7"
-    );
-}
-
-async fn presence_is_a_value_that_is_not_null(store: &TestStore) {
-    store_values(store, &["0", "null", "-", "[]", "false", r#""""#]).await;
-    assert_eq!(found(store, COLLECTION, vec![exists(&member("x"), true)]).await, "0 3 4 5");
-    assert_eq!(found(store, COLLECTION, vec![exists(&member("x"), false)]).await, "1 2");
+    assert_eq!(matching(store, equal(&x, "a")).await, "0 5");
+    assert_eq!(matching(store, equal(&x, "7")).await, "1");
+    assert_eq!(matching(store, contains(&x, "b")).await, "0");
+    assert_eq!(matching(store, compare(&x, Comparison::Greater, "8")).await, "0 1 5 7");
+    assert_eq!(matching(store, compare(&x, Comparison::NotEqual, "a")).await, "1 2 3 4 6 7");
 }
 
 async fn pieces_are_found_without_regard_to_case_and_without_wildcards(store: &TestStore) {
@@ -205,48 +160,26 @@ async fn pieces_are_found_without_regard_to_case_and_without_wildcards(store: &T
         ("x.y", ""),
         ("]^", "2"),
     ] {
-        assert_eq!(
-            found(store, COLLECTION, vec![contains(&member("x"), piece)]).await,
-            expected,
-            "{piece}"
-        );
+        assert_eq!(matching(store, contains(&member("x"), piece)).await, expected, "{piece}");
     }
 }
 
 async fn names_may_have_any_characters(store: &TestStore) {
-    for (number, name) in
-        [r#"a\"b"#, "a.b", "$[0]", "a'b", "", "ñ 😀", r"a\\b", "a]b[", "tab\\t"].iter().enumerate()
-    {
-        store.insert(COLLECTION, &format!("{{\"{name}\":\"here\",\"n\":{number}}}")).await;
+    let names = ["a\"b", "a.b", "$[0]", "a'b", "", "ñ 😀", "a\\b", "a]b[", "tab\t"];
+    for (number, name) in names.iter().enumerate() {
+        let name = domain::json::encode_string(name);
+        store.insert(FILES, &format!("{{{name}:\"here\",\"n\":{number}}}")).await;
     }
-    for (name, expected) in [
-        ("a\"b", "0"),
-        ("a.b", "1"),
-        ("$[0]", "2"),
-        ("a'b", "3"),
-        ("", "4"),
-        ("ñ 😀", "5"),
-        ("a\\b", "6"),
-        ("a]b[", "7"),
-        ("tab\t", "8"),
-    ] {
-        let name = member(name);
-        assert_eq!(
-            found(store, COLLECTION, vec![equal(&name, "here")]).await,
-            expected,
-            "{name:?}"
-        );
-        assert_eq!(found(store, COLLECTION, vec![exists(&name, true)]).await, expected, "{name:?}");
-        assert_eq!(
-            found(store, COLLECTION, vec![contains(&name, "ER")]).await,
-            expected,
-            "{name:?}"
-        );
+    for (number, name) in names.iter().enumerate() {
+        let subject = member(name);
+        for filter in [equal(&subject, "here"), exists(&subject, true), contains(&subject, "ER")] {
+            assert_eq!(matching(store, filter).await, number.to_string(), "{name:?}");
+        }
     }
 }
 
 async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
-    let scope = all(Collection::known("proposals"));
+    let scope = PROPOSALS;
     for members in [
         r#"{"start_date":"2026-01-01","researcher_id":7,"project_title":"14.50","implementation_sites":["Albay","Bato"],"n":0}"#,
         r#"{"start_date":"2026-06-30","researcher_id":"7","project_title":"Título","implementation_sites":"Bato","n":1}"#,
@@ -275,50 +208,23 @@ async fn fields_of_proposals_are_found_by_their_kind(store: &TestStore) {
 }
 
 /// An index holds the beginning of a value only.
-async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
-    let scope = all(Collection::known("proposals"));
+async fn long_values_of_indexed_fields_are_distinguished(store: &TestStore) {
+    let scope = PROPOSALS;
     let (beginning, whole) = ("ñ".repeat(200), "ñ".repeat(5_000));
-    for (number, value) in [
-        &beginning[..398],
-        &beginning,
-        &format!("{beginning}a"),
-        &format!("{whole}a"),
-        &format!("{whole}b"),
-    ]
-    .iter()
-    .enumerate()
-    {
-        store
-            .insert(
-                scope,
-                &format!(
-                    "{{\"researcher_id\":\"{value}\",\"research_type\":\"{value}\",\"n\":{number}}}"
-                ),
-            )
-            .await;
+    let longer = ["a", "b"].map(|end| format!("{whole}{end}"));
+    let values = [&beginning[..398], &beginning, &format!("{beginning}a"), &longer[0], &longer[1]];
+    for (number, value) in values.iter().enumerate() {
+        let members =
+            format!(r#"{{"researcher_id":"{value}","research_type":"{value}","n":{number}}}"#);
+        store.insert(scope, &members).await;
     }
     for name in ["researcher_id", "research_type"] {
         let field = field(name);
-        for (number, value) in
-            [&beginning[..398], &beginning, &format!("{beginning}a"), &format!("{whole}a")]
-                .iter()
-                .enumerate()
-        {
-            assert_eq!(
-                found(store, scope, vec![equal(&field, value)]).await,
-                number.to_string(),
-                "{name}"
-            );
+        for (number, value) in values.iter().enumerate() {
+            let found = found(store, scope, vec![equal(&field, value)]).await;
+            assert_eq!(found, number.to_string(), "{name}");
         }
-        assert_eq!(
-            found(
-                store,
-                scope,
-                vec![Filter { subject: field, condition: Condition::Contains("ñb".into()) }]
-            )
-            .await,
-            "4"
-        );
+        assert_eq!(found(store, scope, vec![contains(&field, "ñb")]).await, "4");
     }
     let kind = field("research_type");
     for (comparison, value, expected) in [
@@ -337,53 +243,6 @@ async fn long_values_of_indexed_fields_are_told_apart(store: &TestStore) {
     }
 }
 
-async fn times_are_compared(store: &TestStore) {
-    let mut items = Vec::new();
-    for number in 0..3 {
-        let item = new_item(&format!("{{\"n\":{number}}}"));
-        items.push(store.items.insert(COLLECTION, item, at(NOW + number)).await.unwrap());
-    }
-    let later = at(NOW + 1_000_000);
-    let updated = store
-        .items
-        .update(COLLECTION, replacement(&items[1], r#"{"n":1}"#), WriteOperation::Replace, later)
-        .await
-        .unwrap();
-    let (now, later) = (items[2].item.created_at.to_string(), updated.item.updated_at.to_string());
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&Subject::UpdatedAt, Comparison::Greater, &now)])
-            .await,
-        "1"
-    );
-    assert_eq!(found(store, COLLECTION, vec![equal(&Subject::UpdatedAt, &later)]).await, "1");
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::AtMost, &now)])
-            .await,
-        "0 1 2"
-    );
-    assert_eq!(
-        found(store, COLLECTION, vec![compare(&Subject::CreatedAt, Comparison::NotEqual, &now)])
-            .await,
-        "0 1"
-    );
-}
-
-async fn filters_hold_together_and_stay_in_their_scope(store: &TestStore) {
-    let proposal = store.insert(all(Collection::known("proposals")), "{}").await;
-    let own = lib_of(&proposal);
-    for (scope, members) in [
-        (own, r#"{"a":1,"b":1,"n":0}"#),
-        (own, r#"{"a":1,"b":2,"n":1}"#),
-        (all(Collection::known("lib")), r#"{"a":1,"b":2,"n":2}"#),
-        (COLLECTION, r#"{"a":1,"b":2,"n":3}"#),
-    ] {
-        store.insert(scope, members).await;
-    }
-    let filters = vec![equal(&member("a"), "1"), equal(&member("b"), "2")];
-    assert_eq!(found(store, own, filters.clone()).await, "1");
-    assert_eq!(found(store, all(Collection::known("lib")), filters).await, "1 2");
-}
-
 async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
     let members = "{\"x\":1}";
     let additions = (0..10_001).map(|_| new_item(members)).collect();
@@ -396,7 +255,7 @@ async fn matches_are_counted_up_to_a_limit(store: &TestStore) {
         )
         .await
         .unwrap();
-    let scope = all(Collection::known("cashprogram"));
+    let scope = CASH;
     let query = PageQuery { limit: 5, ..selecting(scope, vec![exists(&member("x"), true)]) };
     assert_eq!(store.select(scope, &query).await.total, Total::AtLeast(10_000));
     assert_eq!(

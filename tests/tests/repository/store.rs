@@ -19,41 +19,42 @@ use uuid::Uuid;
 /// The microsecond at which all is written unless a case says otherwise.
 pub const NOW: i64 = 1_790_000_000_123_456;
 
-/// Everything of a collection.
 pub const fn all(collection: Collection) -> Scope {
     Scope { collection, parent: None }
 }
 
-/// Everything in a scope.
+pub const PROPOSALS: Scope = all(Collection::known("proposals"));
+pub const FILES: Scope = all(Collection::known("files"));
+pub const LIB: Scope = all(Collection::known("lib"));
+pub const STATUS: Scope = all(Collection::known("status"));
+pub const CASH: Scope = all(Collection::known("cashprogram"));
+
 pub const fn reach(scope: Scope) -> Reach {
     Reach::of_the_service(scope)
 }
 
-/// The library items of one proposal.
 pub fn lib_of(proposal: &ShownItem) -> Scope {
     Scope { collection: Collection::known("lib"), parent: Some(proposal.item.id) }
 }
 
-/// An identifier nobody else has; later ones sort after earlier ones.
+/// A unique identifier; later ones sort after earlier ones.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a test has no generator of its own, and its ids must sort by time"
+    reason = "a test has no other generator, and its ids must sort by time"
 )]
 pub fn next_id() -> ItemId {
     ItemId::from_uuid(Uuid::now_v7())
 }
 
-/// A change made at a microsecond, by nobody in particular.
+/// A change made at a microsecond, by an unknown caller.
 pub fn at(microsecond: i64) -> WriteMetadata {
     WriteMetadata::under(warrant_of(None), Timestamp::from_microsecond(microsecond).unwrap())
 }
 
-/// A new item that refers to nothing.
 pub fn new_item(members: &str) -> NewItem {
     NewItem { id: next_id(), members: members.into(), continues: None, references: Vec::new() }
 }
 
-/// New members for an item as it was shown.
 pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
     Replacement {
         id: shown.item.id,
@@ -63,14 +64,13 @@ pub fn replacement(shown: &ShownItem, members: &str) -> Replacement {
     }
 }
 
-/// The content that a collection is to hold, whatever it was at.
+/// The new content of a collection, with any revision before.
 pub fn content(replacements: Vec<Replacement>, additions: Vec<NewItem>) -> CollectionContent {
     // What cash programmes refer to.
     let related = vec![Collection::known("proposals")];
     CollectionContent { replacements, additions, related, expected: None }
 }
 
-/// A page of everything, in the order of creation.
 pub fn everything(scope: Scope) -> PageQuery {
     PageQuery {
         selection: Selection::default(),
@@ -100,7 +100,7 @@ impl Page {
     }
 }
 
-/// A store with its schema, in a database of its own.
+/// A store with its schema, in its own database.
 pub struct TestStore {
     pub store: Store,
     pub items: Arc<dyn ItemRepository>,
@@ -135,7 +135,6 @@ impl TestStore {
         self.try_insert(scope, new_item(members)).await.unwrap()
     }
 
-    /// Stores new items in one transaction.
     pub async fn insert_all(&self, scope: Scope, items: impl IntoIterator<Item = NewItem>) {
         let changes = items.into_iter().map(ItemChange::insert).collect();
         self.items.write_all(scope.collection, changes, at(NOW)).await.unwrap();
@@ -164,7 +163,6 @@ impl TestStore {
         self.items.delete(scope, shown.item.id, shown.item.version, at(NOW)).await
     }
 
-    /// The item as it is now.
     pub async fn find(&self, scope: Scope, shown: &ShownItem) -> Option<ShownItem> {
         self.items.find(&reach(scope), shown.item.id).await.unwrap()
     }
@@ -195,12 +193,10 @@ impl TestStore {
     }
 }
 
-/// The identifiers of items, in their order.
 pub fn ids<'a>(items: impl IntoIterator<Item = &'a ShownItem>) -> Vec<ItemId> {
     items.into_iter().map(|shown| shown.item.id).collect()
 }
 
-/// The options that name a database.
 pub fn options(database: &TestDatabase) -> StoreOptions {
     StoreOptions {
         url: database.url().to_owned(),
@@ -209,12 +205,10 @@ pub fn options(database: &TestDatabase) -> StoreOptions {
     }
 }
 
-/// Opens a database, which may have no schema yet.
 pub async fn connect(database: &TestDatabase) -> Store {
     Store::connect(&options(database)).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All changes, page by page.
 pub async fn whole_log(changes: &dyn ChangeLog) -> Vec<LoggedChange> {
     let mut log = Vec::new();
     let mut after = Sequence(0);

@@ -11,12 +11,14 @@ use application::{Scope, Search};
 use domain::{Collection, WriteOperation};
 use tokio::task::JoinSet;
 
-use crate::store::{NOW, TestStore, all, at, content, everything, new_item, reach, replacement};
+use crate::store::{
+    FILES, NOW, TestStore, all, at, content, everything, new_item, reach, replacement,
+};
 
 on_both_stores! {
     a_cheap_page_does_not_wait_for_expensive_ones
     expensive_pages_are_answered_one_by_one
-    a_filtered_page_shows_only_what_matches_beside_writers
+    a_filtered_page_shows_only_matches_during_writes
     the_newest_matches_are_ranked_and_can_be_walked
 }
 
@@ -24,13 +26,11 @@ const LARGE: Collection = Collection::known("cashprogram");
 
 const EXPENSIVE: usize = 64;
 
-/// Gives the large collection so many items.
 async fn fill(store: &TestStore, items: usize, members: impl Fn(usize) -> String) {
     let additions = (0..items).map(|number| new_item(&members(number))).collect();
     store.items.replace_all(LARGE, content(Vec::new(), additions), at(NOW)).await.unwrap();
 }
 
-/// The items of which a member meets a condition.
 fn filtered(scope: Scope, name: &str, condition: impl Fn(&Subject) -> Condition) -> PageQuery {
     let subject = Subject::Member { name: name.into(), kind: None };
     let filters = vec![Filter { condition: condition(&subject), subject }];
@@ -44,7 +44,7 @@ fn equals(wanted: &str) -> impl Fn(&Subject) -> Condition {
 /// Asks for many different pages for which every item is looked at; the number of those that were
 /// answered.
 async fn ask_for_expensive_pages(store: &TestStore) -> (JoinSet<()>, Arc<AtomicUsize>) {
-    let text = "so many words that it takes a while to look at all of them ".repeat(2);
+    let text = "many words, because it takes a while to look at all of them ".repeat(2);
     fill(store, 2_500, |number| format!(r#"{{"n":{number},"text":"{text}"}}"#)).await;
     let (mut pages, answered) = (JoinSet::new(), Arc::new(AtomicUsize::new(0)));
     for number in 0..EXPENSIVE {
@@ -62,7 +62,7 @@ async fn ask_for_expensive_pages(store: &TestStore) -> (JoinSet<()>, Arc<AtomicU
 }
 
 async fn a_cheap_page_does_not_wait_for_expensive_ones(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     store.insert(scope, "{}").await;
     let (pages, answered) = ask_for_expensive_pages(store).await;
     let asked = Instant::now();
@@ -83,8 +83,8 @@ async fn expensive_pages_are_answered_one_by_one(store: &TestStore) {
     assert!(steps > EXPENSIVE / 2, "but for {steps} they came at once");
 }
 
-async fn a_filtered_page_shows_only_what_matches_beside_writers(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+async fn a_filtered_page_shows_only_matches_during_writes(store: &TestStore) {
+    let scope = FILES;
     let is_over = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for _ in 0..8 {
@@ -103,7 +103,7 @@ async fn a_filtered_page_shows_only_what_matches_beside_writers(store: &TestStor
     let mut readers = JoinSet::new();
     for reader in 0..4 {
         let items = Arc::clone(&store.items);
-        // A query of its own, so that no page is shared.
+        // Each has its own query, so that no page is shared.
         let query = PageQuery { limit: 100 + reader, ..filtered(scope, "state", equals("on")) };
         readers.spawn(async move {
             for _ in 0..400 {
@@ -146,7 +146,6 @@ async fn the_newest_matches_are_ranked_and_can_be_walked(store: &TestStore) {
     seen.sort_unstable_by_key(|shown| shown.item.id);
     seen.dedup_by_key(|shown| shown.item.id);
     assert_eq!(seen.len(), RANKED, "none came twice");
-    // What is selected among the oldest is found as ever.
     let subject = Subject::Member { name: "n".into(), kind: None };
     query.selection.filters = vec![Filter { condition: equals("7")(&subject), subject }];
     query.position = PageStart::Offset(0);

@@ -2,23 +2,22 @@
 
 use application::query::{PageQuery, PageStart};
 use application::{NewItem, WriteMetadata};
-use domain::{Collection, WriteOperation};
+use domain::WriteOperation;
 use tokio::task::JoinSet;
 
 use crate::store::{
-    NOW, TestStore, all, at, content, everything, ids, new_item, reach, replacement,
+    CASH, FILES, NOW, STATUS, TestStore, at, everything, ids, new_item, reach, replacement,
 };
 
 on_both_stores! {
     a_walk_skips_and_repeats_nothing_while_others_write
-    every_bare_page_number_finds_its_items
+    no_client_reads_a_state_older_than_its_last_response
+    ; every_server:
     only_the_members_asked_for_come_back
-    items_are_found_by_their_owners
-    nobody_who_was_answered_reads_what_was_before
 }
 
 async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let mut stored = Vec::new();
     for _ in 0..20 {
         stored.push(store.insert(scope, "{}").await);
@@ -28,7 +27,7 @@ async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) 
     loop {
         let page = store.select(scope, &query).await;
         seen.extend(page.items.iter().map(|listed| listed.shown.item.id));
-        // The item the walk stands on goes, and so does one that is behind.
+        // The item at the position of the walk is deleted, and one behind it.
         let place = page.last.clone().unwrap();
         let position = stored.iter().position(|shown| shown.item.id == place.id).unwrap();
         store.delete(scope, &stored[position]).await.unwrap();
@@ -41,32 +40,8 @@ async fn a_walk_skips_and_repeats_nothing_while_others_write(store: &TestStore) 
     assert_eq!(seen, ids(&stored));
 }
 
-async fn every_bare_page_number_finds_its_items(store: &TestStore) {
-    let additions: Vec<_> = (0..103).map(|_| new_item("{}")).collect();
-    let expected: Vec<_> = additions.iter().map(|item| item.id).collect();
-    store
-        .items
-        .replace_all(Collection::known("cashprogram"), content(Vec::new(), additions), at(NOW))
-        .await
-        .unwrap();
-    let scope = all(Collection::known("cashprogram"));
-    for offset in [0, 10, 49, 50, 60, 90, 95, 100, 102] {
-        let query =
-            PageQuery { position: PageStart::Offset(offset), limit: 10, ..everything(scope) };
-        let page = store.select(scope, &query).await;
-        let found: Vec<_> = page.items.iter().map(|listed| listed.shown.item.id).collect();
-        let from = usize::try_from(offset).unwrap();
-        assert_eq!(found, expected[from..(from + 10).min(103)], "{offset}");
-        assert_eq!(page.has_more, offset + 10 < 103, "{offset}");
-        assert_eq!(
-            (page.first.as_ref().unwrap().id, page.last.as_ref().unwrap().id),
-            (found[0], *found.last().unwrap())
-        );
-    }
-}
-
 async fn only_the_members_asked_for_come_back(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let shown = store
         .insert(scope, r#"{"z":100.10,"a\"b":"é\n","l":[1.50,{"x":null}],"none":null,"other":1}"#)
         .await;
@@ -81,13 +56,7 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
     let page =
         store.select(scope, &PageQuery { fields: Some(fields.clone()), ..everything(scope) }).await;
     assert_eq!(&*page.items[0].shown.item.members, expected);
-    assert_eq!(
-        store
-            .items
-            .find_fields(&reach(all(Collection::known("status"))), shown.item.id, &fields)
-            .await,
-        Ok(None)
-    );
+    assert_eq!(store.items.find_fields(&reach(STATUS), shown.item.id, &fields).await, Ok(None));
     let none = store
         .items
         .find_fields(&reach(scope), shown.item.id, &Vec::new().into())
@@ -97,43 +66,10 @@ async fn only_the_members_asked_for_come_back(store: &TestStore) {
     assert_eq!(&*none.item.members, "{}");
 }
 
-async fn items_are_found_by_their_owners(store: &TestStore) {
-    let mut parents = Vec::new();
-    let mut owned = Vec::new();
-    for _ in 0..3 {
-        let proposal = store.insert(all(Collection::known("proposals")), "{}").await;
-        for _ in 0..2 {
-            owned.push(store.insert(crate::store::lib_of(&proposal), "{}").await);
-        }
-        parents.push(proposal.item.id);
-    }
-    store.insert(all(Collection::known("lib")), "{}").await;
-    assert_eq!(
-        store
-            .items
-            .belonging_to(&reach(all(Collection::known("lib"))), &parents[..2], 10)
-            .await
-            .unwrap(),
-        owned[..4]
-    );
-    assert_eq!(
-        store.items.belonging_to(&reach(all(Collection::known("lib"))), &parents, 5).await.unwrap(),
-        owned[..5]
-    );
-    assert_eq!(
-        store
-            .items
-            .belonging_to(&reach(all(Collection::known("files"))), &parents, 5)
-            .await
-            .unwrap(),
-        []
-    );
-}
-
-/// Readers fill whatever is kept in memory while writers write; after every acknowledged write the
+/// Readers fill the caches while writers write; after every acknowledged write the
 /// item, its page and its neighbours' relations must be as written.
-async fn nobody_who_was_answered_reads_what_was_before(store: &TestStore) {
-    let scope = all(Collection::known("cashprogram"));
+async fn no_client_reads_a_state_older_than_its_last_response(store: &TestStore) {
+    let scope = CASH;
     let mut tasks = JoinSet::new();
     for _ in 0..4 {
         let items = std::sync::Arc::clone(&store.items);

@@ -1,62 +1,64 @@
 //! `insert`, `update` and `delete`: what they do, and what they refuse.
 
 use application::{NewItem, RepositoryError, Scope};
-use domain::{Collection, Version, WriteOperation};
+use domain::{Version, WriteOperation};
 
-use crate::store::{NOW, TestStore, all, at, lib_of, new_item, next_id, reach, replacement};
+use crate::store::{
+    FILES, LIB, NOW, PROPOSALS, TestStore, at, lib_of, new_item, next_id, reach, replacement,
+};
 
 on_both_stores! {
-    an_insert_under_an_unknown_owner_is_refused
-    an_item_of_another_collection_owns_nothing
-    an_insert_that_continues_an_unknown_item_is_refused
-    an_item_of_another_collection_is_not_continued
+    a_write_is_refused_with_its_reason_and_changes_nothing
     an_update_gives_the_next_version
-    an_update_of_an_unknown_item_is_refused
-    an_update_outside_the_scope_is_refused
-    an_update_of_another_version_is_refused
-    a_refused_update_changes_nothing
     time_never_goes_back
-    times_are_those_of_the_database_where_it_has_a_clock
-    a_delete_of_an_unknown_item_is_refused
-    a_delete_of_another_version_is_refused
-    a_deleted_item_is_gone
     a_proposal_takes_its_library_items_along
     a_write_that_was_answered_is_there_after_reopening
     a_closed_store_is_unavailable
+    ; every_server:
+    times_are_those_of_the_database_where_it_has_a_clock
 }
 
-async fn an_insert_under_an_unknown_owner_is_refused(store: &TestStore) {
-    let scope = Scope { collection: Collection::known("lib"), parent: Some(next_id()) };
-    assert_eq!(store.try_insert(scope, new_item("{}")).await, Err(RepositoryError::ParentNotFound));
-    assert_eq!(store.list(all(Collection::known("lib"))).await.total_items, 0);
-}
-
-async fn an_item_of_another_collection_owns_nothing(store: &TestStore) {
-    let file = store.insert(all(Collection::known("files")), "{}").await;
-    assert_eq!(
-        store.try_insert(lib_of(&file), new_item("{}")).await,
-        Err(RepositoryError::ParentNotFound)
-    );
-}
-
-async fn an_insert_that_continues_an_unknown_item_is_refused(store: &TestStore) {
-    let proposals = all(Collection::known("proposals"));
-    let item = NewItem { continues: Some(next_id()), ..new_item("{}") };
-    assert_eq!(store.try_insert(proposals, item).await, Err(RepositoryError::ItemNotFound));
-    assert_eq!(store.list(proposals).await.total_items, 0);
-}
-
-async fn an_item_of_another_collection_is_not_continued(store: &TestStore) {
-    let file = store.insert(all(Collection::known("files")), "{}").await;
-    let item = NewItem { continues: Some(file.item.id), ..new_item("{}") };
-    assert_eq!(
-        store.try_insert(all(Collection::known("proposals")), item).await,
-        Err(RepositoryError::ItemNotFound)
-    );
+async fn a_write_is_refused_with_its_reason_and_changes_nothing(store: &TestStore) {
+    use RepositoryError::{ItemNotFound, ParentNotFound, VersionConflict};
+    let (one, other) = (store.insert(PROPOSALS, "{}").await, store.insert(PROPOSALS, "{}").await);
+    let own = store.insert(lib_of(&one), "{}").await;
+    store.update(PROPOSALS, &one, r#"{"a":1}"#).await.unwrap();
+    let (file, gone) = (store.insert(FILES, "{}").await, store.insert(FILES, "{}").await);
+    store.delete(FILES, &gone).await.unwrap();
+    let below_unknown = Scope { parent: Some(next_id()), ..LIB };
+    let continuing = |id| NewItem { continues: Some(id), ..new_item("{}") };
+    let state = async || {
+        let lists = [store.list(LIB).await, store.list(PROPOSALS).await, store.list(FILES).await];
+        (lists, store.changes())
+    };
+    let before = state().await;
+    let unknown = store.items.delete(FILES, next_id(), Version::FIRST, at(NOW)).await;
+    for (case, done, expected) in [
+        ("unknown owner", store.try_insert(below_unknown, new_item("{}")).await, ParentNotFound),
+        ("file as owner", store.try_insert(lib_of(&file), new_item("{}")).await, ParentNotFound),
+        ("continued", store.try_insert(PROPOSALS, continuing(next_id())).await, ItemNotFound),
+        ("file", store.try_insert(PROPOSALS, continuing(file.item.id)).await, ItemNotFound),
+        ("update of none", store.update(FILES, &gone, "{}").await, ItemNotFound),
+        ("other owner", store.update(lib_of(&other), &own, "{}").await, ItemNotFound),
+        ("other collection", store.update(FILES, &own, "{}").await, ItemNotFound),
+        ("old version", store.update(PROPOSALS, &one, "{}").await, VersionConflict),
+    ] {
+        assert_eq!(done, Err(expected), "{case}");
+    }
+    for (case, done, expected) in [
+        ("unknown", unknown, ItemNotFound),
+        ("deleted", store.delete(FILES, &gone).await, ItemNotFound),
+        ("other owner", store.delete(lib_of(&other), &own).await, ItemNotFound),
+        ("old version", store.delete(PROPOSALS, &one).await, VersionConflict),
+    ] {
+        assert_eq!(done, Err(expected), "deletion: {case}");
+    }
+    assert_eq!(state().await, before);
+    assert!(store.update(lib_of(&one), &own, "{}").await.is_ok());
 }
 
 async fn an_update_gives_the_next_version(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let first = store.insert(scope, r#"{"a":1}"#).await;
     let later = at(NOW + 1_000_001);
     let second = store
@@ -67,7 +69,8 @@ async fn an_update_gives_the_next_version(store: &TestStore) {
     assert_eq!(second.item.version, Version::from_number(2));
     assert!(second.item.updated_at > first.item.updated_at);
     if store.database.is_sqlite() {
-        assert_eq!(second.item.updated_at, later.time);
+        let times = [first.item.created_at, second.item.updated_at];
+        assert_eq!(times, [at(NOW).time, later.time]);
     }
     assert_eq!(
         (second.item.created_at, &*second.item.members),
@@ -76,51 +79,8 @@ async fn an_update_gives_the_next_version(store: &TestStore) {
     assert_eq!(store.find(scope, &first).await, Some(second));
 }
 
-async fn an_update_of_an_unknown_item_is_refused(store: &TestStore) {
-    let file = store.insert(all(Collection::known("files")), "{}").await;
-    store.delete(all(Collection::known("files")), &file).await.unwrap();
-    assert_eq!(
-        store.update(all(Collection::known("files")), &file, "{}").await,
-        Err(RepositoryError::ItemNotFound)
-    );
-}
-
-async fn an_update_outside_the_scope_is_refused(store: &TestStore) {
-    let one = store.insert(all(Collection::known("proposals")), "{}").await;
-    let other = store.insert(all(Collection::known("proposals")), "{}").await;
-    let own = store.insert(lib_of(&one), "{}").await;
-    assert_eq!(store.update(lib_of(&other), &own, "{}").await, Err(RepositoryError::ItemNotFound));
-    assert_eq!(store.delete(lib_of(&other), &own).await, Err(RepositoryError::ItemNotFound));
-    assert_eq!(
-        store.update(all(Collection::known("files")), &own, "{}").await,
-        Err(RepositoryError::ItemNotFound)
-    );
-    assert!(store.update(lib_of(&one), &own, "{}").await.is_ok());
-}
-
-async fn an_update_of_another_version_is_refused(store: &TestStore) {
-    let scope = all(Collection::known("files"));
-    let first = store.insert(scope, "{}").await;
-    store.update(scope, &first, r#"{"a":1}"#).await.unwrap();
-    assert_eq!(
-        store.update(scope, &first, r#"{"a":2}"#).await,
-        Err(RepositoryError::VersionConflict)
-    );
-}
-
-async fn a_refused_update_changes_nothing(store: &TestStore) {
-    let scope = all(Collection::known("files"));
-    let first = store.insert(scope, "{}").await;
-    let second = store.update(scope, &first, r#"{"a":1}"#).await.unwrap();
-    let (before, changes) = (store.list(scope).await, store.changes());
-    store.update(scope, &first, r#"{"a":2}"#).await.unwrap_err();
-    store.delete(scope, &first).await.unwrap_err();
-    assert_eq!((store.list(scope).await, store.changes()), (before, changes));
-    assert_eq!(store.find(scope, &first).await, Some(second));
-}
-
 async fn time_never_goes_back(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let first = store.insert(scope, "{}").await;
     let early = store
         .items
@@ -128,12 +88,15 @@ async fn time_never_goes_back(store: &TestStore) {
         .await
         .unwrap();
     assert!(early.item.updated_at > first.item.updated_at);
+    if store.database.is_sqlite() {
+        assert_eq!(early.item.updated_at, at(NOW + 1).time);
+    }
     assert_eq!(store.find(scope, &first).await, Some(early));
 }
 
 /// An instance whose clock is ahead by a day.
 async fn times_are_those_of_the_database_where_it_has_a_clock(store: &TestStore) {
-    let scope = all(Collection::known("files"));
+    let scope = FILES;
     let day = 24 * 3_600 * 1_000_000;
     let before = store.insert(scope, "{}").await.item.created_at;
     let of_the_machine = if store.database.is_sqlite() { NOW } else { before.as_microsecond() };
@@ -146,33 +109,8 @@ async fn times_are_those_of_the_database_where_it_has_a_clock(store: &TestStore)
     assert_eq!(after >= of_the_machine + day, is_ahead, "{after}");
 }
 
-async fn a_delete_of_an_unknown_item_is_refused(store: &TestStore) {
-    let scope = all(Collection::known("files"));
-    assert_eq!(
-        store.items.delete(scope, next_id(), Version::FIRST, at(NOW)).await,
-        Err(RepositoryError::ItemNotFound)
-    );
-}
-
-async fn a_delete_of_another_version_is_refused(store: &TestStore) {
-    let proposals = all(Collection::known("proposals"));
-    let first = store.insert(proposals, "{}").await;
-    let own = store.insert(lib_of(&first), "{}").await;
-    let second = store.update(proposals, &first, r#"{"a":1}"#).await.unwrap();
-    assert_eq!(store.delete(proposals, &first).await, Err(RepositoryError::VersionConflict));
-    assert_eq!(store.find(lib_of(&second), &own).await, Some(own));
-}
-
-async fn a_deleted_item_is_gone(store: &TestStore) {
-    let scope = all(Collection::known("files"));
-    let file = store.insert(scope, "{}").await;
-    store.delete(scope, &file).await.unwrap();
-    assert_eq!(store.find(scope, &file).await, None);
-    assert_eq!(store.delete(scope, &file).await, Err(RepositoryError::ItemNotFound));
-}
-
 async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
-    let (proposals, lib) = (all(Collection::known("proposals")), all(Collection::known("lib")));
+    let (proposals, lib) = (PROPOSALS, LIB);
     let (one, other) = (store.insert(proposals, "{}").await, store.insert(proposals, "{}").await);
     let owned = [
         store.insert(lib_of(&one), r#"{"n":1}"#).await,
@@ -196,13 +134,10 @@ async fn a_proposal_takes_its_library_items_along(store: &TestStore) {
 }
 
 async fn a_write_that_was_answered_is_there_after_reopening(store: &TestStore) {
-    let shown = store.insert(all(Collection::known("files")), r#"{"a":1}"#).await;
+    let shown = store.insert(FILES, r#"{"a":1}"#).await;
     store.store.clone().close().await;
     let again = crate::store::connect(&store.database).await;
-    assert_eq!(
-        again.items().find(&reach(all(Collection::known("files"))), shown.item.id).await,
-        Ok(Some(shown))
-    );
+    assert_eq!(again.items().find(&reach(FILES), shown.item.id).await, Ok(Some(shown)));
     again.close().await;
 }
 
@@ -210,18 +145,15 @@ async fn a_closed_store_is_unavailable(store: &TestStore) {
     let (items, readiness) = (store.store.items(), store.store.readiness());
     let waiting = tokio::spawn({
         let items = items.clone();
-        async move { items.insert(all(Collection::known("files")), new_item("{}"), at(NOW)).await }
+        async move { items.insert(FILES, new_item("{}"), at(NOW)).await }
     });
     waiting.await.unwrap().unwrap();
     store.store.clone().close().await;
     assert_eq!(
-        items.insert(all(Collection::known("files")), new_item("{}"), at(NOW)).await,
+        items.insert(FILES, new_item("{}"), at(NOW)).await,
         Err(RepositoryError::Unavailable)
     );
-    assert_eq!(
-        items.find(&reach(all(Collection::known("files"))), next_id()).await,
-        Err(RepositoryError::Unavailable)
-    );
+    assert_eq!(items.find(&reach(FILES), next_id()).await, Err(RepositoryError::Unavailable));
     assert_eq!(readiness.check().await, Err(RepositoryError::Unavailable));
     let stored = store.database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items");
     assert_eq!(stored[0][0].as_deref(), Some("1"));

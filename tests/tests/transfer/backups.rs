@@ -1,24 +1,23 @@
-//! `backup`: a copy of an `SQLite` file while others write to it.
+//! `backup`: a copy of an `SQLite` file during writes.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tests::Service;
 use tests::stores::TestDatabase;
 use tests::tool::{done, refused, tool};
-use tests::{Request, Service};
 
 const CLIENTS: usize = 8;
 const BACKUPS: usize = 5;
 
 #[test]
-fn a_backup_beside_eight_writers_holds_what_was_acknowledged_before_it_began() {
+fn a_backup_during_writes_of_eight_clients_holds_every_item_acknowledged_before_it_began() {
     let database = TestDatabase::sqlite();
-    let service = Service::start_on(&database);
-    let address = service.address();
-    let told = &Mutex::new(BTreeMap::new());
+    let service = &Service::start_on(&database);
+    let stored = &Mutex::new(BTreeMap::new());
     let is_over = &AtomicBool::new(false);
     let backups = std::thread::scope(|scope| {
         for client in 0..CLIENTS {
@@ -28,119 +27,97 @@ fn a_backup_beside_eight_writers_holds_what_was_acknowledged_before_it_began() {
                         break;
                     }
                     let body =
-                        json!({"client": client, "number": number, "more": "x".repeat(5_000)})
-                            .to_string();
-                    let answer = Request::new(address, "POST", "/v1/files")
-                        .json(body.as_str())
-                        .send()
-                        .expect(201);
-                    told.lock().unwrap().insert(answer.id(), body);
+                        json!({"client": client, "number": number, "more": "x".repeat(5_000)});
+                    let item = service.create("/v1/files", &body.to_string());
+                    stored.lock().unwrap().insert(item.id, body);
                 }
             });
         }
-        let backups: Vec<_> = (0..BACKUPS)
-            .map(|_| {
-                std::thread::sleep(Duration::from_millis(100));
-                let (acknowledged, copy) = (told.lock().unwrap().clone(), TestDatabase::sqlite());
-                done(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()]);
-                (acknowledged, copy)
-            })
-            .collect();
+        let backups = [(); BACKUPS].map(|()| {
+            std::thread::sleep(Duration::from_millis(100));
+            let (acknowledged, copy) = (stored.lock().unwrap().clone(), TestDatabase::sqlite());
+            done(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()]);
+            (acknowledged, copy)
+        });
         is_over.store(true, Ordering::Relaxed);
         backups
     });
-    drop(service);
-    for (acknowledged, copy) in backups {
+    for (acknowledged, copy) in &backups {
         assert!(!acknowledged.is_empty(), "there was some load");
         let files = std::fs::read_dir(copy.file().parent().unwrap()).unwrap().count();
         assert_eq!(files, 1, "the copy is one file");
-        assert_eq!(
-            copy.query("SELECT integrity_check FROM pragma_integrity_check"),
-            [[Some("ok".to_owned())]]
-        );
-        is_whole(&copy);
-        let service = Service::start_on(&copy);
-        for (id, body) in &acknowledged {
-            let _ = service.get(&format!("/v1/files/{id}")).send().expect(200).with_members(body);
+        is_consistent(copy);
+        let export = String::from_utf8(done(&["export", "--database-url", copy.url()])).unwrap();
+        let lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let members: BTreeMap<_, _> =
+            lines.map(|line| (line["item_id"].to_string(), line["members"].clone())).collect();
+        for (id, body) in acknowledged {
+            assert_eq!(members.get(&format!("\"{id}\"")), Some(body), "{id}");
         }
-        assert!(
-            service.list("/v1/files", "q=xylophone").value()["total_items"] == 0,
-            "searches work"
-        );
-        let _ = service.create("/v1/files", "{}");
     }
+    // A copy can be served, searched and written.
+    let (acknowledged, copy) = &backups[BACKUPS - 1];
+    let service = Service::start_on(copy);
+    let total = |query| service.list("/v1/files", query).value()["total_items"].as_u64().unwrap();
+    assert!(total("") >= acknowledged.len() as u64);
+    assert_eq!(total("q=xylophone"), 0);
+    service.create("/v1/files", "{}");
 }
 
-fn is_whole(copy: &TestDatabase) {
+fn is_consistent(copy: &TestDatabase) {
+    let integrity = copy.query("SELECT integrity_check FROM pragma_integrity_check");
+    assert_eq!(integrity, [[Some("ok".to_owned())]]);
     for query in [
         "SELECT i.id FROM items i WHERE i.version <> (SELECT COUNT(*) FROM changes c WHERE c.item_id = i.id)",
         "SELECT t.collection FROM totals t WHERE t.items <> (SELECT COUNT(*) FROM items) \
          OR t.writes <> (SELECT COUNT(*) FROM changes)",
     ] {
-        assert_eq!(
-            copy.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query})")),
-            [[Some("0".to_owned())]],
-            "{query}"
-        );
+        let count = copy.query(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM ({query})"));
+        assert_eq!(count, [[Some("0".to_owned())]], "{query}");
     }
 }
 
 #[test]
-fn what_is_there_is_never_overwritten() {
-    let [database, other] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
+fn a_backup_that_is_refused_changes_no_file() {
+    let [database, missing, other, copy] = [(); 4].map(|()| TestDatabase::sqlite());
     done(&["migrate", "--database-url", database.url()]);
     std::fs::write(other.file(), "precious").unwrap();
-    let line =
-        refused(&["backup", other.file().to_str().unwrap(), "--database-url", database.url()], 1);
-    assert!(line.contains("is there already") && line.lines().count() == 1, "{line}");
-    assert_eq!(std::fs::read(other.file()).unwrap(), b"precious");
-}
-
-#[test]
-fn a_backup_of_nothing_leaves_nothing() {
-    let [database, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
-    let line =
-        refused(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()], 1);
-    assert!(line.contains("there is no database file"), "{line}");
-    for folder in [database.file().parent().unwrap(), copy.file().parent().unwrap()] {
-        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    for (file, url, code, words) in [
+        (other.file().to_str().unwrap(), database.url(), 1, "already exists"),
+        (copy.file().to_str().unwrap(), missing.url(), 1, "does not exist"),
+        ("/nonexistent/copy", missing.url(), 1, "/nonexistent/copy"),
+        // PostgreSQL has its own tools for backups.
+        (copy.file().to_str().unwrap(), "postgres://me:secret@db/a", 2, "pg_dump"),
+    ] {
+        let said = refused(&["backup", file, "--database-url", url], code);
+        assert!(said.contains(words) && !said.contains("secret"), "{said}");
+        assert!(code == 2 || said.lines().count() == 1, "{said}");
     }
-    let line = refused(&["backup", "/nonexistent/copy", "--database-url", database.url()], 1);
-    assert!(line.contains("/nonexistent/copy"), "{line}");
+    assert_eq!(std::fs::read(other.file()).unwrap(), b"precious");
+    for empty in [&missing, &copy] {
+        assert_eq!(std::fs::read_dir(empty.file().parent().unwrap()).unwrap().count(), 0);
+    }
 }
 
 #[test]
-fn what_a_killed_backup_leaves_is_removed_by_the_next() {
+fn the_file_of_a_killed_backup_is_removed_by_the_next() {
     let [database, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
     done(&["migrate", "--database-url", database.url()]);
     let ballast = "CREATE TABLE ballast AS SELECT zeroblob(400000000) AS bytes";
     rusqlite::Connection::open(database.file()).unwrap().execute_batch(ballast).unwrap();
     let files = || std::fs::read_dir(copy.file().parent().unwrap()).unwrap().count();
-    let backup = ["backup", copy.file().to_str().unwrap(), "--database-url", database.url()];
-    let start = || tool(&backup).spawn().unwrap();
-    let until = |is_reached: &dyn Fn() -> bool| {
-        while !is_reached() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
-    let mut killed = start();
-    until(&|| files() == 1);
+    let other = copy.file().with_extension("other");
+    let [backup, concurrent] = [copy.file(), &other]
+        .map(|file| ["backup", file.to_str().unwrap(), "--database-url", database.url()]);
+    let mut killed = tool(&backup).spawn().unwrap();
+    while files() == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert_eq!((copy.file().exists(), files()), (false, 1), "a partial file was left");
-    let beside = copy.file().with_extension("beside");
-    let mut first =
-        tool(&["backup", beside.to_str().unwrap(), backup[2], backup[3]]).spawn().unwrap();
+    let mut first = tool(&concurrent).spawn().unwrap();
     done(&backup);
-    assert!(first.wait().unwrap().success(), "a file that is being written is left alone");
-    assert_eq!((copy.file().exists(), beside.exists(), files()), (true, true, 2));
-}
-
-#[test]
-fn postgresql_is_backed_up_by_its_own_tools() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = tool(&["backup", "copy", "--database-url", "postgres://me:secret@nowhere/a"]);
-    let line = tests::tool::error_of(&command.current_dir(folder.path()).output().unwrap(), 2);
-    assert!(line.contains("pg_dump") && !line.contains("secret"), "{line}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(first.wait().unwrap().success(), "a file that is being written is not removed");
+    assert_eq!((copy.file().exists(), other.exists(), files()), (true, true, 2));
 }

@@ -1,6 +1,5 @@
-//! Stores with a history, written by the repository itself, and what of a store can be compared.
+//! Stores with a history, written by the repository, and their comparable content.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use uuid::Uuid;
 /// 2026-01-01, in microseconds.
 const BEGINNING: i64 = 1_767_225_600_000_000;
 
-/// Members that a careless reader of JSON would alter.
+/// Members that an inexact JSON reader changes.
 const ODD: [&str; 7] = [
     r#"{"amount":100.10,"zero":-0.0,"exponent":1E+5,"small":1e-400}"#,
     r#"{"big":123456789012345678901234567890123456789,"precise":0.1000000000000000055511151231257827}"#,
@@ -29,7 +28,7 @@ const ODD: [&str; 7] = [
     r#"{"proposal_id":7.10,"subject":"Peñaranda"}"#,
 ];
 
-/// How many histories are written at the same time.
+/// The number of concurrent histories.
 const AT_A_TIME: usize = 64;
 
 /// Writes histories into a store.
@@ -38,128 +37,85 @@ struct Author {
     items: Arc<dyn ItemRepository>,
 }
 
-/// Runs something that needs a runtime.
-pub fn block_on<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Runtime::new().unwrap().block_on(work)
-}
-
-/// Fills a store with so many items: some changed several times, some deleted, some there again
-/// afterwards.
+/// Fills a store with items: some are changed several times, some are deleted, some restored.
 pub fn fill(database: &TestDatabase, count: usize) {
-    block_on(async {
-        let store = open(database).await;
-        let author = Author { items: store.items() };
-        let programs = author
-            .insert(Collection::known("proposedprograms"), None, None, ODD[2], 0)
-            .await
-            .item
-            .id;
-        let mut histories: VecDeque<_> = (1..count).collect();
-        let mut under_way = JoinSet::new();
+    writing(database, async |author| {
+        let program = Collection::known("proposedprograms");
+        let program = author.insert(program, None, None, ODD[2], 0).await.item.id;
+        let mut running = JoinSet::new();
         let mut proposals = Vec::new();
-        while !histories.is_empty() || !under_way.is_empty() {
-            while under_way.len() < AT_A_TIME
-                && let Some(number) = histories.pop_front()
-            {
-                let proposal =
-                    (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
-                under_way.spawn(author.clone().history(number, proposal, programs));
-            }
-            if let Some(stays) = under_way.join_next().await {
-                proposals.extend(stays.unwrap());
+        for number in 1..count {
+            let proposal = (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
+            running.spawn(author.clone().history(number, proposal, program));
+            if running.len() >= AT_A_TIME {
+                proposals.extend(running.join_next().await.unwrap().unwrap());
             }
         }
-        // With their library items.
+        proposals.extend(running.join_all().await.into_iter().flatten());
+        // Their library items are deleted too.
         for proposal in proposals.iter().step_by(50) {
             author.delete_newest(Collection::known("proposals"), *proposal).await;
         }
-        store.close().await;
     });
 }
 
-/// Fills a store with so many items of so many bytes.
+/// Fills a store with items of a size.
 pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
-    block_on(async {
-        let store = open(database).await;
-        let author = Author { items: store.items() };
-        let mut under_way = JoinSet::new();
+    writing(database, async |author| {
+        let mut running = JoinSet::new();
         for number in 0..count {
-            let (author, members) =
-                (author.clone(), format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes)));
-            under_way.spawn(async move {
-                author
-                    .insert(Collection::known("files"), None, None, &members, number)
-                    .await
-                    .item
-                    .id
+            let author = author.clone();
+            let members = format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes));
+            running.spawn(async move {
+                author.insert(Collection::known("files"), None, None, &members, number).await;
             });
-            if under_way.len() >= AT_A_TIME {
-                under_way.join_next().await.unwrap().unwrap();
+            if running.len() >= AT_A_TIME {
+                running.join_next().await.unwrap().unwrap();
             }
         }
-        while under_way.join_next().await.is_some() {}
-        store.close().await;
+        running.join_all().await;
     });
 }
 
-async fn open(database: &TestDatabase) -> Store {
-    let options = StoreOptions {
-        url: database.url().to_owned(),
-        connections: 4,
-        acquire_timeout: Duration::from_mins(1),
-    };
-    let store = Store::connect(&options).await.unwrap();
-    store.migrate().await.unwrap();
-    store
+fn writing(database: &TestDatabase, work: impl AsyncFnOnce(&Author)) {
+    let (url, acquire_timeout) = (database.url().to_owned(), Duration::from_mins(1));
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let options = StoreOptions { url, connections: 4, acquire_timeout };
+        let store = Store::connect(&options).await.unwrap();
+        store.migrate().await.unwrap();
+        work(&Author { items: store.items() }).await;
+        store.close().await;
+    });
 }
 
 impl Author {
-    /// The life of an item; its id if it is a proposal that is there in the end.
+    /// Writes the history of an item, and returns its id if it is a proposal that exists at the end.
     async fn history(
         self,
         number: usize,
         proposal: Option<ItemId>,
         program: ItemId,
     ) -> Option<ItemId> {
-        let collections = [
-            Collection::known("proposals"),
-            Collection::known("lib"),
-            Collection::known("cashprogram"),
-            Collection::known("proposals"),
-            Collection::known("lib"),
-        ];
-        let collection = if number.is_multiple_of(11) {
-            Collection::known("files")
-        } else {
-            collections[number % collections.len()]
+        let name = match number % 5 {
+            _ if number.is_multiple_of(11) => "files",
+            0 | 3 => "proposals",
+            1 | 4 => "lib",
+            _ => "cashprogram",
         };
-        let is_proposal = collection == Collection::known("proposals");
-        let is_nested = collection == Collection::known("lib") && !number.is_multiple_of(3);
-        let parent = proposal.filter(|_| is_nested);
+        let (collection, is_proposal) = (Collection::known(name), name == "proposals");
+        let parent = proposal.filter(|_| name == "lib" && !number.is_multiple_of(3));
         let continues = proposal.filter(|_| is_proposal && number.is_multiple_of(4));
         let mut shown = self
             .insert(collection, parent, continues, &members(number, is_proposal, program), number)
             .await;
         for change in 0..number % 4 {
             let members = members(number + 31 * change, is_proposal, program);
-            let replacement = replacement(collection, &shown, &members);
-            let kind = if change.is_multiple_of(2) {
-                WriteOperation::Replace
-            } else {
-                WriteOperation::Patch
-            };
-            shown = self
-                .items
-                .update(all(collection), replacement, kind, by(number + change))
-                .await
-                .unwrap();
+            let kind = [WriteOperation::Replace, WriteOperation::Patch][change % 2];
+            shown = self.update(all(collection), &shown, &members, kind, number + change).await;
         }
-        // The proposals that others belong to stay until the end.
+        // Other items belong to proposals, which stay until the end.
         if !is_proposal && number.is_multiple_of(7) {
-            self.items
-                .delete(all(collection), shown.item.id, shown.item.version, by(number))
-                .await
-                .unwrap();
+            self.delete(collection, &shown, number).await;
             if number.is_multiple_of(2) {
                 self.restore(collection, &shown, number).await;
             }
@@ -185,7 +141,24 @@ impl Author {
         self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
     }
 
-    /// Makes a deleted item be there again; some are changed then.
+    async fn update(
+        &self,
+        scope: Scope,
+        shown: &ShownItem,
+        members: &str,
+        kind: WriteOperation,
+        number: usize,
+    ) -> ShownItem {
+        let replacement = Replacement {
+            id: shown.item.id,
+            expected: shown.item.version,
+            members: stored(members),
+            references: scope.collection.references_in(read(members).encoded()),
+        };
+        self.items.update(scope, replacement, kind, by(number)).await.unwrap()
+    }
+
+    /// Restores a deleted item, and changes some.
     async fn restore(&self, collection: Collection, deleted: &ShownItem, number: usize) {
         let scope = Scope { collection, parent: deleted.item.parent };
         let item = NewItem {
@@ -196,22 +169,19 @@ impl Author {
         };
         let restored = self.items.restore(scope, item, by(number)).await.unwrap();
         if number.is_multiple_of(3) {
-            self.items
-                .update(
-                    scope,
-                    replacement(collection, &restored, ODD[1]),
-                    WriteOperation::Patch,
-                    by(number),
-                )
-                .await
-                .unwrap();
+            self.update(scope, &restored, ODD[1], WriteOperation::Patch, number).await;
         }
     }
 
     async fn delete_newest(&self, collection: Collection, id: ItemId) {
         let shown =
             self.items.find(&Reach::of_the_service(all(collection)), id).await.unwrap().unwrap();
-        self.items.delete(all(collection), id, shown.item.version, by(1)).await.unwrap();
+        self.delete(collection, &shown, 1).await;
+    }
+
+    async fn delete(&self, collection: Collection, shown: &ShownItem, number: usize) {
+        let item = &shown.item;
+        self.items.delete(all(collection), item.id, item.version, by(number)).await.unwrap();
     }
 }
 
@@ -238,16 +208,7 @@ fn stored(members: &str) -> Arc<str> {
     read(members).into_encoded()
 }
 
-fn replacement(collection: Collection, shown: &ShownItem, members: &str) -> Replacement {
-    Replacement {
-        id: shown.item.id,
-        expected: shown.item.version,
-        members: stored(members),
-        references: collection.references_in(read(members).encoded()),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test needs ids that no port makes")]
+#[expect(clippy::disallowed_methods, reason = "no port makes ids for tests")]
 fn new_id() -> ItemId {
     ItemId::from_uuid(Uuid::now_v7())
 }
@@ -256,7 +217,7 @@ fn all(collection: Collection) -> Scope {
     Scope { collection, parent: None }
 }
 
-/// Two of three writes have a caller, for whom somebody acts now and then.
+/// Two of three writes have a caller, some with an acting person and a client.
 fn by(number: usize) -> WriteMetadata {
     let caller = (!number.is_multiple_of(3)).then(|| format!("Ana \"{}\" Ñ\\", number % 10));
     let sometimes = |every, text: &str| {
@@ -268,10 +229,10 @@ fn by(number: usize) -> WriteMetadata {
     WriteMetadata::under(warrant_by(&ChangeAuthor { caller, acting, client, request_id }), time)
 }
 
-/// Rows of a store that must be the same in every copy of it.
+/// Rows that are the same in every copy of a store.
 pub type Rows = Vec<Vec<Option<String>>>;
 
-/// The items, the changes and the totals, to the last digit.
+/// The items, the changes and the totals.
 pub fn content(database: &TestDatabase) -> [Rows; 3] {
     let id = |name: &str| {
         if database.is_sqlite() {
@@ -280,46 +241,20 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
             format!("coalesce(replace({name}::text, '-', ''), '')")
         }
     };
-    let text = |name: &str| format!("CAST({name} AS TEXT)");
-    let columns = |ids: &[&str], texts: &[&str]| {
-        ids.iter()
-            .map(|name| id(name))
-            .chain(texts.iter().map(|name| text(name)))
-            .collect::<Vec<_>>()
-            .join(", ")
+    let columns = |ids: &str, texts: &str| {
+        let texts = texts.split(' ').map(|name| format!("CAST({name} AS TEXT)"));
+        ids.split(' ').map(id).chain(texts).collect::<Vec<_>>().join(", ")
     };
     let items = columns(
-        &["id", "parent", "continues", "reference_0"],
-        &[
-            "collection",
-            "version",
-            "created_at",
-            "updated_at",
-            "sequence",
-            "created_by",
-            "program_id",
-            "research_type",
-            "researcher_id",
-            "start_date",
-            "subject",
-        ],
+        "id parent continues reference_0",
+        "collection version created_at updated_at sequence created_by program_id research_type \
+         researcher_id start_date subject",
     );
     let changes = columns(
-        &["item_id", "parent", "continues"],
-        &[
-            "sequence",
-            "collection",
-            "version",
-            "kind",
-            "time",
-            "members",
-            "caller",
-            "acting",
-            "client",
-            "request_id",
-        ],
+        "item_id parent continues",
+        "sequence collection version kind time members caller acting client request_id",
     );
-    let totals = columns(&["parent"], &["collection", "SUM(items)", "SUM(writes)"]);
+    let totals = columns("parent", "collection SUM(items) SUM(writes)");
     let mut content = [
         database.query(&format!("SELECT {items} FROM items")),
         database.query(&format!("SELECT {changes} FROM changes")),

@@ -1,6 +1,6 @@
 //! Whole stores with the real binary: `backup`, `export` and `import`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failure ends the test")]
 
 mod backups;
 mod bounds;

@@ -1,14 +1,14 @@
-//! A store with its history moves from one kind of database to the other and back, and nothing is
-//! lost or altered.
+//! A store with its history moves between the kinds of databases without loss or change.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use tests::Service;
 use tests::stores::TestDatabase;
 use tests::tool::{done, tool};
-use tests::{Request, Service};
 
-use crate::history::{content, fill};
+use crate::history::{Rows, content, fill};
 
 const ITEMS: usize = 10_000;
 
@@ -22,24 +22,17 @@ fn ten_thousand_items_move_to_postgresql_and_back() {
     fill(&pilot, ITEMS);
     let before = content(&pilot);
     let [items, changes, _] = &before;
-    assert!(
-        items.len() > 8_000 && changes.len() > 2 * ITEMS,
-        "{} items, {} changes",
-        items.len(),
-        changes.len()
-    );
+    let (items, changes) = (items.len(), changes.len());
+    assert!(items > 8_000 && changes > 2 * ITEMS, "{items} items, {changes} changes");
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (first, second, third) = (file("first"), file("second"), file("third"));
+    let [first, second, third] = ["first", "second", "third"]
+        .map(|name| folder.path().join(name).to_str().unwrap().to_owned());
 
     done(&["export", &first, "--database-url", pilot.url()]);
-    let said =
-        String::from_utf8(done(&["import", &first, "--database-url", server.url()])).unwrap();
-    assert!(
-        said.starts_with(&format!("stored {} changes in ", changes.len()))
-            && said.contains(" deleted)"),
-        "{said}"
-    );
+    let said = done(&["import", &first, "--database-url", server.url()]);
+    let said = String::from_utf8(said).unwrap();
+    let stored = format!("stored {changes} changes in ");
+    assert!(said.starts_with(&stored) && said.contains(" deleted)"), "{said}");
     assert_same(&content(&server), &before);
 
     done(&["export", &second, "--database-url", server.url()]);
@@ -48,14 +41,10 @@ fn ten_thousand_items_move_to_postgresql_and_back() {
 
     done(&["export", &third, "--database-url", back.url()]);
     let exports = [&first, &second, &third].map(|file| std::fs::read(file).unwrap());
-    assert!(
-        exports[0] == exports[1] && exports[1] == exports[2],
-        "the three exports are the same bytes"
-    );
-    goes_on_where_the_pilot_was(&pilot, &server);
+    assert!(exports[0] == exports[1] && exports[1] == exports[2], "the exports are identical");
+    continues_the_log_of_the_pilot(&pilot, &server);
 }
 
-/// As commits before the second version of the format wrote it.
 #[test]
 fn an_export_of_the_first_version_is_imported() {
     let [pilot, copy] = [TestDatabase::sqlite(), TestDatabase::sqlite()];
@@ -84,16 +73,15 @@ fn an_export_of_the_first_version_is_imported() {
     assert_same(&content(&copy), &expected);
 }
 
-/// The line of a change without the members that later versions added.
+/// The line of a change without the members of later versions.
 fn of_first_version(line: &str) -> String {
     let Some((before, rest)) = line.split_once("\"acting\":") else { return line.to_owned() };
     let (_, after) = rest.split_once("\"parent\":").unwrap();
     format!("{before}\"parent\":{after}").replace(",\"removed_at\":null", "")
 }
 
-/// Row by row, so that a failure shows one.
 #[track_caller]
-fn assert_same(copy: &[Vec<Vec<Option<String>>>; 3], original: &[Vec<Vec<Option<String>>>; 3]) {
+fn assert_same(copy: &[Rows; 3], original: &[Rows; 3]) {
     for (copy, original) in copy.iter().zip(original) {
         assert_eq!(copy.len(), original.len());
         for (row, expected) in copy.iter().zip(original) {
@@ -102,28 +90,28 @@ fn assert_same(copy: &[Vec<Vec<Option<String>>>; 3], original: &[Vec<Vec<Option<
     }
 }
 
-/// Clients see the same items and the same changes, and searches find what was imported. Whoever
-/// follows the change log begins anew: the copy has a history of its own.
-fn goes_on_where_the_pilot_was(pilot: &TestDatabase, server: &TestDatabase) {
+/// Clients find the same items and changes. A client that follows the change log starts again: the
+/// copy has a new log.
+fn continues_the_log_of_the_pilot(pilot: &TestDatabase, server: &TestDatabase) {
     let services = [pilot, server].map(Service::start_on);
-    for target in ["/v1/proposals?page_size=250", "/lib?page_size=250&page=3", "/v1/cashprogram"] {
-        let [old, new] = services.each_ref().map(|service| {
+    let pages = |target| {
+        services.each_ref().map(|service| {
             let mut page = service.get(target).send().expect(200).value();
             without_address(&mut page, &service.address().to_string());
             page
-        });
+        })
+    };
+    for target in ["/v1/proposals?page_size=250", "/lib?page_size=250&page=3", "/v1/cashprogram"] {
+        let [old, new] = pages(target);
         assert!(old == new && new["total_items"].as_u64().unwrap() > 200, "{target}");
     }
-    let found = services
-        .each_ref()
-        .map(|service| service.list("/v1/proposals", "q=numero").value()["total_items"].as_u64());
+    let found = pages("/v1/proposals?q=numero").map(|page| page["total_items"].as_u64());
     assert!(found[0] == found[1] && found[0] > Some(200), "{found:?}");
     let latest = services.each_ref().map(|service| follow(service, "/v1/changes?page_size=250"));
-    let _ = services[1].get(&latest[0]).send().expect(410);
-    let created = services.each_ref().map(|service| service.create("/v1/files", "{}"));
-    let news = [0, 1].map(|index| services[index].get(&latest[index]).send().expect(200).value());
-    for (item, news) in created.iter().zip(&news) {
-        let news = news["_embedded"]["changes"].as_array().unwrap();
+    services[1].get(&latest[0]).send().expect(410);
+    for (service, latest) in services.iter().zip(&latest) {
+        let item = service.create("/v1/files", "{}");
+        let news = service.get(latest).send().expect(200).embedded("changes");
         assert_eq!(news.len(), 1, "one change after all that were imported");
         assert_eq!(news[0]["item_id"], item.id);
     }
@@ -140,15 +128,13 @@ fn without_address(value: &mut Value, address: &str) {
     }
 }
 
-/// Where the log leads to after its last change.
+/// The link after the last change of the log.
 fn follow(service: &Service, from: &str) -> String {
     let mut target = from.to_owned();
     loop {
-        let page = Request::new(service.address(), "GET", &target).send().expect(200).value();
-        let next = page["_links"]["next"]["href"].as_str().unwrap();
-        let (_, path) = next.split_once("/v1/").unwrap();
-        target = format!("/v1/{path}");
-        if page["_embedded"]["changes"].as_array().unwrap().is_empty() {
+        let page = service.get(&target).send().expect(200);
+        target = page.link("next").unwrap();
+        if page.embedded("changes").is_empty() {
             return target;
         }
     }
@@ -166,39 +152,30 @@ fn an_export_is_piped_into_an_import() {
     assert_same(&content(&to), &content(&from));
 }
 
+/// The writes begin in a store that was imported without items.
 #[test]
-fn an_empty_store_moves_too() {
-    let [from, to] = [TestDatabase::sqlite(), TestDatabase::postgres()];
-    done(&["migrate", "--database-url", from.url()]);
-    let export = done(&["export", "--database-url", from.url()]);
+fn an_export_during_writes_is_the_store_at_one_moment() {
+    let empty = TestDatabase::sqlite();
+    done(&["migrate", "--database-url", empty.url()]);
+    let export = done(&["export", "--database-url", empty.url()]);
     assert_eq!(export.split(|byte| *byte == b'\n').count(), 3, "header, trailer, and the end");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("export");
     std::fs::write(&file, &export).unwrap();
-    for database in [&to, &TestDatabase::sqlite()] {
-        done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
-        let service = Service::start_on(database);
-        let _ = service.create("/v1/files", "{}");
-    }
-}
-
-#[test]
-fn an_export_beside_writers_is_a_whole_of_one_moment() {
     for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
-        let service = Service::start_on(&database);
-        let address = service.address();
-        let items: Vec<_> = (0..8).map(|_| service.create("/v1/files", r#"{"n":0}"#)).collect();
-        let is_over = &std::sync::atomic::AtomicBool::new(false);
+        done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
+        let service = &Service::start_on(&database);
+        let items = [(); 8].map(|()| service.create("/v1/files", r#"{"n":0}"#));
+        let is_over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
             for item in &items {
                 scope.spawn(move || {
                     for number in 1.. {
-                        if is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        if is_over.load(Ordering::Relaxed) {
                             break;
                         }
                         let body = format!("{{\"n\":{number}}}");
-                        let _ =
-                            Request::new(address, "PUT", &item.path).json(body).send().expect(200);
+                        service.put(&item.path).json(body).send().expect(200);
                     }
                 });
             }
@@ -206,12 +183,12 @@ fn an_export_beside_writers_is_a_whole_of_one_moment() {
                 let export = done(&["export", "--database-url", database.url()]);
                 every_version_has_its_number(&String::from_utf8(export).unwrap());
             }
-            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            is_over.store(true, Ordering::Relaxed);
         });
     }
 }
 
-/// The members of version 1 are 0, of version 2 they are 1, and so on, without a gap.
+/// The number in the members of version 1 is 0, of version 2 it is 1, and so on without a gap.
 fn every_version_has_its_number(export: &str) {
     let mut versions = std::collections::HashMap::new();
     let lines: Vec<Value> =

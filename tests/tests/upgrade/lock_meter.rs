@@ -1,4 +1,4 @@
-//! How long reads wait while the schema of a large table is changed and its rows are filled in.
+//! The time that reads wait while the schema of a large table changes and its rows are filled in.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -48,7 +48,7 @@ fn reads_do_not_wait_for_a_change_of_the_schema() {
             let store = open(database.url()).await?;
             store.migrate().await?;
             store.fill_in().await?;
-            // As if no older service ran: reads go on beside the contraction, too.
+            // Reads also continue during the contraction, as if no older service ran.
             is_written.store(true, Ordering::Relaxed);
             tokio::time::sleep(LONGEST / 10).await;
             let _ = database.query("UPDATE service_instances SET schema_version = 99");

@@ -1,9 +1,9 @@
-//! Upgrades of the schema. These tests are built with the feature `next-schema`, so the store in them
-//! is a version of the schema ahead of the binary under test, which is the older service.
+//! Upgrades of the schema. The feature `next-schema` gives these tests a newer version of the schema
+//! than the binary under test, which is the older service.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failure ends the test")]
 
-mod beside;
+mod concurrent_versions;
 mod interrupted;
 mod lock_meter;
 mod older_store;

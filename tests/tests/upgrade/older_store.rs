@@ -1,24 +1,19 @@
-//! Stores that the older service made, and what is expected of them when they are upgraded.
+//! Stores of the older service, and their expected state after an upgrade.
 
-use std::process::Command;
 use std::time::Duration;
 
 use storage_adapter::{SCHEMA_VERSION, Store, StoreError, StoreOptions};
-use tests::binary;
 use tests::stores::TestDatabase;
+use tests::tool::tool;
 
-/// Prepares a database with the older service.
 pub fn prepare(database: &TestDatabase) {
-    let done = older(database, "migrate");
-    assert!(done.0, "{}", done.1);
+    let (is_done, said) = older(database, "migrate");
+    assert!(is_done, "{said}");
 }
 
-/// Runs a command of the older service; whether it succeeded, and what it said.
+/// Runs a command of the older service; whether it succeeded, and its standard error.
 pub fn older(database: &TestDatabase, command: &str) -> (bool, String) {
-    let output = Command::new(binary::path())
-        .args([command, "--database-url", database.url()])
-        .output()
-        .unwrap();
+    let output = tool(&[command, "--database-url", database.url()]).output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
@@ -42,15 +37,11 @@ pub fn fill(database: &TestDatabase, items: usize) {
 }
 
 pub async fn open(url: &str) -> Result<Store, StoreError> {
-    let options = StoreOptions {
-        url: url.to_owned(),
-        connections: 4,
-        acquire_timeout: Duration::from_secs(10),
-    };
-    Store::connect(&options).await
+    let (url, acquire_timeout) = (url.to_owned(), Duration::from_secs(10));
+    Store::connect(&StoreOptions { url, connections: 4, acquire_timeout }).await
 }
 
-/// Does all phases, as the commands do.
+/// Runs all phases, as the commands do.
 pub async fn upgrade(url: &str) -> Result<(), StoreError> {
     let store = open(url).await?;
     store.migrate().await?;
@@ -60,28 +51,34 @@ pub async fn upgrade(url: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fails unless everything was done, once.
+/// Asserts that each step was done once.
 pub fn check_upgraded(database: &TestDatabase, context: &str) {
-    let texts = |query: &str| -> Vec<String> {
-        database.query(query).into_iter().flatten().flatten().collect()
-    };
-    let versions = "SELECT CAST(version AS TEXT), CAST(oldest_writer AS TEXT) FROM schema_version";
-    assert_eq!(
-        texts(versions),
-        [SCHEMA_VERSION.to_string(), SCHEMA_VERSION.to_string()],
-        "{context}"
-    );
-    let left_behind = "SELECT CAST(COUNT(*) AS TEXT) FROM items WHERE written_at IS NULL OR written_at <> updated_at";
-    assert_eq!(texts(left_behind), ["0"], "{context}");
-    let open = "SELECT step FROM schema_steps WHERE is_done = 0";
-    assert!(texts(open).is_empty(), "{context}: {:?}", texts(open));
-    if !database.is_sqlite() {
-        let index = "SELECT CAST(i.indisvalid AS TEXT) FROM pg_index i WHERE i.indexrelid = to_regclass('items_by_creation')";
-        assert_eq!(texts(index), ["true"], "{context}");
-        let not_null = "SELECT CAST(attnotnull AS TEXT) FROM pg_attribute WHERE attrelid = to_regclass('items') AND attname = 'written_at'";
-        assert_eq!(texts(not_null), ["true"], "{context}");
-        let constraints =
-            "SELECT CAST(conname AS TEXT) FROM pg_constraint WHERE conname = 'items_written'";
-        assert!(texts(constraints).is_empty(), "{context}");
+    let version = SCHEMA_VERSION.to_string();
+    let on_both = [
+        (
+            "SELECT CAST(version AS TEXT), CAST(oldest_writer AS TEXT) FROM schema_version",
+            vec![version.as_str(), &version],
+        ),
+        (
+            "SELECT CAST(COUNT(*) AS TEXT) FROM items WHERE written_at IS NULL OR written_at <> updated_at",
+            vec!["0"],
+        ),
+        ("SELECT step FROM schema_steps WHERE is_done = 0", vec![]),
+    ];
+    let on_postgresql = [
+        (
+            "SELECT CAST(i.indisvalid AS TEXT) FROM pg_index i WHERE i.indexrelid = to_regclass('items_by_creation')",
+            vec!["true"],
+        ),
+        (
+            "SELECT CAST(attnotnull AS TEXT) FROM pg_attribute WHERE attrelid = to_regclass('items') AND attname = 'written_at'",
+            vec!["true"],
+        ),
+        ("SELECT CAST(conname AS TEXT) FROM pg_constraint WHERE conname = 'items_written'", vec![]),
+    ];
+    let more = on_postgresql.into_iter().filter(|_| !database.is_sqlite());
+    for (query, expected) in on_both.into_iter().chain(more) {
+        let rows = database.query(query).into_iter().flatten().flatten();
+        assert_eq!(rows.collect::<Vec<_>>(), expected, "{context}: {query}");
     }
 }

@@ -1,5 +1,5 @@
-//! A way to PostgreSQL that is severed at a chosen statement of those that change something: as a
-//! process that is killed before it has sent it, or before it has heard the answer.
+//! A proxy to PostgreSQL that severs its connections at a writing statement, as if the process was
+//! killed before it sent the statement or before it received the answer.
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -22,7 +22,7 @@ pub enum Moment {
     BeforeTheAnswer,
 }
 
-pub struct SeveredWay {
+pub struct SeveredProxy {
     address: SocketAddr,
     state: Arc<State>,
 }
@@ -36,8 +36,8 @@ struct State {
     streams: Mutex<Vec<TcpStream>>,
 }
 
-impl SeveredWay {
-    /// A way to a server that is severed at the statement of this number, from 0.
+impl SeveredProxy {
+    /// A proxy to a server that severs connections at the statement of this number, from 0.
     pub fn to(server: String, at: usize, moment: Moment) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -66,7 +66,7 @@ impl SeveredWay {
         self.address
     }
 
-    /// Returns when the way is severed, with the statement.
+    /// Waits until the connections are severed, and returns the statement.
     pub async fn severed(&self) -> String {
         while !self.state.is_severed() {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -81,11 +81,10 @@ impl State {
     }
 
     fn pass(self: Arc<Self>, client: &TcpStream, server: &TcpStream) {
-        let both = [client.try_clone().unwrap(), server.try_clone().unwrap()];
-        self.streams.lock().unwrap().extend(both);
-        let is_withheld = Arc::new(AtomicBool::new(false));
-        let is_answered = Arc::new(AtomicBool::new(false));
-        let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        let both = || [client.try_clone().unwrap(), server.try_clone().unwrap()];
+        self.streams.lock().unwrap().extend(both());
+        let [is_withheld, is_answered] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let [mut to, mut from] = both();
         let (withheld, answered) = (Arc::clone(&is_withheld), Arc::clone(&is_answered));
         thread::spawn(move || {
             let mut bytes = vec![0; 64 * 1024];
@@ -98,7 +97,7 @@ impl State {
             }
             let _ = to.shutdown(Shutdown::Both);
         });
-        let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let [mut from, mut to] = both();
         thread::spawn(move || {
             let mut messages = Messages::default();
             let mut bytes = vec![0; 64 * 1024];
@@ -131,7 +130,7 @@ impl State {
     }
 }
 
-/// The messages of a client, as far as they have come.
+/// The received messages of a client.
 #[derive(Default)]
 struct Messages {
     bytes: Vec<u8>,
@@ -141,13 +140,13 @@ struct Messages {
 }
 
 impl Messages {
-    /// The statements among the next bytes that change something.
+    /// The writing statements among the next bytes.
     fn changes(&mut self, bytes: &[u8]) -> Vec<String> {
         const ENCRYPTION: [u8; 4] = 80_877_103_u32.to_be_bytes();
         self.bytes.extend_from_slice(bytes);
         let mut found = Vec::new();
         loop {
-            // The first message has no letter.
+            // The first message has no type.
             let begin = usize::from(self.is_started);
             let Some(length) = self.bytes.get(begin..begin + 4) else { return found };
             let end = begin + u32::from_be_bytes(length.try_into().unwrap()) as usize;

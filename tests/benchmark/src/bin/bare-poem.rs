@@ -11,7 +11,6 @@ use poem::http::Uri;
 use poem::listener::TcpListener;
 use poem::{Body, IntoResponse, Response, Route, Server, get, handler};
 
-/// The longest answer, in bytes: a page of 25 proposals of 0.3 MB.
 const LONGEST: usize = 8 * 1024 * 1024;
 
 static CONTENT: LazyLock<Bytes> = LazyLock::new(|| vec![b'x'; LONGEST].into());

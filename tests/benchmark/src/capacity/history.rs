@@ -1,5 +1,5 @@
-//! The history that the stores of a measurement are filled with: the export of a made-up store, of
-//! which an import makes a store of the same content whatever the machine.
+//! The history that fills the stores of a measurement: the export of a made-up store. An import of
+//! it makes a store of the same content on every machine.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,23 +15,19 @@ pub(super) const RARE_WORD: &str = "pangolin";
 /// How many changes are of the rare group, at even distances, and how many items have the rare word.
 pub(super) const RARE: u64 = 50;
 
-/// Items that have the same value of the indexed member.
 const ITEMS_OF_A_RESEARCHER: u64 = 20;
 
 /// The first change is of this second, and one comes each millisecond.
 const BEGIN: i64 = 1_767_225_600;
 
-/// Words that the rest of an item is made of.
 const WORDS: usize = 2_000;
 
-/// A history of so many items, each written once.
 #[derive(Clone, Copy)]
 pub(super) struct History {
     pub(super) items: u64,
 }
 
 impl History {
-    /// Writes it as an export.
     pub(super) fn write(self, file: &mut impl Write) -> io::Result<()> {
         let mut digest = Context::new(&SHA256);
         let mut line =
@@ -53,7 +49,6 @@ impl History {
         file.flush()
     }
 
-    /// The identifier of an item.
     pub(super) fn id(number: u64) -> Uuid {
         let mut random = fastrand::Rng::with_seed(number);
         let mut bytes = random.u128(..).to_be_bytes();
@@ -64,7 +59,6 @@ impl History {
         Uuid::from_bytes(bytes)
     }
 
-    /// The value of the indexed member that an item has.
     pub(super) fn researcher(number: u64) -> String {
         format!("R-{:07}", number / ITEMS_OF_A_RESEARCHER)
     }
@@ -74,17 +68,6 @@ impl History {
         format!("outcome-{number}")
     }
 
-    /// The request that reads an item.
-    pub(super) fn read(number: u64) -> Vec<u8> {
-        get(&format!("/v1/proposals/{}", Self::id(number)))
-    }
-
-    /// The request that reads a page.
-    pub(super) fn page(number: u64) -> Vec<u8> {
-        get(&format!("/v1/proposals?page={number}"))
-    }
-
-    /// The request that replaces a proposal by one with another title.
     pub(super) fn replacement(self, number: u64, title: u64) -> Vec<u8> {
         let body = self.proposal(number).replacen("Yield", &format!("Return {title}"), 1);
         format!(
@@ -148,12 +131,6 @@ impl History {
             Self::outcome(number)
         )
     }
-}
-
-/// A request without a body.
-pub(super) fn get(target: &str) -> Vec<u8> {
-    format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n\r\n")
-        .into_bytes()
 }
 
 fn word_of(number: u64) -> &'static str {

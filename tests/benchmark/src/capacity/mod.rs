@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use clap::ValueEnum;
 use hdrhistogram::Histogram;
 
 use crate::arguments::{Arguments, Store};
@@ -22,10 +23,9 @@ use targets::Read;
 /// Items that are written again, to know what a further version takes.
 const REPLACED: u64 = 20_000;
 
-/// The longest latency that is told apart, in microseconds.
+/// The longest latency that is recorded, in microseconds.
 const LONGEST_LATENCY: u64 = 600_000_000;
 
-/// The turns of a read on a store, a round each.
 struct Row {
     read: Read,
     store: Store,
@@ -33,7 +33,6 @@ struct Row {
     turns: Vec<Turn>,
 }
 
-/// The cost of a turn.
 struct Turn {
     latencies: Histogram<u64>,
     /// Processor time of the service and its database.
@@ -41,42 +40,40 @@ struct Turn {
     refused: u64,
 }
 
-/// Measures and prints the capacity.
 pub(super) async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
     let folder = arguments.folder.as_deref().unwrap_or(folder);
     for &store in &arguments.stores {
         let mut stages = Vec::new();
         for &items in &arguments.capacity {
-            let mut told = Vec::new();
-            let stage = Stage::set(store, items.into(), folder, &mut told).await?;
-            tell(&stage, told);
+            let mut costs = Vec::new();
+            let stage = Stage::set(store, items.into(), folder, &mut costs).await?;
+            print(&stage, costs);
             stages.push(stage);
         }
         let mut rows = Vec::new();
-        for read in Read::ALL {
-            rows.append(&mut take_turns(read, arguments, &stages).await?);
+        for read in Read::value_variants() {
+            rows.append(&mut take_turns(*read, arguments, &stages).await?);
         }
         println!("\n{}\n", latencies(&rows, arguments.markdown));
         for stage in &stages {
-            let mut told = Vec::new();
-            stage.copy(folder, &mut told)?;
+            let mut costs = Vec::new();
+            stage.copy(folder, &mut costs)?;
             let (before, replaced) = (stage.bytes()?, REPLACED.min(stage.items));
             stage.replace(replaced).await?;
             let bytes = stage.bytes()?.saturating_sub(before) / replaced;
-            told.push(("bytes of a further version".to_owned(), bytes.to_string()));
-            tell(stage, told);
+            costs.push(("bytes of a further version".to_owned(), bytes.to_string()));
+            print(stage, costs);
         }
     }
     Ok(())
 }
 
-fn tell(stage: &Stage, told: Vec<(String, String)>) {
-    for (what, figure) in told {
-        println!("{}, {} items: {what}: {figure}", stage.store.title(), stage.items);
+fn print(stage: &Stage, costs: Vec<(String, String)>) {
+    for (name, figure) in costs {
+        println!("{}, {} items: {name}: {figure}", stage.store.title(), stage.items);
     }
 }
 
-/// One read in every round visits every store.
 async fn take_turns(read: Read, arguments: &Arguments, stages: &[Stage]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut requests = Vec::new();
@@ -94,7 +91,6 @@ async fn take_turns(read: Read, arguments: &Arguments, stages: &[Stage]) -> Resu
     Ok(rows)
 }
 
-/// One request after the other, for a while or a request.
 async fn turn(stage: &Stage, requests: &[Vec<u8>], time: Duration) -> Result<Turn> {
     let mut connection = Connection::open(stage.server.address).await?;
     let latencies = Histogram::new_with_bounds(1, LONGEST_LATENCY, 3)?;

@@ -16,7 +16,7 @@ use super::LONGEST_LATENCY;
 use super::history::History;
 use super::stage::Stage;
 use crate::arguments::Arguments;
-use crate::connection::Connection;
+use crate::connection::{Connection, get};
 use crate::figures::median;
 
 /// How long the full load is measured, and the part of it that the run is at.
@@ -27,15 +27,15 @@ const LOAD: f64 = 0.3;
 const SAMPLES: u32 = 50;
 const WARMING: usize = 10;
 
-/// One item in so many is replaced again and again.
+/// One item in this number is replaced repeatedly.
 const COLD: u64 = 100;
 
-/// The most that a figure may grow over the run, as a part of its median and beside that.
+/// The most that a figure may grow over the run: a part of its median plus a constant.
 const BOUNDS: [Bound; 4] = [
-    Bound { name: "resident memory, MB", part: 0.10, beside: 16.0 },
-    Bound { name: "p99, ms", part: 0.50, beside: 5.0 },
-    Bound { name: "descriptors", part: 0.0, beside: 8.0 },
-    Bound { name: "changes that wait to be indexed", part: 0.0, beside: 5_000.0 },
+    Bound { name: "resident memory, MB", part: 0.10, constant: 16.0 },
+    Bound { name: "p99, ms", part: 0.50, constant: 5.0 },
+    Bound { name: "descriptors", part: 0.0, constant: 8.0 },
+    Bound { name: "changes that wait to be indexed", part: 0.0, constant: 5_000.0 },
 ];
 
 /// The most bytes of the store for each write of about 400 bytes.
@@ -44,16 +44,14 @@ const BYTES_OF_A_WRITE: f64 = 4_000.0;
 struct Bound {
     name: &'static str,
     part: f64,
-    beside: f64,
+    constant: f64,
 }
 
-/// A moment of the run.
 struct Sample {
     hours: f64,
     figures: [f64; BOUNDS.len()],
 }
 
-/// The requests since the last sample.
 struct Window {
     latencies: Histogram<u64>,
     requests: u64,
@@ -61,12 +59,12 @@ struct Window {
     refused: u64,
 }
 
-/// Runs for so many minutes and prints the slopes; fails where one is beyond its bound.
+/// Runs for this number of minutes and prints the slopes. Fails if one is beyond its bound.
 pub(crate) async fn run(arguments: &Arguments, minutes: u32, folder: &Path) -> Result<()> {
     let folder = arguments.folder.as_deref().unwrap_or(folder);
     for &store in &arguments.stores {
-        let (title, mut told) = (store.title(), Vec::new());
-        let stage = Stage::set(store, arguments.proposals.into(), folder, &mut told).await?;
+        let (title, mut costs) = (store.title(), Vec::new());
+        let stage = Stage::set(store, arguments.proposals.into(), folder, &mut costs).await?;
         let connections = usize::from(arguments.connections);
         let full = keep_busy(&stage, connections, MEASURING, None).await?;
         let rate = full.requests as f64 / MEASURING.as_secs_f64() * LOAD;
@@ -98,10 +96,10 @@ async fn soak(
     let counted = &samples[WARMING..];
     let hours = counted[counted.len() - 1].hours - counted[0].hours;
     let mut beyond = Vec::new();
-    for (place, Bound { name, part, beside }) in BOUNDS.iter().enumerate() {
+    for (place, Bound { name, part, constant }) in BOUNDS.iter().enumerate() {
         let typical = median(counted.iter().map(|sample| sample.figures[place]));
         let slope = slope(counted, place);
-        let allowed = (typical * part + beside) / hours;
+        let allowed = (typical * part + constant) / hours;
         println!(
             "{title}: {name}: median {typical:.1}, slope {slope:.2} an hour, at most {allowed:.2}"
         );
@@ -145,8 +143,8 @@ fn slope(samples: &[Sample], place: usize) -> f64 {
     across / along
 }
 
-/// Sends requests for a while: as many as go, or so many a second, whose latency then counts from
-/// when they were due.
+/// Sends requests for a while: as many as possible, or at a rate. At a rate, latency counts from the
+/// time when the request was due.
 async fn keep_busy(
     stage: &Stage,
     connections: usize,
@@ -185,8 +183,8 @@ async fn keep_busy(
 fn request(items: u64, random: &mut Rng) -> (Vec<u8>, bool) {
     let history = History { items };
     match random.u8(..100) {
-        0..75 => (History::read(random.u64(..items)), false),
-        75..90 => (History::page(random.u64(1..=items / 50)), false),
+        0..75 => (get(&format!("/v1/proposals/{}", History::id(random.u64(..items)))), false),
+        75..90 => (get(&format!("/v1/proposals?page={}", random.u64(1..=items / 50))), false),
         _ => (history.replacement(random.u64(..items / COLD) * COLD, random.u64(..)), true),
     }
 }

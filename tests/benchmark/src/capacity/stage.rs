@@ -20,13 +20,10 @@ use crate::program::program;
 /// A search that finds nothing, which is answered when everything is indexed.
 const SEARCH: &[u8] = b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n";
 
-/// Connections that write at a time.
 const WRITERS: usize = 32;
 
-/// How long a store may take to be indexed.
 const PATIENCE: Duration = Duration::from_hours(6);
 
-/// A store that is filled and served.
 pub(super) struct Stage {
     pub(super) store: Store,
     pub(super) items: u64,
@@ -36,24 +33,21 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Fills a store, unless a file of its name is there already, and serves it. `told` takes what it
-    /// took.
+    /// Fills a store, unless a file of its name exists, and serves it. Adds to `costs` the time and
+    /// bytes of each step.
     pub(super) async fn set(
         store: Store,
         items: u64,
         folder: &Path,
-        told: &mut Vec<(String, String)>,
+        costs: &mut Vec<(String, String)>,
     ) -> Result<Self> {
         let file = folder.join(format!("capacity-{items}.db"));
         let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
-        let url = match &database {
-            Some(database) => database.url().to_owned(),
-            None => format!("sqlite://{}?mode=rwc", file.display()),
-        };
+        let url = url(database.as_ref(), &file);
         if database.is_some() || !file.exists() {
             let start = Instant::now();
             fill(&url, History { items })?;
-            told.push(("fill (import)".to_owned(), seconds(start.elapsed())));
+            costs.push(("fill (import)".to_owned(), seconds(start.elapsed())));
         }
         if let Some(database) = &database {
             database.settle();
@@ -63,19 +57,18 @@ impl Stage {
             .args(["migrate", "--database-url", &url])
             .status()?;
         ensure!(migration.success(), "the migration ended with {migration}");
-        told.push(("migrate".to_owned(), seconds(start.elapsed())));
+        costs.push(("migrate".to_owned(), seconds(start.elapsed())));
         let arguments = ["--database-url", url.as_str()];
         let server = Server::start(&program("proposal-service")?, &arguments, folder).await?;
         let stage = Self { store, items, server, database, file };
-        told.push(("bytes before the index".to_owned(), stage.bytes()?.to_string()));
+        costs.push(("bytes before the index".to_owned(), stage.bytes()?.to_string()));
         let start = Instant::now();
         stage.wait_until_indexed().await?;
-        told.push(("index".to_owned(), seconds(start.elapsed())));
-        told.push(("bytes".to_owned(), stage.bytes()?.to_string()));
+        costs.push(("index".to_owned(), seconds(start.elapsed())));
+        costs.push(("bytes".to_owned(), stage.bytes()?.to_string()));
         Ok(stage)
     }
 
-    /// The bytes of the store.
     pub(super) fn bytes(&self) -> Result<u64> {
         if let Some(database) = &self.database {
             let size = "SELECT CAST(pg_database_size(current_database()) AS TEXT)";
@@ -87,13 +80,11 @@ impl Stage {
         Ok((value("page_count")? * value("page_size")?).unsigned_abs())
     }
 
-    /// Processor time of the service and its database so far.
     pub(super) fn cpu_time(&self) -> Result<Duration> {
         let database = self.database.as_ref().map(Database::cpu_time).transpose()?.flatten();
         Ok(self.server.cpu_time()? + database.unwrap_or_default())
     }
 
-    /// The changes that wait to be indexed.
     pub(super) fn lag(&self) -> Result<u64> {
         const LAG: &str = "SELECT CAST(MAX(c.sequence) - (SELECT sequence FROM search_progress) AS TEXT) FROM changes c";
         let lag = match &self.database {
@@ -103,13 +94,12 @@ impl Stage {
         Ok(lag.parse()?)
     }
 
-    /// A connection to the file beside the service.
     fn look(&self) -> rusqlite::Result<rusqlite::Connection> {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         rusqlite::Connection::open_with_flags(&self.file, flags)
     }
 
-    /// Replaces so many items, evenly among all, by what differs little, and waits for the index.
+    /// Makes a small change to this number of items, spread evenly, and waits for the index.
     pub(super) async fn replace(&self, count: u64) -> Result<()> {
         let open = Cell::new(0..count);
         let step = (self.items / count).max(1);
@@ -131,8 +121,8 @@ impl Stage {
     }
 
     /// Times the commands that copy the store. What they made is removed.
-    pub(super) fn copy(&self, folder: &Path, told: &mut Vec<(String, String)>) -> Result<()> {
-        let url = self.url();
+    pub(super) fn copy(&self, folder: &Path, costs: &mut Vec<(String, String)>) -> Result<()> {
+        let url = url(self.database.as_ref(), &self.file);
         let commands: &[&str] =
             if self.store == Store::Sqlite { &["backup", "export"] } else { &["export"] };
         for &command in commands {
@@ -143,8 +133,8 @@ impl Stage {
                 .stdout(Stdio::null())
                 .status()?;
             ensure!(status.success(), "{command} ended with {status}");
-            told.push((command.to_owned(), seconds(start.elapsed())));
-            told.push((format!("bytes of the {command}"), fs::metadata(&copy)?.len().to_string()));
+            costs.push((command.to_owned(), seconds(start.elapsed())));
+            costs.push((format!("bytes of the {command}"), fs::metadata(&copy)?.len().to_string()));
             fs::remove_file(&copy)?;
         }
         Ok(())
@@ -159,16 +149,8 @@ impl Stage {
         }
         Ok(())
     }
-
-    fn url(&self) -> String {
-        match &self.database {
-            Some(database) => database.url().to_owned(),
-            None => format!("sqlite://{}", self.file.display()),
-        }
-    }
 }
 
-/// Imports a history as it is made.
 fn fill(url: &str, history: History) -> Result<()> {
     eprintln!("filling a store with {} items", history.items);
     let mut import = Command::new(program("proposal-service")?)
@@ -182,6 +164,11 @@ fn fill(url: &str, history: History) -> Result<()> {
     let status = import.wait()?;
     ensure!(status.success(), "the import ended with {status}");
     written.context("the import stopped reading")
+}
+
+fn url(database: Option<&Database>, file: &Path) -> String {
+    let of_file = || format!("sqlite://{}?mode=rwc", file.display());
+    database.map_or_else(of_file, |database| database.url().to_owned())
 }
 
 fn seconds(time: Duration) -> String {

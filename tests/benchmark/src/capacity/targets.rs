@@ -1,21 +1,19 @@
 //! The reads that are measured, each on every store of a run.
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use serde_json::Value;
 
-use super::history::{COMMON_WORD, History, RARE, RARE_WORD, get};
-use crate::connection::Connection;
+use super::history::{COMMON_WORD, History, RARE, RARE_WORD};
+use crate::connection::{Connection, get};
 
 const PROPOSALS: &str = "/v1/proposals";
 
-/// How many different requests a read has, so that nothing that keeps whole answers can give them.
 const DIFFERENT: u64 = 200;
 
-/// The page size, which is the default.
 const PAGE_SIZE: u64 = 25;
 
-/// A read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Read {
     Item,
     FirstPage,
@@ -33,22 +31,6 @@ pub(super) enum Read {
 }
 
 impl Read {
-    pub(super) const ALL: [Self; 13] = [
-        Self::Item,
-        Self::FirstPage,
-        Self::MiddlePage,
-        Self::LastPage,
-        Self::NextPage,
-        Self::IndexedFilter,
-        Self::Unindexed,
-        Self::RareWord,
-        Self::CommonWord,
-        Self::Feed,
-        Self::RareFeed,
-        Self::ItemAsOf,
-        Self::PageAsOf,
-    ];
-
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Item => "item by id",
@@ -67,7 +49,6 @@ impl Read {
         }
     }
 
-    /// The targets of its requests to a store of so many items.
     fn targets(self, items: u64) -> Vec<String> {
         let number = |turn: u64| items / DIFFERENT * turn + items / DIFFERENT / 2;
         let each = |target: &dyn Fn(u64) -> String| -> Vec<String> {
@@ -106,7 +87,6 @@ impl Read {
         }
     }
 
-    /// The requests to a server with a store of so many items.
     pub(super) async fn requests(
         self,
         connection: &mut Connection,
@@ -129,7 +109,6 @@ impl Read {
     }
 }
 
-/// The target of the link `next`.
 async fn next(connection: &mut Connection, target: &str) -> Result<String> {
     let status = connection.exchange(&get(target)).await?;
     ensure!(status == 200, "{target}: status {status}");

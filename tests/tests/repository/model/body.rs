@@ -9,7 +9,7 @@ use fastrand::Rng;
 use serde_json::Value;
 use tests::random_query::{VALUES, one};
 
-/// Words of which strings are made; few, so that searches find something.
+/// The words of strings; few, so that searches find something.
 pub const WORDS: &[&str] = &["rice", "maize", "soil", "water", "coast", "upland"];
 
 const TYPES: &[&str] = &[r#""Applied""#, r#""Basic""#, r#""Pilot Testing""#, r#""Ñandú""#];
@@ -20,11 +20,9 @@ const SUBJECTS: &[&str] = &[r#""a""#, r#""ab""#, "7", r#""7""#, "null"];
 /// The members of an item: as they are written, one by one, and as a value.
 #[derive(Debug)]
 pub struct Body {
-    /// As compact JSON of an object.
     pub encoded: Arc<str>,
     /// Each name with its value as it is written.
     members: Vec<(&'static str, String)>,
-    /// As a value.
     pub value: Value,
 }
 
@@ -83,7 +81,7 @@ impl Body {
         encoded(found.map(|(name, value)| (*name, value.as_str()))).into()
     }
 
-    /// Tells whether a member is this string, or a number written so.
+    /// Returns whether a member is this string, or a number written so.
     pub fn has(&self, name: &str, written: &str) -> bool {
         match &self.value[name] {
             Value::String(own) => own == written,
@@ -94,7 +92,7 @@ impl Body {
         }
     }
 
-    /// Tells whether one of its strings has these words, one after the other.
+    /// Returns whether one of its strings has these words, one after the other.
     pub fn has_words(&self, term: &SearchTerm) -> bool {
         let is_met = |(word, (wanted, is_beginning)): (&&str, (&str, bool))| {
             if is_beginning { word.starts_with(wanted) } else { *word == wanted }

@@ -1,4 +1,4 @@
-//! Comparing what the ports tell with what the model says.
+//! Comparing the answers of the ports with those of the model.
 
 use application::query::{PageStart, SortPosition, Total};
 use application::{
@@ -17,7 +17,6 @@ use crate::store::{all, reach, whole_log};
 const MOST_ON_A_PAGE: u64 = 9;
 
 impl History<'_> {
-    /// Compares one random thing.
     pub async fn compare_something(&mut self) {
         match self.random.u8(..20) {
             0 | 1 => self.compare_item().await,
@@ -42,14 +41,13 @@ impl History<'_> {
         }
     }
 
-    /// Compares the whole content, as every port tells it.
     pub async fn compare_everything(&mut self) {
         for collection in Collection::all() {
             let scope = Scope::of(collection);
             let related: Vec<_> = collection.referenced().collect();
             self.compare_totals(scope, &related).await;
-            self.compare_positions(&RandomPage::everything(scope), PageStart::Offset(0), 1000)
-                .await;
+            let page = RandomPage::everything(scope);
+            self.compare_page_at(&page, PageStart::Offset(0), 1000, None).await;
             let ids: Vec<_> = self.model.records().map(|(id, _)| id).collect();
             let mut found = self.items().find_many(&reach(scope), &ids).await.unwrap();
             found.sort_by_key(|shown| shown.item.id);
@@ -68,6 +66,8 @@ impl History<'_> {
             let scope = Scope::of(record.collection);
             let found = self.items().find(&reach(scope), id).await.unwrap();
             assert_eq!(found, self.model.shown(scope, id));
+            let creator = self.items().creator(&reach(scope), id).await.unwrap();
+            assert_eq!(creator, self.model.creator(scope, id));
             self.compare_versions_of(scope, id, Version::from_number(i64::MAX), 1000).await;
         }
     }
@@ -146,11 +146,11 @@ impl History<'_> {
         let page = old.unwrap_or_else(|| RandomPage::random(&mut self.random, &self.model, scope));
         let limit = self.random.u64(1..=MOST_ON_A_PAGE);
         let offset = if self.random.bool() { 0 } else { self.random.u64(..20) };
-        self.compare_positions(&page, PageStart::Offset(offset), limit).await;
+        self.compare_page_at(&page, PageStart::Offset(offset), limit, None).await;
         self.keep(page);
     }
 
-    /// Goes on from a place where somebody was, and whose item may have changed or gone since.
+    /// Continues from an earlier position, whose item may have changed or gone since.
     async fn compare_bookmark(&mut self) {
         let Some(Bookmark { page, position, place }) = self.random.choice(&self.bookmarks).cloned()
         else {
@@ -161,10 +161,6 @@ impl History<'_> {
         let start =
             if is_backward { PageStart::Before(position) } else { PageStart::After(position) };
         self.compare_page_at(&page, start, limit, Some(&place)).await;
-    }
-
-    async fn compare_positions(&mut self, page: &RandomPage, position: PageStart, limit: u64) {
-        self.compare_page_at(page, position, limit, None).await;
     }
 
     /// Compares a page that begins or ends at an offset or a place.
@@ -194,7 +190,7 @@ impl History<'_> {
         assert_eq!(listed, items.collect::<Vec<ShownItem>>(), "{query:?}");
         assert_eq!(found.has_more, has_more, "{query:?}");
         let counted = Total::Exact(selected.len() as u64);
-        let total = if page.is_counted() { counted } else { Total::NotCounted };
+        let total = if page.is_counted { counted } else { Total::NotCounted };
         assert_eq!(found.total, total, "{query:?}");
         self.observe(page.scope, &query.related, found.revision);
         self.keep_places(page, expected, &found);
@@ -211,7 +207,6 @@ impl History<'_> {
         }
     }
 
-    /// Walks a whole selection by pages, and back.
     async fn compare_walk(&mut self) {
         let scope = self.scope();
         if !self.model.has_parent(scope) {
@@ -258,7 +253,7 @@ impl History<'_> {
     async fn compare_scores(&mut self) {
         let scope = self.scope();
         let page = RandomPage::random(&mut self.random, &self.model, scope);
-        if !page.is_search() || !self.model.has_parent(scope) {
+        if page.search.is_none() || !self.model.has_parent(scope) {
             return;
         }
         let subject = application::query::Subject::Score;
@@ -357,7 +352,6 @@ impl History<'_> {
         }
     }
 
-    /// The changes from a random place to the end.
     async fn compare_changes(&mut self) {
         let changes = self.changes();
         let known = self.random.choice(&self.model.log);

@@ -22,13 +22,10 @@ use super::replay::{Event, Operation, Replay};
 use super::write::{Change, Write, Written};
 use crate::store::{content, next_id, reach, whole_log};
 
-/// Tasks at once.
 const TASKS: u64 = 12;
 
-/// Writes and reads of all tasks, unless the environment says otherwise.
 const OPERATIONS: u64 = 600;
 
-/// Operations on one store.
 const LONGEST: u64 = 1_200;
 
 /// Items of a collection, more or less: few, so that tasks meet.
@@ -123,7 +120,6 @@ impl Task {
         self.shared.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// An item that is known, if any is.
     fn some(&mut self, collection: Collection, exists: bool) -> Option<Known> {
         let known = self.shared.known.lock().unwrap();
         let all = known.values();

@@ -19,13 +19,11 @@ use super::state::Model;
 use super::write::{Change, Write, Written};
 use crate::store::connect;
 
-/// Everything is compared after so many steps.
 const COMPARED_AFTER: u64 = 40;
 
 /// Things of the past that are kept, to be used again.
 const KEPT: usize = 16;
 
-/// An open store.
 pub struct Instance {
     pub store: Store,
     pub items: Arc<dyn ItemRepository>,
@@ -43,7 +41,7 @@ impl Instance {
 }
 
 /// The time of this machine, as precise as the store's.
-#[expect(clippy::disallowed_methods, reason = "a test has no clock of its own")]
+#[expect(clippy::disallowed_methods, reason = "a test has no other clock")]
 pub fn now() -> Timestamp {
     Timestamp::now().round(Unit::Microsecond).unwrap()
 }
@@ -51,8 +49,8 @@ pub fn now() -> Timestamp {
 /// A collection or a parent's part of it, with the collections whose writes count in its revision.
 type RevisionKey = (Scope, Vec<Collection>);
 
-/// A history under way. Every step is made of random numbers of its own, so a history without some
-/// of its steps is a history, too.
+/// A history in progress. Every step has its own random numbers, so a history without some of its
+/// steps is a history, too.
 pub struct History<'a> {
     database: &'a TestDatabase,
     /// More than one where a database can have many.
@@ -60,15 +58,12 @@ pub struct History<'a> {
     pub model: Model,
     pub random: Rng,
     number: u64,
-    /// Read sets of the past.
     stale: Vec<ReadDependency>,
-    /// Pages of the past.
     pub pages: Vec<RandomPage>,
-    /// Places of the past.
     pub bookmarks: Vec<Bookmark>,
     /// Each with the number of writes at which it was seen.
     revisions: HashMap<RevisionKey, (u64, Revision)>,
-    /// The last time of which it was asked what was then: writes come later.
+    /// The latest time whose state was read: writes come later.
     pub closed: Timestamp,
     trace: Arc<Mutex<Vec<String>>>,
 }
@@ -82,7 +77,6 @@ impl<'a> History<'a> {
         Self { trace, ..Self::of(database, instances, Model::default()) }
     }
 
-    /// A history that has led to a state.
     pub fn of(database: &'a TestDatabase, instances: Vec<Instance>, model: Model) -> Self {
         Self {
             database,
@@ -99,7 +93,6 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Makes the step of a number.
     pub async fn step(&mut self, seed: u64, number: u64) {
         self.random = Rng::with_seed(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         self.number = number;
@@ -138,7 +131,7 @@ impl<'a> History<'a> {
             instance.store.close().await;
         }
         if self.database.is_sqlite() {
-            // It is not kept in the file: the next process has a clock that has gone on since.
+            // It is not kept in the file: the clock of the next process is later.
             self.closed = self.model.last_time();
         }
         for _ in 0..if self.database.is_sqlite() { 1 } else { 2 } {
@@ -151,7 +144,6 @@ impl<'a> History<'a> {
         self.instance().store.forget_requests(now()).await.unwrap();
     }
 
-    /// One of the instances.
     pub fn instance(&mut self) -> &Instance {
         let number = self.random.usize(..self.instances.len());
         &self.instances[number]
@@ -268,7 +260,6 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A random time that is not to come.
     pub fn past_time(&mut self) -> Timestamp {
         let last = self.model.last_time();
         let microsecond = SignedDuration::from_micros(1);
@@ -284,7 +275,6 @@ impl<'a> History<'a> {
         time
     }
 
-    /// A scope in which there may be something.
     pub fn scope(&mut self) -> Scope {
         let collection = random_write::collection(&mut self.random);
         let parents = Collection::known("proposals");
@@ -293,13 +283,11 @@ impl<'a> History<'a> {
         Scope { collection, parent }
     }
 
-    /// Keeps a page to ask for it again.
     pub fn keep(&mut self, page: RandomPage) {
         self.pages.truncate(KEPT);
         self.pages.insert(0, page);
     }
 
-    /// Keeps a place to go on from it.
     pub fn keep_place(&mut self, bookmark: Bookmark) {
         self.bookmarks.truncate(KEPT);
         self.bookmarks.insert(0, bookmark);

@@ -115,7 +115,6 @@ impl Model {
         }
     }
 
-    /// The next version of an item that exists.
     fn next(&self, id: ItemId, kind: WriteOperation) -> Effect {
         let (_, record) = self.records().find(|(own, _)| *own == id).expect("it exists");
         Effect {

@@ -1,5 +1,5 @@
-//! Random histories against a model in memory: whatever is written, in whatever order, every port
-//! tells what the model says.
+//! Random histories against a model in memory: after any writes, in any order, every port answers
+//! as the model does.
 //!
 //! `TEST_MODEL_STEPS` says how many steps are made on each store. A history that fails is made
 //! shorter, as far as that goes in `TEST_MODEL_SHRINK` seconds, and printed with the variables that
@@ -25,10 +25,8 @@ use tests::stores::TestDatabase;
 use history::History;
 pub use history::now;
 
-/// Steps of one history.
 const LONGEST: u64 = 500;
 
-/// Steps made on each store unless the environment says otherwise.
 const STEPS: u64 = 300;
 
 /// Seconds in which a history that fails is made shorter.
@@ -86,7 +84,7 @@ async fn run(database: fn() -> TestDatabase, seed: u64, steps: &[u64]) -> Option
     });
     let panic = run.await.err()?.into_panic();
     let reason = panic.downcast::<String>().map_or_else(|_| String::from("a panic"), |text| *text);
-    let mut lines = trace.lock().expect("whoever had it has ended").clone();
+    let mut lines = trace.lock().expect("its task has ended").clone();
     lines.push(reason);
     Some(lines)
 }

@@ -25,10 +25,10 @@ pub struct RandomPage {
     filters: Vec<random_query::Filter>,
     /// A subject, a comparison, and the time that is compared with.
     times: Vec<(Subject, Comparison, Timestamp)>,
-    search: Option<Search>,
+    pub search: Option<Search>,
     order: Vec<SortKey>,
     fields: Option<MemberNames>,
-    is_counted: bool,
+    pub is_counted: bool,
 }
 
 /// A place in an order: the values of its keys, and the item that is or was there.
@@ -67,17 +67,6 @@ impl RandomPage {
         }
     }
 
-    /// Tells whether the items are counted.
-    pub const fn is_counted(&self) -> bool {
-        self.is_counted
-    }
-
-    /// Tells whether something is searched for.
-    pub const fn is_search(&self) -> bool {
-        self.search.is_some()
-    }
-
-    /// The query of the port.
     pub fn query(&self, position: PageStart, limit: u64) -> PageQuery {
         let collection = self.scope.collection;
         let filters = self.filters.iter().filter_map(|filter| filter_of(collection, filter));
@@ -100,13 +89,11 @@ impl RandomPage {
         }
     }
 
-    /// The members that are shown of an item.
     pub fn members(&self, model: &Model, id: ItemId) -> Arc<str> {
         let body = model.body(id).expect("it exists");
         self.fields.as_ref().map_or_else(|| body.encoded.clone(), |fields| body.fields(fields))
     }
 
-    /// The selected items in their order.
     pub fn naive(&self, model: &Model) -> Vec<Place> {
         let ids = model.ids(self.scope).into_iter();
         let selected = ids.filter(|id| self.selects(model, *id));
@@ -138,7 +125,6 @@ impl RandomPage {
         self.order.iter().map(|key| value(model, id, &key.subject)).collect()
     }
 
-    /// The order of two places.
     pub fn compare(&self, left: &Place, right: &Place) -> Ordering {
         // No two items have the same id, so what comes after it in an order does not count.
         let id = self.order.iter().position(|key| key.subject == Subject::Id);
@@ -149,7 +135,7 @@ impl RandomPage {
     }
 }
 
-/// A page that somebody is on, and may go on from.
+/// A page from which a later step may continue.
 #[derive(Clone, Debug)]
 pub struct Bookmark {
     pub page: RandomPage,

@@ -1,4 +1,4 @@
-//! Random writes, of which most are possible and some must be refused.
+//! Random writes. Most are possible, some must be refused.
 
 use std::sync::Arc;
 
@@ -35,19 +35,15 @@ const MANY: usize = 24;
 /// Ids of items to which others may refer before they exist.
 const PROMISED: u64 = 4;
 
-/// Makes random writes to what the model holds.
 pub struct RandomWrites<'a> {
     pub random: &'a mut Rng,
     pub model: &'a mut Model,
     /// The number of the step: ids grow with it, roughly.
     pub number: u64,
-    /// The time of the request.
     pub now: Timestamp,
-    /// Dependencies of earlier writes.
     pub stale: &'a [ReadDependency],
 }
 
-/// The collection of a step.
 pub fn collection(random: &mut Rng) -> Collection {
     Collection::known(one(random, &COLLECTIONS))
 }
@@ -57,7 +53,6 @@ pub fn promised(collection: Collection, number: u64) -> ItemId {
     id_at(1_000 * number, &[u8::try_from(collection.index()).unwrap(); 10])
 }
 
-/// A UUID version 7.
 fn id_at(millisecond: u64, rest: &[u8; 10]) -> ItemId {
     let builder = uuid::Builder::from_unix_timestamp_millis(1_790_000_000_000 + millisecond, rest);
     ItemId::from_uuid(builder.into_uuid())
@@ -284,9 +279,10 @@ impl RandomWrites<'_> {
         let caller = one(self.random, &["", "", "ana", "ben"]);
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let caller = known(caller);
-        // Nobody acts for a caller who is not known.
-        let mut beside = |texts| known(one(self.random, texts)).filter(|_| caller.is_some());
-        let (acting, client) = (beside(&["", "", "dora"]), beside(&["", "portal", "importer"]));
+        // Only a known caller has a client or a party that acts for them.
+        let mut with_caller = |texts| known(one(self.random, texts)).filter(|_| caller.is_some());
+        let (acting, client) =
+            (with_caller(&["", "", "dora"]), with_caller(&["", "portal", "importer"]));
         let request_id = known(one(self.random, &["", "r1", "r2"]));
         let warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
         let (scope, id) = match change {

@@ -1,10 +1,10 @@
 //! The writes of many tasks, done again in the model in the order of the change log.
 //!
-//! A write that was made must be possible where its changes stand in the log. A write that was
-//! refused, and what was read, must be right at some place of the log that was its end while it was
-//! under way: after the last change of whatever had ended before it began, and before the first
-//! change of whatever began after it had ended. Writes to other items do not count there: they go
-//! on side by side, so theirs may be committed before one that stands earlier in the log.
+//! A write that was made must be possible at the place of its changes in the log. A write that was
+//! refused, and a read, must be right at some place that was the end of the log during it: after
+//! the last change of the operations that had ended before it began, and before the first change of
+//! those that began after it had ended. Writes to other items do not count there: they run at the
+//! same time, so one may be committed before another that is earlier in the log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +35,6 @@ pub struct Replay {
     pub events: Vec<Event>,
     /// The place of the first and the last change of each write.
     spans: HashMap<usize, (usize, usize)>,
-    /// The items that each write changed.
     written_items: HashMap<usize, HashSet<ItemId>>,
     /// The changes of a write that have not come in the log yet.
     pending: HashMap<usize, Vec<Effect>>,
@@ -112,12 +111,11 @@ impl Replay {
             };
             let by_replacement = || by_time.get(&change.time).copied();
             let writer = own.or_else(with_parent).or_else(by_replacement);
-            writer.unwrap_or_else(|| panic!("nobody wrote {change:?}"))
+            writer.unwrap_or_else(|| panic!("no operation wrote {change:?}"))
         };
         log.iter().map(writer).collect()
     }
 
-    /// The writes that were made.
     fn written(&self) -> impl Iterator<Item = (usize, &Write, &Written)> {
         let events = self.events.iter().enumerate();
         events.filter_map(|(event, Event { operation, .. })| match operation {
@@ -140,7 +138,7 @@ impl Replay {
         }
     }
 
-    /// The places that may have been the end of the log while an event was under way.
+    /// The places that may have been the end of the log during an event.
     fn window(&self, event: usize, end: usize) -> (usize, usize) {
         let Event { begun, ended, ref operation } = self.events[event];
         let spans = || {
@@ -153,8 +151,8 @@ impl Replay {
         (from, after.map(|(_, (first, _))| *first).min().unwrap_or(end))
     }
 
-    /// Tells whether the answer to an operation depends on what a write did. One with a read set, or
-    /// of a whole collection, is decided when no other is under way.
+    /// Returns whether the answer to an operation depends on another write. One with a read set, or
+    /// of a whole collection, is decided when no other is in progress.
     fn depends(&self, operation: &Operation, other: usize) -> bool {
         let is_written = |id: &ItemId| self.written_items[&other].contains(id);
         let write = match operation {
@@ -178,7 +176,7 @@ impl Replay {
         depends || has_same_key || !write.metadata.read_set.is_empty()
     }
 
-    /// Tells whether the answer to an operation that left no change would be right now.
+    /// Returns whether the answer to an operation that left no change would be right now.
     fn is_right(&self, operation: &Operation) -> bool {
         match operation {
             Operation::Find(scope, id, found) => self.model.find(*scope, *id) == *found,
@@ -212,7 +210,6 @@ impl Replay {
     }
 }
 
-/// The versions that a write is known to have made.
 fn versions(write: &Write, written: &Written) -> Vec<(ItemId, Version)> {
     match (&write.change, written) {
         (_, Written::Item(shown)) => vec![(shown.item.id, shown.item.version)],

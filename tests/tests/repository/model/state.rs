@@ -1,4 +1,4 @@
-//! The model: every version of every item in memory, and what the ports must tell of it.
+//! The model: every version of every item in memory, and the answers that the ports must give.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,15 +12,12 @@ use jiff::Timestamp;
 
 use super::body::Body;
 
-/// All that was written.
 #[derive(Default)]
 pub struct Model {
     records: BTreeMap<ItemId, Record>,
-    /// The changes in their order.
     pub log: Vec<LoggedChange>,
     /// The answers to requests with a key, and until when that is remembered.
     pub answers: HashMap<[String; 3], (Timestamp, Answered)>,
-    /// Writes by scope.
     writes: HashMap<(Collection, Option<ItemId>), u64>,
     /// The number of writes at which a revision of a whole collection was seen.
     pub revisions: HashMap<(Collection, i64), u64>,
@@ -28,7 +25,6 @@ pub struct Model {
     pub bodies: HashMap<Arc<str>, Arc<Body>>,
 }
 
-/// Every version of one item.
 pub struct Record {
     pub collection: Collection,
     pub parent: Option<ItemId>,
@@ -37,7 +33,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// The last version there is, which may be a removal.
     pub fn latest(&self) -> Version {
         self.versions.last().expect("a version").0.version
     }
@@ -46,7 +41,6 @@ impl Record {
         self.versions.last().and_then(|(_, body)| body.as_ref())
     }
 
-    /// The members and the version, if it exists.
     pub fn current(&self) -> Option<(&Arc<Body>, Version)> {
         self.body().map(|body| (body, self.latest()))
     }
@@ -84,7 +78,6 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Tells whether this is the change that the log shows.
     pub fn is(&self, change: &LoggedChange) -> bool {
         (self.item, self.collection, self.version, self.kind, &self.author)
             == (change.item, change.collection, change.version, change.kind, &change.author)
@@ -92,17 +85,14 @@ impl Effect {
 }
 
 impl Model {
-    /// The versions of an item that a scope holds or held.
     pub fn record(&self, scope: Scope, id: ItemId) -> Option<&Record> {
         self.records.get(&id).filter(|record| record.is_in(scope))
     }
 
-    /// Every item there ever was, by id.
     pub fn records(&self) -> impl Iterator<Item = (ItemId, &Record)> {
         self.records.iter().map(|(id, record)| (*id, record))
     }
 
-    /// The time of the last change.
     pub fn last_time(&self) -> Timestamp {
         self.log.iter().map(|change| change.time).max().unwrap_or_default()
     }
@@ -111,44 +101,37 @@ impl Model {
         self.log.last().map(|change| change.sequence).unwrap_or_default()
     }
 
-    /// Tells whether an item of the collection exists.
     pub fn exists(&self, collection: Collection, id: ItemId) -> bool {
         self.find(Scope::of(collection), id).is_some()
     }
 
-    /// The item alone, if the scope holds it.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<Item> {
         let record = self.record(scope, id)?;
         record.item(record.versions.len() - 1)
     }
 
-    /// Who created an item that the scope holds.
     pub fn creator(&self, scope: Scope, id: ItemId) -> Option<Creator> {
         self.find(scope, id)?;
         let (first, _) = self.record(scope, id)?.versions.first()?;
         Some(Creator { caller: first.author.caller.as_deref().map(Into::into) })
     }
 
-    /// The members of an item that exists.
     pub fn body(&self, id: ItemId) -> Option<&Arc<Body>> {
         self.records.get(&id)?.body()
     }
 
-    /// The item as it is shown, if the scope holds it.
     pub fn shown(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
         let item = self.find(scope, id)?;
         let links = self.links(&item, scope.collection);
         Some(ShownItem { item, links })
     }
 
-    /// The ids of a scope's items, in their order.
     pub fn ids(&self, scope: Scope) -> Vec<ItemId> {
         let of_scope =
             self.records().filter(|(_, record)| record.is_in(scope) && record.body().is_some());
         of_scope.map(|(id, _)| id).collect()
     }
 
-    /// Tells whether the scope's parent exists, or it has none.
     pub fn has_parent(&self, scope: Scope) -> bool {
         scope.parent.is_none_or(|parent| {
             scope.collection.parent().is_some_and(|collection| self.exists(collection, parent))
@@ -175,7 +158,7 @@ impl Model {
         }
     }
 
-    /// Counts the writes that a revision of the scope tells apart.
+    /// Counts the writes that a revision of the scope distinguishes.
     pub fn writes(&self, scope: Scope, related: &[Collection]) -> u64 {
         let related: BTreeSet<_> = related.iter().map(|collection| collection.index()).collect();
         let related = Collection::all().filter(|collection| {
@@ -186,14 +169,13 @@ impl Model {
         counted.map(|scope| self.writes.get(&scope).copied().unwrap_or_default()).sum()
     }
 
-    /// Tells whether a whole collection is at a revision, as far as it was seen.
+    /// Returns whether a whole collection is at a revision, as far as it was seen.
     pub fn is_at(&self, collection: Collection, revision: Revision) -> bool {
         let referenced: Vec<_> = collection.referenced().collect();
         let now = self.writes(Scope::of(collection), &referenced);
         self.revisions.get(&(collection, revision.0)) == Some(&now)
     }
 
-    /// The items that a lookup finds, in the order of their ids.
     pub fn look_up(&self, lookup: &Lookup) -> Vec<Item> {
         let is_found = |id: ItemId, record: &Record| match &lookup.key {
             LookupKey::Id(key) => id == *key,
@@ -209,7 +191,7 @@ impl Model {
         found.filter_map(|(id, _)| self.find(Scope::of(lookup.collection), id)).collect()
     }
 
-    /// Tells whether every lookup of a write finds what it was decided on.
+    /// Returns whether every lookup of a write finds the items of its read set.
     pub fn holds(&self, metadata: &WriteMetadata) -> bool {
         metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
             let now = self.look_up(lookup).into_iter().map(|item| (item.id, item.version));
@@ -224,7 +206,6 @@ impl Model {
         (*expires > metadata.time).then_some(answered)
     }
 
-    /// One version of an item that the scope holds or held.
     pub fn version(&self, scope: Scope, id: ItemId, version: Version) -> Option<PastVersion> {
         let record = self.record(scope, id)?;
         let index = usize::try_from(version.number() - 1).ok()?;
@@ -237,14 +218,12 @@ impl Model {
         })
     }
 
-    /// The version that an item was at.
     pub fn version_at(&self, scope: Scope, id: ItemId, time: Timestamp) -> Option<PastVersion> {
         let record = self.record(scope, id)?;
         let by_then = record.versions.iter().rev().find(|(change, _)| change.time <= time);
         by_then.and_then(|(change, _)| self.version(scope, id, change.version))
     }
 
-    /// The items that a scope held at a time, by id.
     pub fn items_at(&self, scope: Scope, time: Timestamp) -> Vec<Item> {
         let held = self.records().filter_map(|(id, _)| self.version_at(scope, id, time)?.item);
         held.collect()
@@ -267,7 +246,6 @@ impl Model {
         }
     }
 
-    /// Remembers the answer to a request that has a key.
     pub fn remember(&mut self, metadata: &WriteMetadata, kind: WriteOperation, shown: &ShownItem) {
         let (Some(identity), Some(key)) = (metadata.key_identity(), &metadata.key) else { return };
         let answered = Answered {

@@ -6,14 +6,12 @@ use application::{
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
 
-/// A write of the port.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub change: Change,
     pub metadata: WriteMetadata,
 }
 
-/// The change that a write makes.
 #[derive(Clone, Debug)]
 pub enum Change {
     Insert(Scope, NewItem),
@@ -23,7 +21,6 @@ pub enum Change {
     ReplaceAll(Collection, CollectionContent),
 }
 
-/// The state that a write left, as the store says.
 #[derive(Clone, Debug)]
 pub enum Written {
     Item(Box<ShownItem>),
@@ -32,7 +29,6 @@ pub enum Written {
 }
 
 impl Write {
-    /// Makes the write in a store.
     pub async fn run(self, items: &dyn ItemRepository) -> Result<Written, RepositoryError> {
         let Self { change, metadata } = self;
         let shown = |shown| Written::Item(Box::new(shown));
@@ -51,7 +47,7 @@ impl Write {
         }
     }
 
-    /// Tells whether a key of the request is remembered with it.
+    /// Returns whether a key of the request is remembered with it.
     pub const fn is_remembered(&self) -> bool {
         matches!(self.change, Change::Insert(..) | Change::Restore(..) | Change::Update(..))
     }

@@ -56,7 +56,6 @@ const UPDATE: &str = "UPDATE logged_proposals SET version = ?2, sequence = ?3, u
                       research_type = ?6, researcher_id = ?7, start_date = ?8 WHERE id = ?1";
 const COUNT: &str = "UPDATE logged_totals SET items = items + ?1, writes = writes + 1";
 
-/// Stores a proposal on SQLite, within the transaction of its group.
 pub fn create(
     writer: &Connection,
     id: Uuid,
@@ -73,7 +72,6 @@ pub fn create(
     Ok(())
 }
 
-/// Replaces a proposal on SQLite, within the transaction of its group.
 pub fn replace(
     writer: &Connection,
     id: Uuid,

@@ -1,14 +1,9 @@
 //! The service that a good engineer would write by hand for the same store: axum without hypermedia,
 //! over plain sqlx on PostgreSQL and over rusqlite on SQLite.
 //!
-//! The benchmark measures the service against it, so it leaves out what the service adds (links,
-//! entity tags, negotiation, problem details, a history) and spares nothing that makes it fast:
-//! proposals are kept and answered as the text that came, ids are in creation order, SQLite's
-//! writes share commits, and memory comes from the service's allocator.
-//!
-//! With `--log` it does what the service promises to do with a write: it keeps every version with
-//! its members in a log, counts items and writes, and has the same members in indexed columns, as
-//! durable as before.
+//! It leaves out what the service adds and spares nothing that makes it fast: proposals are kept
+//! and answered as the text that came, ids are in creation order, SQLite's writes share commits,
+//! and memory comes from the service's allocator. With `--log` it has the service's obligations.
 
 mod logged;
 mod postgres;
@@ -38,7 +33,6 @@ use store::Store;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The most items of a page, as in the service.
 const LARGEST_PAGE: i64 = 250;
 
 /// A hand-written service for proposals.
@@ -63,7 +57,6 @@ struct PageQuery {
     page_size: i64,
 }
 
-/// Why a request is not answered with what it asked for.
 enum ApiError {
     Missing,
     Refused(Refusal),
@@ -90,7 +83,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn create(State(store): State<Arc<Store>>, members: String) -> Answer {
-    let checked = Checked::of(members, store.is_logged())?;
+    let checked = Checked::of(members, store.is_logged()).map_err(ApiError::Refused)?;
     let members = &checked.members;
     let (id, now) = (new_id(), now());
     let mut body = String::with_capacity(members.len() + 256);
@@ -105,7 +98,7 @@ async fn read(State(store): State<Arc<Store>>, Path(id): Path<Uuid>) -> Answer {
 }
 
 async fn replace(State(store): State<Arc<Store>>, Path(id): Path<Uuid>, members: String) -> Answer {
-    let checked = Checked::of(members, store.is_logged())?;
+    let checked = Checked::of(members, store.is_logged()).map_err(ApiError::Refused)?;
     store.replace(id, now(), checked).await?.map(json).ok_or(ApiError::Missing)
 }
 
@@ -141,12 +134,6 @@ const fn usual_page_size() -> i64 {
 impl From<anyhow::Error> for ApiError {
     fn from(error: anyhow::Error) -> Self {
         Self::Store(error)
-    }
-}
-
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
     }
 }
 

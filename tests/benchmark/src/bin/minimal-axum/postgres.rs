@@ -1,5 +1,5 @@
-//! Proposals on PostgreSQL: a pool of connections, one prepared statement for each request, each a
-//! transaction of its own.
+//! Proposals on PostgreSQL: a pool of connections, one prepared statement for each request, each in
+//! its own transaction.
 
 use anyhow::Result;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ const STATEMENTS: Statements = Statements {
 };
 
 /// The statements that depend on the tables. Writes take `$1` id, `$2` time and `$3` members; with
-/// keys also these, and a number by which writers go apart.
+/// keys also these, and a number that spreads the writers.
 pub struct Statements {
     pub schema: &'static str,
     pub insert: &'static str,
@@ -44,7 +44,6 @@ pub struct Statements {
     pub count: &'static str,
 }
 
-/// A pool of connections.
 pub struct Postgres(PgPool, &'static Statements);
 
 impl Postgres {

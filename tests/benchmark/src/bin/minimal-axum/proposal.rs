@@ -18,17 +18,13 @@ pub struct Proposal<'a, T> {
     pub members: &'a str,
 }
 
-/// The most characters of a key.
 const KEY_LENGTH: usize = 200;
 
-/// Why a body is not taken.
 pub enum Refusal {
     NotJson(String),
     Incomplete(String),
 }
 
-/// The members without which there is no proposal; serde checks the syntax of the others and skips
-/// them.
 #[derive(Deserialize)]
 struct Required<'a> {
     #[serde(borrow)]
@@ -57,7 +53,6 @@ struct Indexed<'a> {
 /// The values of the indexed members: strings without their marks, and numbers as they are written.
 pub type Keys = [Option<String>; 4];
 
-/// Members that were checked, and their keys where these are kept.
 pub struct Checked {
     pub members: String,
     pub keys: Option<Keys>,
@@ -89,7 +84,6 @@ impl<T: Display> Proposal<'_, T> {
     }
 }
 
-/// Checks that a text is a proposal's members.
 fn check_members(text: &str) -> Result<(), Refusal> {
     let Required { proposal_type, project_title } = read(text)?;
     check_required([("proposal_type", &proposal_type), ("project_title", &project_title)])

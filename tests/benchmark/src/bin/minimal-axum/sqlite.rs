@@ -16,7 +16,6 @@ use crate::logged;
 use crate::proposal::{Checked, Proposal};
 use crate::store::{PAGE_START, Page};
 
-/// The most writes that share a commit.
 const LARGEST_GROUP: usize = 256;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,7 +27,6 @@ const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, up
 const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = ?2, members = ?3 WHERE id = ?1 \
                       RETURNING id, version, created_at, updated_at, members";
 
-/// The statements that depend on the tables.
 pub struct Statements {
     pub schema: &'static str,
     pub select: &'static str,
@@ -50,14 +48,12 @@ const STATEMENTS: Statements = Statements {
     count: "SELECT count(*) FROM minimal_proposals",
 };
 
-/// A read, which answers by itself.
 type Read = Box<dyn FnOnce(&Connection) + Send>;
 
 /// A write, which gives what to do once it is known whether it was committed.
 type Write = Box<dyn FnOnce(&Connection) -> AfterCommit + Send>;
 type AfterCommit = Box<dyn FnOnce(Result<(), String>)>;
 
-/// The ways to the threads; they end when it is dropped.
 pub struct Sqlite {
     reads: Sender<Read>,
     writes: Sender<Write>,
@@ -130,7 +126,7 @@ impl Sqlite {
     {
         let (answer, answered) = oneshot::channel();
         let read = move |reader: &Connection| {
-            // Nobody waits for it when the client went away.
+            // The receiver is gone if the client disconnected.
             let _ = answer.send(question(reader));
         };
         self.reads.send(Box::new(read)).map_err(|_| anyhow!("the readers are gone"))?;
@@ -146,7 +142,7 @@ impl Sqlite {
         let write = move |writer: &Connection| -> AfterCommit {
             let outcome = change(writer);
             Box::new(move |committed| {
-                // Nobody waits for it when the client went away.
+                // The receiver is gone if the client disconnected.
                 let _ = answer.send(
                     committed.map_err(anyhow::Error::msg).and(outcome.map_err(anyhow::Error::from)),
                 );

@@ -8,7 +8,6 @@ use crate::postgres::Postgres;
 use crate::proposal::Checked;
 use crate::sqlite::Sqlite;
 
-/// An open store. Its answers are JSON already, written straight from the rows.
 pub struct Store {
     engine: Engine,
     is_logged: bool,
@@ -19,14 +18,11 @@ enum Engine {
     Postgres(Postgres),
 }
 
-/// Some proposals and how many there are.
 pub struct Page {
-    /// The beginning of the answer: all up to the last item.
     pub body: String,
     pub total: i64,
 }
 
-/// An empty page of the answer, ready for its items.
 pub const PAGE_START: &str = r#"{"items":["#;
 
 impl Store {
@@ -41,7 +37,6 @@ impl Store {
         Ok(Self { engine, is_logged })
     }
 
-    /// Tells whether it keeps a log, and keys.
     pub const fn is_logged(&self) -> bool {
         self.is_logged
     }
@@ -53,7 +48,6 @@ impl Store {
         }
     }
 
-    /// The proposal as it is now, or nothing where there is none.
     pub async fn replace(
         &self,
         id: Uuid,
