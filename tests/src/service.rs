@@ -1,5 +1,6 @@
 //! The real binary on a free port, with a new database, stopped when dropped.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -72,6 +73,8 @@ pub type Case<'a> = (&'a str, fn(&Service));
 /// Runs cases on one service over each kind of store; every case begins with empty collections.
 /// The output of a failing test names the store and the case.
 pub fn run_cases(arguments: &[&str], cases: &[Case]) {
+    let names: BTreeSet<_> = cases.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), cases.len(), "a case is listed more than once");
     for store in [Store::Sqlite, Store::Postgres] {
         let service = Service::start_with(store, arguments);
         for (name, case) in cases {

@@ -90,7 +90,7 @@ pub enum Command {
     /// Check or test policies in files, and exit
     #[command(subcommand)]
     Policies(PoliciesCommand),
-    /// Show what the policies in files allow a caller to do, and exit
+    /// Show the operations that policy files allow a caller, and exit
     #[command(subcommand)]
     Access(AccessCommand),
     /// Print the OpenAPI document, and exit

@@ -58,8 +58,8 @@ impl Kind {
         format!("{name} on {}", store.title())
     }
 
-    /// The bare route, and on the same store: what could be written by hand in its place or itself
-    /// without the option, what has the same obligations, and the other binary.
+    /// The bare route and, on the same store: the hand-written server, or the service without the
+    /// option; the hand-written server with logs; and the other binary.
     pub(super) const fn references(self) -> [Option<Self>; 4] {
         let bare = Some(Self::BareRoute);
         match self {

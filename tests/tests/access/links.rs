@@ -8,8 +8,8 @@ use zip::ZipArchive;
 
 use crate::world::{DEMO_PROPOSAL as PROPOSAL, World, on_each_store};
 
-/// The clerk reads and writes files, and neither what they are about nor its library. The reader reads
-/// library items, and not the proposals that they belong to.
+/// The clerk reads and writes files, but not the proposals and programmes that they refer to, nor
+/// library items. The reader reads library items, but not the proposals that they belong to.
 const POLICIES: &str = "policies:
   - {id: clerks, group: files, allow: [read, history, write], to: [clerk]}
   - {id: librarians, group: lib, allow: [read, history], to: [librarian]}

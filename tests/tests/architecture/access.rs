@@ -1,4 +1,4 @@
-//! Use cases decide what a caller may read and write: only they create a `Reach` or a `Warrant`.
+//! Use cases alone decide about access: only they create a `Reach` or a `Warrant`.
 
 use crate::sources::product_files;
 

@@ -3,7 +3,7 @@
 use crate::exemptions::assert_only_exempt;
 use crate::sources::every_file;
 
-/// Beginnings that do not say what a thing is.
+/// First words of a doc comment that are not allowed.
 const REFUSED: [&str; 3] = ["What ", "Whether ", "Which "];
 
 #[test]

@@ -29,6 +29,8 @@ cases:
   - {rule: good, name: bad, self: {title: bad}, expect: fail}
 ";
 
+const FUTURE: &str = "rules: [{id: later, group: files, check: 'has(self.title)', message: m, effective: {from: 2099-01-01}}]";
+
 /// Rules for library items with a number.
 const SIZED: &str = "rules: [{id: sized, group: lib, check: self.number > 1, message: m}]\n";
 
@@ -129,11 +131,13 @@ fn the_document_lists_the_rules_of_a_file() {
 fn an_audit_reports_the_stored_items_that_would_be_refused() {
     for store in [Store::Sqlite, Store::Postgres] {
         let database = TestDatabase::of(store);
-        let folder = folder_with(&[("rules.yaml", RULES), ("sized.yaml", SIZED)]);
+        let folder =
+            folder_with(&[("rules.yaml", RULES), ("sized.yaml", SIZED), ("future.yaml", FUTURE)]);
         let running = Running::start(&folder, &["--database-url", database.url()]);
         let audit = |file| ["rules", "audit", file, "--database-url", database.url()];
         let rules = audit("rules.yaml");
         is_audited(&running, &folder, &rules);
+        a_future_rule_is_audited_for_its_first_day(&folder, &audit("future.yaml"));
         items_without_a_result_are_one_entry(&running, &folder, &audit("sized.yaml"));
         drop(running);
         assert_eq!(printed(&folder, &rules).lines().count(), 5, "without a service");
@@ -193,6 +197,11 @@ fn is_audited_for_machines(folder: &TempDir, audit: &[&str], stored: &[String]) 
         "rule,group,severity,operation,examined,applied,refused,warned,undecided\ngood,files,error,replace,3,2,1,0,0\ntitled,files,warning,replace,3,3,0,1,0\n"
     );
     assert_eq!(printed(&["--summary"]).lines().count(), 3);
+}
+
+fn a_future_rule_is_audited_for_its_first_day(folder: &TempDir, audit: &[&str]) {
+    let summary = printed(folder, &[audit, &["--summary"]].concat());
+    assert!(summary.contains("  later applies to 3 of 3, would refuse 1\n"), "{summary}");
 }
 
 fn items_without_a_result_are_one_entry(running: &Running, folder: &TempDir, audit: &[&str]) {

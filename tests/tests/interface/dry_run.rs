@@ -1,13 +1,13 @@
 //! `dry_run=true`: everything is checked, the answer is the one the write would have given, and
 //! nothing is stored.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tests::{Answer, Service};
 
 use crate::PROPOSAL;
 
 tests::cases![
-    a_removal_and_a_restoration_are_tried_too,
     the_answer_is_that_of_the_write,
     a_removal_and_a_restoration_are_tried_too,
     a_replacement_of_the_collection_is_tried_too,
@@ -25,7 +25,7 @@ fn both(service: &Service, method: &str, path: &str, body: &str) -> (Answer, Ans
     (tried, done)
 }
 
-/// The changes of all groups; equal when nothing was written.
+/// The changes of all groups: equal before and after a request that writes no item.
 fn everything(service: &Service) -> String {
     let changes = service.read("/v1/changes?page_size=250");
     assert!(changes.embedded("changes").len() < 250, "one page shows everything");
@@ -63,7 +63,14 @@ fn the_answer_is_that_of_the_write(service: &Service) {
         assert_eq!(comparable(&tried), comparable(&done));
         assert_eq!(tried.value()["_meta"]["dry_run"], true, "{tried}");
         assert!(done.value()["_meta"].get("dry_run").is_none(), "{done}");
+        let is_update = time(&tried, "created_at") < time(&tried, "updated_at");
+        assert_eq!(is_update, status == 200, "{tried}");
+        assert!(time(&tried, "updated_at") < time(&done, "updated_at"), "{tried} {done}");
     }
+}
+
+fn time(answer: &Answer, name: &str) -> Timestamp {
+    answer.value()["_meta"][name].as_str().and_then(|time| time.parse().ok()).expect("a time")
 }
 
 fn a_removal_and_a_restoration_are_tried_too(service: &Service) {

@@ -11,8 +11,6 @@ const PROPOSALS: &str = "/v1/proposals";
 
 tests::cases![
     a_problem_names_its_code_and_a_page_that_explains_it,
-    errors_say_how_to_fix_the_request,
-    a_problem_names_its_code_and_a_page_that_explains_it,
     an_unknown_path_or_field_is_answered_with_the_nearest_name,
     a_problem_comes_in_the_type_that_was_asked_for,
     every_error_of_a_body_is_listed_at_once,

@@ -358,6 +358,7 @@ fn a_key_is_of_one_body_even_if_rows_were_refused(service: &Service) {
     assert_eq!(service.list("/v1/proposals", "").value()["total_items"], 3);
     // A key that a client chose is not that of another import's row.
     done(send("each", "load#2", &["f"]), [1, 0, 0, 0]);
+    is_reused(send("each", "load#2", &["g"]));
     done(send("each", "load", &["g", "h"]), [2, 0, 0, 0]);
     assert_eq!(service.list("/v1/proposals", "").value()["total_items"], 6);
 }

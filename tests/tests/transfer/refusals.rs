@@ -1,5 +1,4 @@
-//! Incomplete, reordered or unwanted exports are refused with the line and the correction, and
-//! nothing of them is stored.
+//! Incomplete, reordered or unwanted exports are refused as a whole, with the line and the correction.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -39,7 +38,7 @@ impl Export {
         lines
     }
 
-    /// Asserts that both kinds of store and a dry run refuse the lines, and that nothing is stored.
+    /// Asserts that both kinds of store and a dry run refuse the lines, and that the stores stay empty.
     #[track_caller]
     fn refuses(&self, lines: &[String], words: &[&str]) -> String {
         let file = self.file(lines);
@@ -64,7 +63,7 @@ impl Export {
     }
 }
 
-/// Asserts that nothing was stored, with or without tables.
+/// Asserts that the database is empty, with or without tables.
 #[track_caller]
 fn is_empty(database: &TestDatabase) {
     done(&["migrate", "--database-url", database.url()]);

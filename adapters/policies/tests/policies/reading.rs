@@ -166,8 +166,16 @@ fn each_error_of_a_case_or_matrix_has_its_location_and_fix() {
         "matrix:\n  callers: {author: 'a:1', public: anonymous}\n  items: {draft: {group: files}, old: {group: files}}
   expect: {author: {draft: [], old: []}, public: {draft: [], old: []}}",
         &[
-            (", public: {draft: [], old: []}", "", "4:11: add `public: {draft: [], old: []}`"),
-            (", old: []}, p", "}, p", "4:20: `expect` has no entry for `author` and `old`"),
+            (
+                ", public: {draft: [], old: []}",
+                "",
+                "4:11: `expect` has no entry for `public`; add `public: {draft: [], old: []}`",
+            ),
+            (
+                ", old: []}, p",
+                "}, p",
+                "4:20: `expect` has no entry for `author` and `old`; add `old: []`",
+            ),
             ("[]}}", "[]}, other: {}}", "4:72: no key `other`; known: `author`, `public`"),
             ("[]}, p", "[], new: []}, p", "4:41: `expect` has no key `new`"),
             ("[]", "[raed]", "4:29: there is no operation `raed`; did you mean `read`?"),
@@ -189,8 +197,10 @@ fn the_errors_of_all_files_are_reported_in_their_order() {
 #[test]
 fn the_condition_may_be_written_in_several_forms() {
     for when in [OWN, "caller.id == meta.created_by", "( caller.id==meta.created_by )"] {
-        let policies = load_text(&with(&format!("  when: {when}")));
-        assert!(policies.published()[0].is_about_own, "{when}");
+        for operations in ["[patch]", "[update, delete]"] {
+            let policy = with(&format!("  when: {when}")).replace("[patch]", operations);
+            assert!(load_text(&policy).published()[0].is_about_own, "{policy}");
+        }
     }
 }
 

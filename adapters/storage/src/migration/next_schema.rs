@@ -24,8 +24,8 @@ const BACKFILL: Backfill = Backfill {
 
 const INDEX: Index = Index { name: "items_by_creation", on: "items (collection, created_at)" };
 
-/// Declares a column not null in four steps. None of them scans the table under a lock that blocks
-/// other sessions.
+/// Declares a column not null in four steps, without a table scan under a lock that blocks other
+/// sessions.
 const NOT_NULL: [&str; 4] = [
     "ALTER TABLE items ADD CONSTRAINT items_written CHECK (written_at IS NOT NULL) NOT VALID",
     "ALTER TABLE items VALIDATE CONSTRAINT items_written",

@@ -142,7 +142,7 @@ impl Lease {
         }
     }
 
-    /// Renews the row of this instance, unless it is too old, and reads what it may do.
+    /// Renews the row of this instance, unless it is too old, and reads its permissions.
     async fn ask(&self) -> Result<(), DbErr> {
         let asked = Instant::now();
         let session = Session::open(&self.writers, LIMITS).await?;

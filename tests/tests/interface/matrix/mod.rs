@@ -1,7 +1,7 @@
 //! The specification as tables, section 4 line by line, and every row asked for everything it
 //! promises.
 //!
-//! The tables are written from the specification and know nothing of the service's code.
+//! The tables are written from the specification, and use no code of the service.
 
 mod table;
 

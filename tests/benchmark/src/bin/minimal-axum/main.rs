@@ -1,8 +1,8 @@
 //! The service that a good engineer would write by hand for the same store: axum without hypermedia,
 //! over plain sqlx on PostgreSQL and over rusqlite on SQLite.
 //!
-//! It leaves out what the service adds and spares nothing that makes it fast: proposals are kept
-//! and answered as the text that came, ids are in creation order, SQLite's writes share commits,
+//! It has no feature that the service adds, and every optimization that is known: proposals are
+//! stored and returned as the text that was received, ids are in creation order, SQLite's writes share commits,
 //! and memory comes from the service's allocator. With `--log` it has the service's obligations.
 
 mod logged;
