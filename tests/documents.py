@@ -231,11 +231,22 @@ def prepare(page, blocks):
             shutil.copytree(
                 ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused, copy_function=link_or_copy
             )
+        build_without_optimization(home)
     else:
         (folder / "target").mkdir()
         (folder / BUILT).symlink_to(BINARY.parent)
         (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
     return outputs, folder
+
+
+def build_without_optimization(home):
+    """Cargo reads this file above a copy. Our crates build in a third of the time, and the dependencies are reused as they are."""
+    command = ["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"]
+    metadata = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    (home / ".cargo").mkdir()
+    with open(home / ".cargo/config.toml", "w") as config:
+        for package in json.loads(metadata)["packages"]:
+            config.write(f"[profile.dev.package.{package['name']}]\nopt-level = 0\n")
 
 
 def what_is_not_reused(folder, names):
