@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use fastrand::Rng;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// JSON values, few enough that many are equal.
 pub const VALUES: &[&str] = &[
@@ -19,6 +19,8 @@ pub const VALUES: &[&str] = &[
     "14.50",
     "0.1",
     "100000",
+    "9007199254740992",
+    "9007199254740993",
     r#""7""#,
     r#""14.50""#,
     r#""""#,
@@ -28,6 +30,7 @@ pub const VALUES: &[&str] = &[
     r#""ñ""#,
     r#""Ñ""#,
     r#""🐟""#,
+    "\"\u{ffff}\"",
     r#""true""#,
     "true",
     "false",
@@ -36,10 +39,13 @@ pub const VALUES: &[&str] = &[
     r#"["a",7]"#,
     r#"["b",10,null]"#,
     "[]",
+    r#"[["a"]]"#,
+    "[null]",
     r#"{"a":7}"#,
     r#""2026-01-31""#,
     r#""a b""#,
     r#""%_*""#,
+    r#""a_b*c?[d]^e\\f.g""#,
 ];
 
 pub const OPERANDS: &[&str] = &[
@@ -49,7 +55,8 @@ pub const OPERANDS: &[&str] = &[
 
 const OPERATORS: &[&str] = &["", "eq", "ne", "lt", "lte", "gt", "gte", "in", "contains", "exists"];
 
-const PIECES: &[&str] = &["a", "A", "ñ", "7", "%", "_", "🐟", ".5", "b", "-"];
+const PIECES: &[&str] =
+    &["a", "A", "ñ", "7", "%", "_", "🐟", ".5", "b", "-", "*c?", "[D]", "]^E\\F", "a.b"];
 
 /// One of some choices.
 pub fn one<'a, T: ?Sized>(random: &mut Rng, choices: &[&'a T]) -> &'a T {
@@ -74,6 +81,7 @@ impl Filter {
                 (0..random.usize(1..4)).map(|_| one(random, operands)).collect::<Vec<_>>().join(",")
             }
             "contains" => one(random, PIECES).to_owned(),
+            _ if random.u8(..20) == 0 => "9007199254740993".to_owned(),
             _ => one(random, operands).to_owned(),
         };
         Self { member: member.to_owned(), operator, operand }
@@ -118,12 +126,19 @@ fn equals(value: &Value, operand: &str) -> bool {
 
 /// The order of a value and an operand, if both can have the same type.
 fn compared(value: &Value, operand: &str) -> Option<Ordering> {
-    let number = serde_json::from_str::<Value>(operand).ok().and_then(|number| number.as_f64());
+    let number = serde_json::from_str::<Number>(operand).ok();
     let is_text = number.is_none() || !operand.contains('.');
     match value {
-        Value::Number(own) => own.as_f64()?.partial_cmp(&number?),
+        Value::Number(own) => compared_numbers(own, &number?),
         Value::String(own) if is_text => Some(own.as_str().cmp(operand)),
         _ => None,
+    }
+}
+
+fn compared_numbers(left: &Number, right: &Number) -> Option<Ordering> {
+    match (left.as_i64(), right.as_i64()) {
+        (Some(left), Some(right)) => Some(left.cmp(&right)),
+        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
     }
 }
 
@@ -138,7 +153,7 @@ pub fn in_order(left: &Value, right: &Value, descending: bool) -> Ordering {
     let own = match (left, right) {
         (Value::Null, _) | (_, Value::Null) => return left.is_null().cmp(&right.is_null()),
         (Value::Number(left), Value::Number(right)) => {
-            left.as_f64().partial_cmp(&right.as_f64()).unwrap_or(Ordering::Equal)
+            compared_numbers(left, right).unwrap_or(Ordering::Equal)
         }
         (Value::String(left), Value::String(right)) => left.cmp(right),
         _ => rank(left).cmp(&rank(right)).then_with(|| left.to_string().cmp(&right.to_string())),

@@ -1,36 +1,14 @@
-//! Who made changes, who created items, and the names of callers.
+//! The names of callers.
 
-use application::{ChangeAuthor, ItemChange, ItemChangeKind, WriteMetadata};
-use domain::{Collection, WriteOperation};
 use jiff::{SignedDuration, Timestamp};
 
-use tests::callers::warrant_by;
-
-use crate::store::{
-    FILES, NOW, PROPOSALS, TestStore, at, content, lib_of, new_item, options, replacement,
-    whole_log,
-};
+use crate::store::{FILES, NOW, TestStore, options};
 
 on_both_stores! {
-    every_kind_of_write_is_logged_with_its_author
     an_erased_name_is_never_kept_again
     a_name_is_erased_while_the_service_runs
     ; every_server:
     the_last_name_is_known
-}
-
-/// An author of whom everything is known. The words have letters that need escaping somewhere.
-fn author(number: usize) -> ChangeAuthor {
-    ChangeAuthor {
-        caller: Some(format!("agency:Ñ\"{number}")),
-        acting: Some(format!("agency:'{{{number}}}'")),
-        client: Some(format!("portal\\{number},")),
-        request_id: Some(format!("request {number}")),
-    }
-}
-
-fn by(author: &ChangeAuthor) -> WriteMetadata {
-    WriteMetadata { warrant: warrant_by(author), ..at(NOW) }
 }
 
 fn time() -> Timestamp {
@@ -39,34 +17,6 @@ fn time() -> Timestamp {
 
 fn ids(names: &[&str]) -> Vec<Box<str>> {
     names.iter().map(|name| (*name).into()).collect()
-}
-
-async fn every_kind_of_write_is_logged_with_its_author(store: &TestStore) {
-    let items = &store.items;
-    let (proposals, cash) = (PROPOSALS, Collection::known("cashprogram"));
-    let [one, two, three] = [author(1), author(2), author(3)];
-    let proposal = items.insert(proposals, new_item("{}"), by(&one)).await.unwrap();
-    items.insert(lib_of(&proposal), new_item("{}"), by(&two)).await.unwrap();
-    let patched = replacement(&proposal, r#"{"a":1}"#);
-    let patched =
-        items.update(proposals, patched, WriteOperation::Patch, by(&three)).await.unwrap();
-    let (id, version) = (patched.item.id, patched.item.version);
-    items.delete(proposals, id, version, by(&two)).await.unwrap();
-    let restored = application::NewItem { id, ..new_item("{}") };
-    let restored = items.restore(proposals, restored, by(&three)).await.unwrap();
-    let kind = ItemChangeKind::Update(replacement(&restored, "{}"));
-    let update = ItemChange { parent: None, kind, key: None, remarks: Box::default() };
-    let many = vec![ItemChange::insert(new_item("{}")), update];
-    items.write_all(proposals.collection, many, by(&one)).await.unwrap();
-    let whole = content(vec![], vec![new_item("{}")]);
-    items.replace_all(cash, whole, by(&two)).await.unwrap();
-    items.replace_all(cash, content(vec![], vec![]), by(&three)).await.unwrap();
-    let unknown = ChangeAuthor { request_id: Some("r".to_owned()), ..ChangeAuthor::default() };
-    items.insert(FILES, new_item("{}"), by(&unknown)).await.unwrap();
-    let log = whole_log(&*store.store.change_log()).await;
-    let logged: Vec<_> = log.into_iter().map(|change| change.author).collect();
-    let expected = [&one, &two, &three, &two, &two, &three, &one, &one, &two, &three, &unknown];
-    assert_eq!(logged, expected.map(ChangeAuthor::clone));
 }
 
 async fn the_last_name_is_known(store: &TestStore) {

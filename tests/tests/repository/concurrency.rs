@@ -1,24 +1,26 @@
 //! Many writers at once: none loses what it wrote, none harms another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use application::{
-    IdempotencyKey, ItemRepository, NewItem, RepositoryError, ShownItem, WriteMetadata,
+    IdempotencyKey, NewItem, Ownership, RepositoryError, UndeletableItems, WriteMetadata,
 };
-use domain::{Collection, WriteOperation};
+use domain::WriteOperation;
+use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
 
 use crate::store::{
-    CASH, FILES, LIB, NOW, PROPOSALS, STATUS, TestStore, all, at, connect, content, lib_of,
-    new_item, reach, replacement,
+    CASH, FILES, LIB, NOW, PROPOSALS, STATUS, TestStore, at, connect, everything, lib_of, new_item,
+    reach, replacement,
 };
 
 on_both_stores! {
     reads_that_share_a_statement_see_what_was_written_before
-    concurrent_increments_are_all_counted
+    no_client_reads_a_state_older_than_its_last_response
+    of_those_who_add_and_one_who_deletes_the_first_wins
     a_link_appears_however_reads_meet_the_insert_of_its_target
-    concurrent_replacements_leave_one_of_them
     a_write_goes_through_though_its_client_hangs_up
     ; every_server:
     inserts_into_a_proposal_being_deleted_leave_no_orphan
@@ -28,36 +30,6 @@ on_both_stores! {
 }
 
 const WRITERS: usize = 64;
-
-async fn concurrent_increments_are_all_counted(store: &TestStore) {
-    let scope = all(Collection::known("statuses"));
-    let counter = store.insert(scope, r#"{"n":0}"#).await;
-    let mut writers = JoinSet::new();
-    for _ in 0..WRITERS {
-        writers.spawn(increment(Arc::clone(&store.items), counter.clone()));
-    }
-    writers.join_all().await;
-    let shown = store.find(scope, &counter).await.unwrap();
-    assert_eq!(&*shown.item.members, format!(r#"{{"n":{WRITERS}}}"#));
-    assert_eq!(usize::try_from(shown.item.version.number()).unwrap(), WRITERS + 1);
-    assert_eq!(store.changes().len(), WRITERS + 1);
-}
-
-/// Reads, adds one and writes, until no other write came in between.
-async fn increment(items: Arc<dyn ItemRepository>, counter: ShownItem) {
-    let scope = all(Collection::known("statuses"));
-    loop {
-        let shown = items.find(&reach(scope), counter.item.id).await.unwrap().unwrap();
-        let next = format!(r#"{{"n":{}}}"#, shown.item.version.number());
-        match items
-            .update(scope, replacement(&shown, &next), WriteOperation::Replace, at(NOW))
-            .await
-        {
-            Err(RepositoryError::VersionConflict) => {}
-            done => break drop(done.unwrap()),
-        }
-    }
-}
 
 /// A read that was overtaken by the insert must not be what later reads see.
 async fn a_link_appears_however_reads_meet_the_insert_of_its_target(store: &TestStore) {
@@ -111,29 +83,6 @@ async fn inserts_into_a_proposal_being_deleted_leave_no_orphan(store: &TestStore
     }
     let lib = store.list(LIB).await;
     assert_eq!((lib.total_items, lib.items), (0, vec![]));
-}
-
-async fn concurrent_replacements_leave_one_of_them(store: &TestStore) {
-    let mut writers = JoinSet::new();
-    for writer in 0..8 {
-        let items = Arc::clone(&store.items);
-        let additions: Vec<_> =
-            (0..5).map(|_| new_item(&format!(r#"{{"writer":{writer}}}"#))).collect();
-        writers.spawn(async move {
-            items
-                .replace_all(Collection::known("cashprogram"), content(vec![], additions), at(NOW))
-                .await
-                .unwrap();
-        });
-    }
-    writers.join_all().await;
-    let page = store.list(CASH).await;
-    assert_eq!((page.total_items, page.items.len()), (5, 5));
-    assert!(
-        page.items.windows(2).all(|pair| pair[0].item.members == pair[1].item.members),
-        "{:?}",
-        page.items
-    );
 }
 
 /// An id that is taken is no refusal but an error: the writes that share its transaction must not
@@ -216,4 +165,71 @@ async fn an_update_sent_to_two_instances_at_once_is_done_by_one_and_answered_by_
         assert_eq!(refused, [RepositoryError::AnsweredBefore], "round {round}");
     }
     other.close().await;
+}
+
+/// Readers fill the caches while writers write; after every acknowledged write the
+/// item, its page and its neighbours' relations must be as written.
+async fn no_client_reads_a_state_older_than_its_last_response(store: &TestStore) {
+    let scope = CASH;
+    let mut tasks = JoinSet::new();
+    for _ in 0..4 {
+        let items = Arc::clone(&store.items);
+        let mut shown = store.insert(scope, "{\"n\":0}").await;
+        tasks.spawn(async move {
+            for number in 1..60 {
+                let members = format!("{{\"n\":{number}}}");
+                let update = replacement(&shown, &members);
+                let updated = items.update(scope, update, WriteOperation::Replace, at(NOW)).await;
+                shown = updated.unwrap();
+                let found = items.find(&reach(scope), shown.item.id).await.unwrap();
+                assert_eq!(found.as_ref(), Some(&shown));
+                let page = items.page(&reach(scope), &everything(scope)).await.unwrap();
+                assert!(
+                    page.items.iter().any(|listed| listed.shown == shown),
+                    "a page is older than a write that was answered"
+                );
+            }
+            let next = NewItem { continues: Some(shown.item.id), ..new_item("{}") };
+            let next = items.insert(scope, next, at(NOW)).await.unwrap();
+            let found = items.find(&reach(scope), shown.item.id).await.unwrap().unwrap();
+            assert_eq!(found.links.continued_by, [next.item.id]);
+            items.delete(scope, next.item.id, next.item.version, at(NOW)).await.unwrap();
+            assert_eq!(items.find(&reach(scope), next.item.id).await.unwrap(), None);
+            let found = items.find(&reach(scope), shown.item.id).await.unwrap().unwrap();
+            assert!(found.links.continued_by.is_empty());
+        });
+    }
+    tasks.join_all().await;
+}
+
+async fn of_those_who_add_and_one_who_deletes_the_first_wins(store: &TestStore) {
+    let other = store.other_items().await;
+    for turn in 0..16 {
+        let proposal = store.insert(PROPOSALS, "{}").await;
+        let mut writers = JoinSet::new();
+        for writer in 0..8 {
+            let items = Arc::clone(if writer % 2 == 0 { &store.items } else { &other });
+            let scope = lib_of(&proposal);
+            writers.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(writer)).await;
+                let theirs = WriteMetadata { warrant: warrant_of(Some("ben")), ..at(NOW) };
+                items.insert(scope, new_item("{}"), theirs).await.map(drop)
+            });
+        }
+        tokio::time::sleep(Duration::from_micros(500 * turn)).await;
+        let (collection, ownership) = (LIB.collection, Ownership::Others);
+        let undeletable = UndeletableItems { collection, ownership, caller: Some("ana".into()) };
+        let warrant = warrant_of(Some("ana")).without(vec![undeletable]);
+        let deletion = WriteMetadata { warrant, ..at(NOW) };
+        let (id, version) = (proposal.item.id, proposal.item.version);
+        let deleted = store.items.delete(PROPOSALS, id, version, deletion).await;
+        let added = writers.join_all().await;
+        let expected = if deleted.is_ok() {
+            Err(RepositoryError::ParentNotFound)
+        } else {
+            assert_eq!(deleted, Err(RepositoryError::VersionConflict));
+            Ok(())
+        };
+        assert_eq!(added, [expected; 8], "{deleted:?}");
+    }
 }

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
-use application::query::{PageQuery, Search, Selection};
+use application::query::PageQuery;
 
-use crate::store::{FILES, TestStore, everything, reach};
+use crate::store::{FILES, TestStore, reach, searching};
 
 on_both_stores! {
     a_search_that_would_wait_too_long_is_refused_at_once
@@ -20,10 +20,7 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 
 async fn a_search_that_would_wait_too_long_is_refused_at_once(store: &TestStore) {
     let shown = store.insert(FILES, r#"{"text":"xylophone"}"#).await;
-    let search = PageQuery {
-        selection: Selection { search: Search::read("xylophone").ok(), ..Selection::default() },
-        ..everything(FILES)
-    };
+    let search = searching(FILES, "xylophone");
     assert_eq!(store.select(FILES, &search).await.items.len(), 1);
     let (numbers, id) = if store.database.is_sqlite() {
         (

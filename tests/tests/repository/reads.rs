@@ -1,29 +1,14 @@
-//! `find` and `find_many`: what comes back, and what a scope hides.
+//! The links of all references, and many items in one call.
 
 use application::{NewItem, Scope, ShownItem};
 use domain::{Collection, ItemId};
 
-use crate::store::{FILES, NOW, TestStore, all, at, ids, new_item, next_id, reach};
+use crate::store::{NOW, TestStore, all, at, ids, new_item, next_id, reach};
 
 on_both_stores! {
     every_reference_is_a_link_while_its_target_exists
-    a_reference_to_an_item_of_another_collection_is_no_link
-    the_store_is_ready
     ; every_server:
-    members_come_back_to_the_byte
     many_items_are_found_in_one_call
-}
-
-async fn members_come_back_to_the_byte(store: &TestStore) {
-    let long = "lang ".repeat(2000);
-    let members = format!(
-        r#"{{"z":100.10,"a":123456789012345678901234567890,"e":1.0E+2,"nested":{{"b":1,"a":[null,true,{{}}]}},"text":"Ñ ₱ 😀 \u00e9 \"q\" \\","zero":-0,"":"","long":"{long}"}}"#
-    );
-    let inserted = store.insert(FILES, &members).await;
-    assert_eq!(*inserted.item.members, *members);
-    assert_eq!(store.find(FILES, &inserted).await.unwrap(), inserted);
-    let updated = store.update(FILES, &inserted, r#"{"b":1.50,"a":2}"#).await.unwrap();
-    assert_eq!(*store.find(FILES, &updated).await.unwrap().item.members, *r#"{"b":1.50,"a":2}"#);
 }
 
 /// The references of all collections: the collection, the index and the member of the reference,
@@ -57,35 +42,23 @@ async fn links(
 }
 
 async fn every_reference_is_a_link_while_its_target_exists(store: &TestStore) {
+    let other = store.insert(all(Collection::known("statuses")), "{}").await;
     for (scope, index, member, targets) in references() {
+        let elsewhere = referring(index, member, other.item.id);
+        let elsewhere = store.try_insert(scope, elsewhere).await.unwrap();
+        assert_eq!(elsewhere.links.reference(index), None, "{scope:?}");
+        assert_eq!(links(store, scope, index, &elsewhere).await, [None; 2], "{scope:?}");
         let target = new_item("{}");
         let id = target.id;
         let shown = store.try_insert(scope, referring(index, member, id)).await.unwrap();
-        assert_eq!(shown.links.reference(index), None, "{scope:?}");
         assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
         let target = store.try_insert(targets, target).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
-        let target = store.update(targets, &target, r#"{"a":1}"#).await.unwrap();
-        assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
-        let later = store.try_insert(scope, referring(index, member, id)).await.unwrap();
-        assert_eq!(later.links.reference(index), Some(id), "{scope:?}");
         store.delete(targets, &target).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
         let restored = NewItem { id, ..new_item("{}") };
         store.items.restore(targets, restored, at(NOW)).await.unwrap();
-        assert_eq!(links(store, scope, index, &later).await, [Some(id); 2], "{scope:?}");
-        let updated = store.update(scope, &shown, "{}").await.unwrap();
-        assert_eq!(updated.links.reference(index), None, "{scope:?}");
-        assert_eq!(links(store, scope, index, &updated).await, [None; 2], "{scope:?}");
-    }
-}
-
-async fn a_reference_to_an_item_of_another_collection_is_no_link(store: &TestStore) {
-    let other = store.insert(all(Collection::known("statuses")), "{}").await;
-    for (scope, index, member, _) in references() {
-        let shown = store.try_insert(scope, referring(index, member, other.item.id)).await.unwrap();
-        assert_eq!(shown.links.reference(index), None, "{scope:?}");
-        assert_eq!(links(store, scope, index, &shown).await, [None; 2], "{scope:?}");
+        assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
     }
 }
 
@@ -99,8 +72,4 @@ async fn many_items_are_found_in_one_call(store: &TestStore) {
     found.sort_by_key(|shown| shown.item.id);
     assert_eq!(found, [first, second]);
     assert_eq!(store.items.find_many(&reach(statuses), &[]).await.unwrap(), []);
-}
-
-async fn the_store_is_ready(store: &TestStore) {
-    assert_eq!(store.store.readiness().check().await, Ok(()));
 }

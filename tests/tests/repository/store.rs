@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::query::{PageQuery, PageStart, Selection, Total};
+use application::query::{
+    Comparison, Condition, Filter, Operand, PageQuery, PageStart, Search, Selection, SortKey,
+    Subject, Total,
+};
 use application::{
     ChangeLog, CollectionContent, ItemChange, ItemRepository, ListedPage, LoggedChange, NewItem,
     Reach, Replacement, RepositoryError, Revision, Scope, Sequence, ShownItem, WriteMetadata,
@@ -84,6 +87,40 @@ pub fn everything(scope: Scope) -> PageQuery {
     }
 }
 
+pub fn member(name: &str) -> Subject {
+    Subject::Member { name: name.into(), kind: None }
+}
+
+pub fn compare(subject: &Subject, comparison: Comparison, written: &str) -> Filter {
+    let operand = Operand::read(subject, written).unwrap();
+    Filter { subject: subject.clone(), condition: Condition::Compare(comparison, operand) }
+}
+
+pub fn equal(subject: &Subject, written: &str) -> Filter {
+    compare(subject, Comparison::Equal, written)
+}
+
+pub fn contains(subject: &Subject, piece: &str) -> Filter {
+    Filter { subject: subject.clone(), condition: Condition::Contains(piece.into()) }
+}
+
+pub fn exists(subject: &Subject, wanted: bool) -> Filter {
+    Filter { subject: subject.clone(), condition: Condition::Exists(wanted) }
+}
+
+pub fn selecting(scope: Scope, filters: Vec<Filter>) -> PageQuery {
+    PageQuery { selection: Selection { filters, search: None }, ..everything(scope) }
+}
+
+pub fn searching(scope: Scope, written: &str) -> PageQuery {
+    let search = Some(Search::read(written).unwrap());
+    PageQuery { selection: Selection { filters: Vec::new(), search }, ..everything(scope) }
+}
+
+pub fn best_first(query: PageQuery) -> PageQuery {
+    PageQuery { order: vec![SortKey { subject: Subject::Score, descending: true }], ..query }
+}
+
 /// The parts of a page that most cases look at.
 #[derive(Debug, PartialEq)]
 pub struct Page {
@@ -131,6 +168,14 @@ impl TestStore {
         Self { items: store.items(), store, database }
     }
 
+    /// The items of a second instance, where a database can have one.
+    pub async fn other_items(&self) -> Arc<dyn ItemRepository> {
+        if self.database.is_sqlite() {
+            return Arc::clone(&self.items);
+        }
+        connect(&self.database).await.items()
+    }
+
     pub async fn insert(&self, scope: Scope, members: &str) -> ShownItem {
         self.try_insert(scope, new_item(members)).await.unwrap()
     }
@@ -168,14 +213,9 @@ impl TestStore {
     }
 
     pub async fn page(&self, scope: Scope, offset: u64, limit: u64) -> Page {
-        Page::of(
-            self.select(
-                scope,
-                &PageQuery { position: PageStart::Offset(offset), limit, ..everything(scope) },
-            )
-            .await
-            .as_ref(),
-        )
+        let position = PageStart::Offset(offset);
+        let query = PageQuery { position, limit, ..everything(scope) };
+        Page::of(&*self.select(scope, &query).await)
     }
 
     pub async fn select(&self, scope: Scope, query: &PageQuery) -> Arc<ListedPage> {

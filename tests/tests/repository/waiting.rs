@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use application::query::{
-    Comparison, Condition, Filter, Operand, PageQuery, PageStart, Selection, Subject, Total,
-};
-use application::{Scope, Search};
-use domain::{Collection, WriteOperation};
+use application::query::{PageQuery, PageStart, Total};
+use domain::WriteOperation;
 use tokio::task::JoinSet;
 
 use crate::store::{
-    FILES, NOW, TestStore, all, at, content, everything, new_item, reach, replacement,
+    CASH, FILES, NOW, TestStore, at, best_first, contains, equal, member, new_item, reach,
+    replacement, searching, selecting,
 };
 
 on_both_stores! {
@@ -22,38 +20,21 @@ on_both_stores! {
     the_newest_matches_are_ranked_and_can_be_walked
 }
 
-const LARGE: Collection = Collection::known("cashprogram");
-
 const EXPENSIVE: usize = 64;
-
-async fn fill(store: &TestStore, items: usize, members: impl Fn(usize) -> String) {
-    let additions = (0..items).map(|number| new_item(&members(number))).collect();
-    store.items.replace_all(LARGE, content(Vec::new(), additions), at(NOW)).await.unwrap();
-}
-
-fn filtered(scope: Scope, name: &str, condition: impl Fn(&Subject) -> Condition) -> PageQuery {
-    let subject = Subject::Member { name: name.into(), kind: None };
-    let filters = vec![Filter { condition: condition(&subject), subject }];
-    PageQuery { selection: Selection { filters, search: None }, ..everything(scope) }
-}
-
-fn equals(wanted: &str) -> impl Fn(&Subject) -> Condition {
-    move |subject| Condition::Compare(Comparison::Equal, Operand::read(subject, wanted).unwrap())
-}
 
 /// Asks for many different pages for which every item is looked at; the number of those that were
 /// answered.
 async fn ask_for_expensive_pages(store: &TestStore) -> (JoinSet<()>, Arc<AtomicUsize>) {
     let text = "many words, because it takes a while to look at all of them ".repeat(2);
-    fill(store, 2_500, |number| format!(r#"{{"n":{number},"text":"{text}"}}"#)).await;
+    let items = (0..2_500).map(|n| new_item(&format!(r#"{{"n":{n},"text":"{text}"}}"#)));
+    store.insert_all(CASH, items).await;
     let (mut pages, answered) = (JoinSet::new(), Arc::new(AtomicUsize::new(0)));
     for number in 0..EXPENSIVE {
         let (items, answered) = (Arc::clone(&store.items), Arc::clone(&answered));
-        let word = format!("nothing {number}");
-        let query =
-            filtered(all(LARGE), "text", move |_| Condition::Contains(word.as_str().into()));
+        let filter = contains(&member("text"), &format!("nothing {number}"));
+        let query = selecting(CASH, vec![filter]);
         pages.spawn(async move {
-            assert_eq!(items.page(&reach(all(LARGE)), &query).await.unwrap().items.len(), 0);
+            assert_eq!(items.page(&reach(CASH), &query).await.unwrap().items.len(), 0);
             answered.fetch_add(1, Ordering::Relaxed);
         });
     }
@@ -104,7 +85,10 @@ async fn a_filtered_page_shows_only_matches_during_writes(store: &TestStore) {
     for reader in 0..4 {
         let items = Arc::clone(&store.items);
         // Each has its own query, so that no page is shared.
-        let query = PageQuery { limit: 100 + reader, ..filtered(scope, "state", equals("on")) };
+        let query = PageQuery {
+            limit: 100 + reader,
+            ..selecting(scope, vec![equal(&member("state"), "on")])
+        };
         readers.spawn(async move {
             for _ in 0..400 {
                 let page = items.page(&reach(scope), &query).await.unwrap();
@@ -121,21 +105,20 @@ async fn a_filtered_page_shows_only_matches_during_writes(store: &TestStore) {
 
 async fn the_newest_matches_are_ranked_and_can_be_walked(store: &TestStore) {
     const RANKED: usize = 10_000;
-    fill(store, RANKED + 50, |number| match number {
-        0..50 => format!(r#"{{"n":{number},"text":"rice rice rice rice"}}"#),
-        _ => format!(r#"{{"n":{number},"text":"{}and wheat"}}"#, "rice ".repeat(1 + number % 3)),
-    })
-    .await;
-    let search = Some(Search::read("rice").unwrap());
-    let order = vec![application::query::SortKey { subject: Subject::Score, descending: true }];
-    let selection = Selection { filters: Vec::new(), search };
-    let mut query = PageQuery { selection, order, limit: 500, ..everything(all(LARGE)) };
+    let items = (0..RANKED + 50).map(|n| {
+        let rice = if n < 50 { "rice ".repeat(4) } else { "rice ".repeat(1 + n % 3) + "and wheat" };
+        new_item(&format!(r#"{{"n":{n},"text":"{rice}"}}"#))
+    });
+    store.insert_all(CASH, items).await;
+    let mut query = PageQuery { limit: 500, ..best_first(searching(CASH, "rice")) };
     let (mut scores, mut seen) = (Vec::new(), Vec::new());
     loop {
-        let page = store.select(all(LARGE), &query).await;
+        let page = store.select(CASH, &query).await;
         assert_eq!(page.total, Total::AtLeast(RANKED as u64));
         scores.extend(page.items.iter().filter_map(|listed| listed.score));
         seen.extend(page.items.iter().map(|listed| listed.shown.clone()));
+        // The scores of those that are walked do not move.
+        store.insert(CASH, r#"{"text":"wheat wheat"}"#).await;
         let Some(last) = page.last.clone().filter(|_| page.has_more) else { break };
         query.position = PageStart::After(last);
     }
@@ -146,9 +129,8 @@ async fn the_newest_matches_are_ranked_and_can_be_walked(store: &TestStore) {
     seen.sort_unstable_by_key(|shown| shown.item.id);
     seen.dedup_by_key(|shown| shown.item.id);
     assert_eq!(seen.len(), RANKED, "none came twice");
-    let subject = Subject::Member { name: "n".into(), kind: None };
-    query.selection.filters = vec![Filter { condition: equals("7")(&subject), subject }];
+    query.selection.filters = vec![equal(&member("n"), "7")];
     query.position = PageStart::Offset(0);
-    let page = store.select(all(LARGE), &query).await;
+    let page = store.select(CASH, &query).await;
     assert_eq!((page.items.len(), page.total), (1, Total::Exact(1)));
 }

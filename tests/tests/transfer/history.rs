@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ChangeAuthor, ItemRepository, NewItem, Reach, Replacement, Scope, ShownItem, WriteMetadata,
+    ChangeAuthor, ItemRepository, NewItem, Replacement, Scope, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, Members, WriteOperation};
 use jiff::Timestamp;
@@ -41,11 +41,12 @@ struct Author {
 pub fn fill(database: &TestDatabase, count: usize) {
     writing(database, async |author| {
         let program = Collection::known("proposedprograms");
-        let program = author.insert(program, None, None, ODD[2], 0).await.item.id;
+        let program = author.insert(Scope::of(program), None, ODD[2], 0).await.item.id;
         let mut running = JoinSet::new();
-        let mut proposals = Vec::new();
+        let mut proposals: Vec<ShownItem> = Vec::new();
         for number in 1..count {
-            let proposal = (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()]);
+            let place = (number * 7).checked_rem(proposals.len());
+            let proposal = place.map(|place| proposals[place].item.id);
             running.spawn(author.clone().history(number, proposal, program));
             if running.len() >= AT_A_TIME {
                 proposals.extend(running.join_next().await.unwrap().unwrap());
@@ -54,7 +55,7 @@ pub fn fill(database: &TestDatabase, count: usize) {
         proposals.extend(running.join_all().await.into_iter().flatten());
         // Their library items are deleted too.
         for proposal in proposals.iter().step_by(50) {
-            author.delete_newest(Collection::known("proposals"), *proposal).await;
+            author.delete(Collection::known("proposals"), proposal, 1).await;
         }
     });
 }
@@ -67,7 +68,8 @@ pub fn fill_with_large(database: &TestDatabase, count: usize, bytes: usize) {
             let author = author.clone();
             let members = format!("{{\"n\":{number},\"text\":\"{}\"}}", "x".repeat(bytes));
             running.spawn(async move {
-                author.insert(Collection::known("files"), None, None, &members, number).await;
+                let files = Scope::of(Collection::known("files"));
+                author.insert(files, None, &members, number).await;
             });
             if running.len() >= AT_A_TIME {
                 running.join_next().await.unwrap().unwrap();
@@ -89,13 +91,13 @@ fn writing(database: &TestDatabase, work: impl AsyncFnOnce(&Author)) {
 }
 
 impl Author {
-    /// Writes the history of an item, and returns its id if it is a proposal that exists at the end.
+    /// Writes the history of an item, and returns it if it is a proposal that exists at the end.
     async fn history(
         self,
         number: usize,
         proposal: Option<ItemId>,
         program: ItemId,
-    ) -> Option<ItemId> {
+    ) -> Option<ShownItem> {
         let name = match number % 5 {
             _ if number.is_multiple_of(11) => "files",
             0 | 3 => "proposals",
@@ -105,13 +107,13 @@ impl Author {
         let (collection, is_proposal) = (Collection::known(name), name == "proposals");
         let parent = proposal.filter(|_| name == "lib" && !number.is_multiple_of(3));
         let continues = proposal.filter(|_| is_proposal && number.is_multiple_of(4));
-        let mut shown = self
-            .insert(collection, parent, continues, &members(number, is_proposal, program), number)
-            .await;
+        let (scope, first) = (Scope { collection, parent }, members(number, is_proposal, program));
+        let mut shown = self.insert(scope, continues, &first, number).await;
         for change in 0..number % 4 {
             let members = members(number + 31 * change, is_proposal, program);
             let kind = [WriteOperation::Replace, WriteOperation::Patch][change % 2];
-            shown = self.update(all(collection), &shown, &members, kind, number + change).await;
+            shown =
+                self.update(Scope::of(collection), &shown, &members, kind, number + change).await;
         }
         // Other items belong to proposals, which stay until the end.
         if !is_proposal && number.is_multiple_of(7) {
@@ -121,24 +123,19 @@ impl Author {
             }
             return None;
         }
-        is_proposal.then_some(shown.item.id)
+        is_proposal.then_some(shown)
     }
 
     async fn insert(
         &self,
-        collection: Collection,
-        parent: Option<ItemId>,
+        scope: Scope,
         continues: Option<ItemId>,
         members: &str,
         number: usize,
     ) -> ShownItem {
-        let item = NewItem {
-            id: new_id(),
-            members: stored(members),
-            continues,
-            references: collection.references_in(read(members).encoded()),
-        };
-        self.items.insert(Scope { collection, parent }, item, by(number)).await.unwrap()
+        let (members, references) = body(scope.collection, members);
+        let item = NewItem { id: new_id(), members, continues, references };
+        self.items.insert(scope, item, by(number)).await.unwrap()
     }
 
     async fn update(
@@ -149,39 +146,26 @@ impl Author {
         kind: WriteOperation,
         number: usize,
     ) -> ShownItem {
-        let replacement = Replacement {
-            id: shown.item.id,
-            expected: shown.item.version,
-            members: stored(members),
-            references: scope.collection.references_in(read(members).encoded()),
-        };
+        let (members, references) = body(scope.collection, members);
+        let (id, expected) = (shown.item.id, shown.item.version);
+        let replacement = Replacement { id, expected, members, references };
         self.items.update(scope, replacement, kind, by(number)).await.unwrap()
     }
 
     /// Restores a deleted item, and changes some.
     async fn restore(&self, collection: Collection, deleted: &ShownItem, number: usize) {
         let scope = Scope { collection, parent: deleted.item.parent };
-        let item = NewItem {
-            id: deleted.item.id,
-            members: stored(ODD[0]),
-            continues: None,
-            references: Vec::new(),
-        };
+        let (members, references) = body(collection, ODD[0]);
+        let item = NewItem { id: deleted.item.id, members, continues: None, references };
         let restored = self.items.restore(scope, item, by(number)).await.unwrap();
         if number.is_multiple_of(3) {
             self.update(scope, &restored, ODD[1], WriteOperation::Patch, number).await;
         }
     }
 
-    async fn delete_newest(&self, collection: Collection, id: ItemId) {
-        let shown =
-            self.items.find(&Reach::of_the_service(all(collection)), id).await.unwrap().unwrap();
-        self.delete(collection, &shown, 1).await;
-    }
-
     async fn delete(&self, collection: Collection, shown: &ShownItem, number: usize) {
         let item = &shown.item;
-        self.items.delete(all(collection), item.id, item.version, by(number)).await.unwrap();
+        self.items.delete(Scope::of(collection), item.id, item.version, by(number)).await.unwrap();
     }
 }
 
@@ -200,21 +184,16 @@ fn members(number: usize, is_proposal: bool, program: ItemId) -> String {
     }
 }
 
-fn read(members: &str) -> Members {
-    Members::read(members.as_bytes()).unwrap().unwrap()
-}
-
-fn stored(members: &str) -> Arc<str> {
-    read(members).into_encoded()
+/// Members as they are stored, and the items that they name.
+fn body(collection: Collection, members: &str) -> (Arc<str>, Vec<Option<ItemId>>) {
+    let members = Members::read(members.as_bytes()).unwrap().unwrap();
+    let references = collection.references_in(members.encoded());
+    (members.into_encoded(), references)
 }
 
 #[expect(clippy::disallowed_methods, reason = "no port makes ids for tests")]
 fn new_id() -> ItemId {
     ItemId::from_uuid(Uuid::now_v7())
-}
-
-fn all(collection: Collection) -> Scope {
-    Scope { collection, parent: None }
 }
 
 /// Two of three writes have a caller, some with an acting person and a client.

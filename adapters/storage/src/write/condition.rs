@@ -11,7 +11,8 @@
 //! A row that is not there has nulls. `PostgreSQL` locks the rows and provides those of their columns
 //! that its statements name (`found` and `related` in `postgres/row_writes.rs`, `found` in
 //! `postgres/writes.rs`): a condition on another column adds it there. To add a condition, add it
-//! here, to the kinds of writes that it is of, and a case to `tests/tests/repository/writes.rs`.
+//! here, to the kinds of writes that it is of, and to
+//! `tests/tests/repository/model/judgement.rs`.
 
 use application::RepositoryError;
 

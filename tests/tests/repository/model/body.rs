@@ -12,10 +12,36 @@ use tests::random_query::{VALUES, one};
 /// The words of strings; few, so that searches find something.
 pub const WORDS: &[&str] = &["rice", "maize", "soil", "water", "coast", "upland"];
 
-const TYPES: &[&str] = &[r#""Applied""#, r#""Basic""#, r#""Pilot Testing""#, r#""Ñandú""#];
+const TYPES: &[&str] =
+    &[r#""Applied""#, r#""applied""#, r#""Basic""#, r#""Pilot Testing""#, r#""Ñandú""#];
 const RESEARCHERS: &[&str] = &[r#""R-1""#, "7", r#""7""#, "12"];
 const DAYS: &[&str] = &[r#""2026-01-01""#, r#""2026-06-30""#, r#""2027-01-01""#];
 const SUBJECTS: &[&str] = &[r#""a""#, r#""ab""#, "7", r#""7""#, "null"];
+
+const YEARS: &[&str] = &["2026", r#""2026""#, "2027", r#""20 26""#, "null"];
+
+/// Amounts of a month, and their hundredths.
+pub const AMOUNTS: &[(&str, u64)] = &[
+    (r#""12500.00""#, 1_250_000),
+    ("0.07", 7),
+    (r#""0.10""#, 10),
+    ("3", 300),
+    (r#""0.00""#, 0),
+    (r#""-5""#, 0),
+    (r#""much""#, 0),
+];
+
+/// A name that needs escaping, and values that an inexact reader changes.
+pub const ODD_NAME: &str = "a\"b.$[0]'ñ\n";
+
+const ODD: &[&str] = &[
+    "100.10",
+    "123456789012345678901234567890",
+    "1.0E+2",
+    "-0",
+    r#"{"b":1,"a":[null,true,{}]}"#,
+    r#""Ñ ₱ 😀 \u00e9 \"q\" \\""#,
+];
 
 /// The members of an item: as they are written, one by one, and as a value.
 #[derive(Debug)]
@@ -36,14 +62,25 @@ impl Body {
             }
         };
         add(random, "x", VALUES);
+        add(random, ODD_NAME, ODD);
         match collection.name() {
             "proposals" => {
+                add(random, "proposal_type", VALUES);
                 add(random, "research_type", TYPES);
                 add(random, "researcher_id", RESEARCHERS);
                 add(random, "start_date", DAYS);
             }
             "status" => add(random, "subject", SUBJECTS),
-            _ => add(random, "y", VALUES),
+            "cashprogram" => {
+                let amounts: Vec<_> = AMOUNTS.iter().map(|(written, _)| *written).collect();
+                add(random, "year", YEARS);
+                add(random, "jan_amount", &amounts);
+                add(random, "dec_amount", &amounts);
+            }
+            _ => {
+                add(random, "y", VALUES);
+                add(random, "document_type", TYPES);
+            }
         }
         for reference in collection.spec().references {
             match random.u8(..8) {
@@ -68,7 +105,7 @@ impl Body {
         Self::of(members)
     }
 
-    fn of(members: Vec<(&'static str, String)>) -> Self {
+    pub fn of(members: Vec<(&'static str, String)>) -> Self {
         let encoded = encoded(members.iter().map(|(name, value)| (*name, value.as_str())));
         let value = serde_json::from_str(&encoded).unwrap();
         Self { encoded: encoded.into(), members, value }
@@ -81,15 +118,31 @@ impl Body {
         encoded(found.map(|(name, value)| (*name, value.as_str()))).into()
     }
 
-    /// Returns whether a member is this string, or a number written so.
-    pub fn has(&self, name: &str, written: &str) -> bool {
+    /// The JSON text of a member.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.members.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A member that is a string, or a number as it is written.
+    pub fn written(&self, name: &str) -> Option<&str> {
         match &self.value[name] {
-            Value::String(own) => own == written,
-            Value::Number(_) => {
-                self.members.iter().any(|(own, value)| *own == name && value == written)
-            }
-            _ => false,
+            Value::String(own) => Some(own),
+            Value::Number(_) => self.raw(name),
+            _ => None,
         }
+    }
+
+    /// The amounts of its months in hundredths.
+    pub fn amounts(&self) -> Vec<(String, u64)> {
+        let Some(year) = self.written("year").filter(|year| year.len() == 4) else {
+            return Vec::new();
+        };
+        let months = [("01", "jan_amount"), ("12", "dec_amount")].into_iter();
+        let amounts = months.filter_map(|(month, name)| {
+            let (_, amount) = AMOUNTS.iter().find(|(own, _)| self.raw(name) == Some(own))?;
+            Some((format!("{year}-{month}"), *amount))
+        });
+        amounts.collect()
     }
 
     /// Returns whether one of its strings has these words, one after the other.
@@ -110,7 +163,7 @@ fn encoded<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut encoded = String::from("{");
     for (name, value) in members {
         let comma = if encoded.len() > 1 { "," } else { "" };
-        write!(encoded, "{comma}\"{name}\":{value}").unwrap();
+        write!(encoded, "{comma}{}:{value}", domain::json::encode_string(name)).unwrap();
     }
     encoded.push('}');
     encoded

@@ -1,16 +1,20 @@
 //! Comparing the answers of the ports with those of the model.
 
-use application::query::{PageStart, SortPosition, Total};
+use application::query::{PageQuery, PageStart, SortPosition, Total};
 use application::{
-    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, WriteMetadata,
+    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, ValueCounts,
+    WriteMetadata,
 };
 use domain::{Collection, Found, ItemId, Version};
 
+use super::body::ODD_NAME;
 use super::history::{History, now};
-use super::random_page::{Bookmark, Place, RandomPage};
+use super::random_page::{Bookmark, Place, RandomPage, subject};
 use super::random_write;
 use tests::callers::warrant_of;
+use tests::random_query::one;
 
+use crate::member_counts::naive;
 use crate::store::{all, reach, whole_log};
 
 /// Items of a page at most; less than a collection mostly has.
@@ -18,7 +22,7 @@ const MOST_ON_A_PAGE: u64 = 9;
 
 impl History<'_> {
     pub async fn compare_something(&mut self) {
-        match self.random.u8(..20) {
+        match self.random.u8(..22) {
             0 | 1 => self.compare_item().await,
             2 => self.compare_many().await,
             3 => self.compare_fields().await,
@@ -37,6 +41,8 @@ impl History<'_> {
             16 => self.compare_past_page().await,
             17 => self.compare_changes().await,
             18 => self.compare_scores().await,
+            19 => self.compare_selection().await,
+            20 => self.compare_counts().await,
             _ => self.compare_key().await,
         }
     }
@@ -95,8 +101,8 @@ impl History<'_> {
 
     async fn compare_fields(&mut self) {
         let (scope, id) = self.some_item();
-        let names = ["x", "notes", "nothing", "y"].map(std::sync::Arc::from);
-        let names = names[self.random.usize(..3)..].to_vec().into();
+        let names = ["x", "notes", ODD_NAME, "nothing", "y"].map(std::sync::Arc::from);
+        let names = names[self.random.usize(..=5)..].to_vec().into();
         let found = self.items().find_fields(&reach(scope), id, &names).await.unwrap();
         let expected = self.model.shown(scope, id).map(|mut shown| {
             shown.item.members = self.model.body(id).expect("it exists").fields(&names);
@@ -118,6 +124,9 @@ impl History<'_> {
             .filter_map(|id| self.model.shown(Scope::of(lib), id))
             .filter(|shown| shown.item.parent.is_some_and(|parent| parents.contains(&parent)));
         assert_eq!(found, own.take(limit).collect::<Vec<_>>(), "{parents:?}");
+        let kinds = self.choices().undeletable();
+        let found = self.items().has_undeletable(parents[0], &kinds).await;
+        assert_eq!(found, Ok(self.model.has_undeletable(parents[0], &kinds)), "{kinds:?}");
     }
 
     async fn compare_lookup(&mut self) {
@@ -145,7 +154,11 @@ impl History<'_> {
         let scope = self.scope();
         let page = old.unwrap_or_else(|| RandomPage::random(&mut self.random, &self.model, scope));
         let limit = self.random.u64(1..=MOST_ON_A_PAGE);
-        let offset = if self.random.bool() { 0 } else { self.random.u64(..20) };
+        let offset = match self.random.u8(..8) {
+            0..4 => 0,
+            4 => u64::MAX,
+            _ => self.random.u64(..20),
+        };
         self.compare_page_at(&page, PageStart::Offset(offset), limit, None).await;
         self.keep(page);
     }
@@ -171,7 +184,10 @@ impl History<'_> {
         limit: u64,
         place: Option<&Place>,
     ) {
-        let query = page.query(start, limit);
+        let names = ["x", "y", "research_type", "long", ODD_NAME];
+        let counted_by = self.random.bool().then(|| one(&mut self.random, &names));
+        let count_by = counted_by.map(|name| subject(page.scope.collection, name));
+        let query = PageQuery { count_by, ..page.query(start, limit) };
         let found = self.items().page(&reach(page.scope), &query).await;
         if !self.model.has_parent(page.scope) {
             assert_eq!(found, Err(RepositoryError::ParentNotFound), "{page:?}");
@@ -192,6 +208,11 @@ impl History<'_> {
         let counted = Total::Exact(selected.len() as u64);
         let total = if page.is_counted { counted } else { Total::NotCounted };
         assert_eq!(found.total, total, "{query:?}");
+        let counts = counted_by.map(|name| {
+            let bodies = selected.iter().map(|(_, id)| self.model.body(*id).expect("it exists"));
+            naive(bodies.map(|body| body.raw(name)))
+        });
+        assert_eq!(found.counts, counts, "{query:?}");
         self.observe(page.scope, &query.related, found.revision);
         self.keep_places(page, expected, &found);
     }
@@ -256,19 +277,67 @@ impl History<'_> {
         if page.search.is_none() || !self.model.has_parent(scope) {
             return;
         }
-        let subject = application::query::Subject::Score;
-        let order = vec![application::query::SortKey { subject, descending: true }];
-        let query =
-            application::query::PageQuery { order, ..page.query(PageStart::Offset(0), 1000) };
+        let page = page.by_score();
+        let query = page.query(PageStart::Offset(0), 1000);
         let found = self.items().page(&reach(scope), &query).await.unwrap();
         let mut ids: Vec<_> = found.items.iter().map(|listed| listed.shown.item.id).collect();
         let scores = found.items.iter().map(|listed| listed.score.expect("a score"));
         let best_first: Vec<_> = scores.zip(&ids).map(|(score, id)| (-score, *id)).collect();
         assert!(best_first.is_sorted(), "{best_first:?}");
+        let (walked, _) = self.walk(&page, 3, None).await;
+        assert_eq!(walked, ids, "{query:?}");
         ids.sort_unstable();
         let mut expected: Vec<_> = page.naive(&self.model).into_iter().map(|(_, id)| id).collect();
         expected.sort_unstable();
         assert_eq!(ids, expected, "{query:?}");
+    }
+
+    /// Compares what is selected now, and what was selected earlier.
+    async fn compare_selection(&mut self) {
+        let scope = self.scope();
+        let page = RandomPage::random(&mut self.random, &self.model, scope);
+        if self.model.has_parent(scope) {
+            let selected: Vec<_> = page.naive(&self.model).into_iter().map(|(_, id)| id).collect();
+            let query = page.query(PageStart::Offset(1), 2);
+            let found = self.items().select(&reach(scope), &query).await.unwrap();
+            let contents = self.model.contents(&selected);
+            let expected: Vec<_> = contents.iter().map(|content| content.change).collect();
+            assert_eq!(found, expected, "{query:?}");
+            self.selections.truncate(4);
+            self.selections.insert(0, (scope, contents));
+        }
+        for (scope, contents) in self.selections.clone() {
+            let changes: Vec<_> = contents.iter().map(|content| content.change).collect();
+            let found = self.history().contents(&reach(scope), &changes).await.unwrap();
+            assert_eq!(found, contents, "{scope:?}");
+            let other = Scope::of(random_write::collection(&mut self.random));
+            if other.collection != scope.collection {
+                assert_eq!(self.history().contents(&reach(other), &changes).await, Ok(Vec::new()));
+            }
+        }
+    }
+
+    /// The values of the members that a collection counts, and the sums of its amounts.
+    async fn compare_counts(&mut self) {
+        let scope = Scope::of(random_write::collection(&mut self.random));
+        self.instance().store.wait_until_indexed().await.unwrap();
+        let limit = self.random.usize(1..20);
+        let sums = scope.collection.spec().summed.as_ref().map(|summed| summed.name);
+        let members = scope.collection.spec().counted.iter();
+        let members = members.map(|counted| (counted.name, counted.characters));
+        for (name, most) in members.chain(sums.map(|name| (name, None))) {
+            let mut counts = match sums {
+                Some(sums) if sums == name => self.model.sums(scope),
+                _ => self.model.value_counts(scope, name, most.unwrap_or(200)),
+            };
+            counts.truncate(limit);
+            let (up_to, time) = (self.model.last_sequence(), self.model.log.last());
+            let expected = ValueCounts { counts, up_to, time: time.map(|change| change.time) };
+            let found = self.items().value_counts(&reach(scope), name, limit as u64).await;
+            assert_eq!(found, Ok(expected), "{name} of {scope:?}");
+        }
+        let others = self.items().value_counts(&reach(scope), "x", 9).await.unwrap();
+        assert_eq!(others.counts, [], "they are not counted");
     }
 
     async fn compare_key(&mut self) {
@@ -320,7 +389,7 @@ impl History<'_> {
         let time = self.past_time();
         let all = self.model.items_at(scope, time);
         let limit = self.random.usize(1..6);
-        let place = self.random.choice(&all).map(|item| item.id);
+        let place = self.random.choice(&all).map(|(item, _)| item.id);
         let place = place.unwrap_or_else(|| random_write::promised(scope.collection, 2));
         let at = SortPosition { keys: Vec::new(), id: place };
         let offset = self.random.usize(..4);
@@ -331,8 +400,8 @@ impl History<'_> {
         ] {
             let expected: Vec<_> = match position {
                 PageStart::Offset(_) => all.iter().skip(offset).collect(),
-                PageStart::After(_) => all.iter().filter(|item| item.id > place).collect(),
-                PageStart::Before(_) => all.iter().filter(|item| item.id < place).collect(),
+                PageStart::After(_) => all.iter().filter(|(item, _)| item.id > place).collect(),
+                PageStart::Before(_) => all.iter().filter(|(item, _)| item.id < place).collect(),
             };
             let has_more = expected.len() > limit;
             let end = if matches!(position, PageStart::Before(_)) { expected.len() } else { limit };
@@ -340,12 +409,9 @@ impl History<'_> {
             let is_counted = self.random.bool();
             let query = PastPageQuery { position, limit: limit as u64, is_counted };
             let found = self.history().page_at(&reach(scope), time, &query).await.unwrap();
-            let items = found.items.iter().map(|listed| &listed.shown.item);
-            assert_eq!(
-                items.collect::<Vec<_>>(),
-                expected[from..to],
-                "{scope:?} at {time}: {query:?}"
-            );
+            let items = found.items.iter().map(|listed| (&listed.shown.item, &listed.removed_at));
+            let expected = expected[from..to].iter().map(|(item, removed_at)| (item, removed_at));
+            assert!(items.eq(expected), "{scope:?} at {time}: {query:?}: {found:?}");
             assert_eq!(found.has_more, has_more, "{scope:?} at {time}: {query:?}");
             let counted = Total::Exact(all.len() as u64);
             assert_eq!(found.total, if is_counted { counted } else { Total::NotCounted });
@@ -375,6 +441,10 @@ impl History<'_> {
             after = page.read_to;
         }
         assert_eq!(found, expected, "changes of {collection:?}");
+        let collection = random_write::collection(&mut self.random);
+        let all = self.model.log.iter().rev().filter(|change| change.collection == collection);
+        let latest: Vec<_> = all.take(limit.try_into().unwrap()).cloned().collect();
+        assert_eq!(changes.latest(collection, limit).await, Ok(latest));
         self.compare_end_of_log().await;
     }
 

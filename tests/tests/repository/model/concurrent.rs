@@ -22,6 +22,11 @@ use super::replay::{Event, Operation, Replay};
 use super::write::{Change, Write, Written};
 use crate::store::{content, next_id, reach, whole_log};
 
+on_both_stores! {
+    ; postgres_alone:
+    concurrent_writes_are_as_their_log_says_on_postgresql
+}
+
 const TASKS: u64 = 12;
 
 const OPERATIONS: u64 = 600;
@@ -36,7 +41,6 @@ async fn concurrent_writes_are_as_their_log_says_on_sqlite() {
     many_rounds(TestDatabase::sqlite).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn concurrent_writes_are_as_their_log_says_on_postgresql() {
     many_rounds(TestDatabase::postgres).await;
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use application::{
-    ChangeLog, History as HistoryPort, ItemRepository, LoggedChange, NewItem, ReadDependency,
-    Replacement, Revision, Scope,
+    ChangeLog, History as HistoryPort, ItemContent, ItemRepository, LoggedChange, ReadDependency,
+    Revision, Scope, Sequence, SupersededVersion,
 };
 use domain::{Collection, ItemId};
 use fastrand::Rng;
@@ -61,6 +61,8 @@ pub struct History<'a> {
     stale: Vec<ReadDependency>,
     pub pages: Vec<RandomPage>,
     pub bookmarks: Vec<Bookmark>,
+    /// Contents of earlier selections, which later writes do not change.
+    pub selections: Vec<(Scope, Vec<ItemContent>)>,
     /// Each with the number of writes at which it was seen.
     revisions: HashMap<RevisionKey, (u64, Revision)>,
     /// The latest time whose state was read: writes come later.
@@ -87,6 +89,7 @@ impl<'a> History<'a> {
             stale: Vec::new(),
             pages: Vec::new(),
             bookmarks: Vec::new(),
+            selections: Vec::new(),
             revisions: HashMap::new(),
             closed: Timestamp::UNIX_EPOCH,
             trace: Arc::default(),
@@ -99,6 +102,7 @@ impl<'a> History<'a> {
         match self.random.u8(..200) {
             0 => self.open_again().await,
             1..4 => self.forget_requests().await,
+            4..10 => self.remove_bodies().await,
             _ => self.write().await,
         }
         for _ in 0..self.random.usize(1..4) {
@@ -141,7 +145,36 @@ impl<'a> History<'a> {
 
     async fn forget_requests(&mut self) {
         self.note(format!("{} forgets requests", self.number));
-        self.instance().store.forget_requests(now()).await.unwrap();
+        let now = now();
+        self.instance().store.forget_requests(now).await.unwrap();
+        self.model.answers.retain(|_, (expires, _)| *expires > now);
+    }
+
+    /// Removes half of the bodies that were superseded before some time.
+    async fn remove_bodies(&mut self) {
+        self.note(format!("{} removes bodies", self.number));
+        let some = self.random.choice(&self.model.log).filter(|_| self.random.bool());
+        let before = some.map_or(Timestamp::MAX, |change| change.time);
+        self.instance().store.wait_until_indexed().await.unwrap();
+        let bodies = self.instance().store.version_bodies();
+        let mut found = bodies.superseded(Sequence(0), before, 10_000).await.unwrap().versions;
+        assert!(found.iter().all(|version| version.bytes > 0), "{found:?}");
+        let without_size = |version: &SupersededVersion| SupersededVersion { bytes: 0, ..*version };
+        assert_eq!(
+            found.iter().map(without_size).collect::<Vec<_>>(),
+            self.model.superseded(before)
+        );
+        self.random.shuffle(&mut found);
+        found.truncate(found.len().div_ceil(2));
+        // The body that an item is at is not removed.
+        let current = self.model.records().map(|(_, record)| record.sequence());
+        let all: Vec<_> = found.iter().map(|version| version.change).chain(current).collect();
+        let time = now();
+        assert_eq!(bodies.remove(&all, time).await, Ok(found.len() as u64));
+        for version in &found {
+            self.model.remove_body(version, time);
+        }
+        self.selections.clear();
     }
 
     pub fn instance(&mut self) -> &Instance {
@@ -209,7 +242,8 @@ impl<'a> History<'a> {
             let effect = effects.swap_remove(index);
             assert!(change.sequence > self.model.last_sequence(), "{change:?} is in order");
             assert!(change.time > before, "{change:?} is after {before}");
-            assert_eq!(change.time, changes[0].time, "a write has one time");
+            let is_of_many = matches!(write.change, Change::WriteAll(..));
+            assert!(is_of_many || change.time == changes[0].time, "a write has one time");
             self.model.apply(&effect, change);
         }
         assert!(effects.is_empty(), "not logged: {effects:?}");
@@ -217,17 +251,6 @@ impl<'a> History<'a> {
 
     async fn compare_answer(&mut self, write: &Write, written: Written) {
         match (&write.change, written) {
-            (
-                Change::Insert(scope, NewItem { id, .. })
-                | Change::Restore(scope, NewItem { id, .. })
-                | Change::Update(scope, Replacement { id, .. }, _),
-                Written::Item(shown),
-            ) => {
-                let expected = self.model.shown(*scope, *id);
-                assert_eq!(Some(&*shown), expected.as_ref(), "the answer to {write:?}");
-                let kind = self.model.log.last().expect("a change").kind;
-                self.model.remember(&write.metadata, kind, &shown);
-            }
             (Change::ReplaceAll(collection, _), Written::Collection(written)) => {
                 assert!(self.model.ids(Scope::of(*collection)).iter().all(|id| {
                     let item = self.model.find(Scope::of(*collection), *id);
@@ -238,7 +261,17 @@ impl<'a> History<'a> {
                 self.compare_totals(Scope::of(*collection), &referenced).await;
             }
             (Change::Delete(..), Written::Nothing) => {}
-            (change, written) => panic!("{written:?} is no answer to {change:?}"),
+            (_, written) => {
+                for Write { change, metadata } in write.parts() {
+                    let (scope, id) = change.target();
+                    let expected = self.model.shown(scope, id).expect("it was written");
+                    if let Written::Item(shown) = &written {
+                        assert_eq!(**shown, expected, "the answer to {write:?}");
+                    }
+                    let kind = self.model.version(scope, id, expected.item.version).unwrap();
+                    self.model.remember(&metadata, kind.change.kind, &expected);
+                }
+            }
         }
     }
 
@@ -278,8 +311,9 @@ impl<'a> History<'a> {
     pub fn scope(&mut self) -> Scope {
         let collection = random_write::collection(&mut self.random);
         let parents = Collection::known("proposals");
-        let parent = (collection.parent().is_some() && self.random.bool())
-            .then(|| self.choices().some_id(parents));
+        let is_owned = collection.parent().is_some() && self.random.bool();
+        let is_odd = self.random.u8(..20) == 0;
+        let parent = (is_owned || is_odd).then(|| self.choices().id_of(parents));
         Scope { collection, parent }
     }
 

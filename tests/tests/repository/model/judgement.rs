@@ -21,11 +21,19 @@ impl Model {
             | Change::Delete(scope, id, expected) => {
                 self.refusals_of_version(*scope, *id, *expected)
             }
+            Change::WriteAll(..) => {
+                write.parts().iter().flat_map(|part| self.refusals(part)).collect()
+            }
             Change::ReplaceAll(collection, content) => {
                 self.refusals_of_replacement(*collection, content)
             }
         };
-        if !self.holds(&write.metadata) {
+        let undeletable = write.metadata.warrant.undeletable();
+        let keeps_some = match &write.change {
+            Change::Delete(_, id, _) => self.has_undeletable(*id, undeletable),
+            _ => false,
+        };
+        if keeps_some || !self.holds(&write.metadata) {
             refusals.push(RepositoryError::VersionConflict);
         }
         refusals
@@ -95,6 +103,9 @@ impl Model {
             }
             Change::Update(_, replacement, kind) => vec![self.updated(replacement, *kind)],
             Change::Delete(_, id, _) => self.deleted(*id),
+            Change::WriteAll(..) => {
+                return write.parts().iter().flat_map(|part| self.effects(part)).collect();
+            }
             Change::ReplaceAll(collection, content) => self.replaced(*collection, content),
         };
         let author = author_of(&write.metadata.warrant);

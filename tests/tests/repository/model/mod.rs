@@ -25,9 +25,14 @@ use tests::stores::TestDatabase;
 use history::History;
 pub use history::now;
 
+on_both_stores! {
+    ; postgres_alone:
+    random_histories_are_as_the_model_says_on_postgresql
+}
+
 const LONGEST: u64 = 500;
 
-const STEPS: u64 = 300;
+const STEPS: u64 = 600;
 
 /// Seconds in which a history that fails is made shorter.
 const SHRINK: u64 = 60;
@@ -37,7 +42,6 @@ async fn random_histories_are_as_the_model_says_on_sqlite() {
     histories(TestDatabase::sqlite).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
 async fn random_histories_are_as_the_model_says_on_postgresql() {
     histories(TestDatabase::postgres).await;
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tests::random_query::{self, OPERANDS, in_order, one};
 
-use super::body::WORDS;
+use super::body::{ODD_NAME, WORDS};
 use super::state::Model;
 
 /// A selection and an order, in the words of the port and in those of the model.
@@ -41,7 +41,7 @@ impl RandomPage {
         let is_timed = random.u8(..5) == 0 && !model.log.is_empty();
         let times = if is_timed { vec![random_time(random, model)] } else { Vec::new() };
         let search = (random.u8(..6) == 0).then(|| random_search(random));
-        let names = ["y", "x", "notes", "research_type", "nothing"].map(Arc::<str>::from);
+        let names = ["y", "x", ODD_NAME, "research_type", "nothing"].map(Arc::<str>::from);
         let fields = &names[..random.usize(..=names.len())];
         Self {
             scope,
@@ -87,6 +87,10 @@ impl RandomPage {
             count_by: None,
             related: collection.referenced().filter(|other| *other != collection).collect(),
         }
+    }
+
+    pub fn by_score(self) -> Self {
+        Self { order: vec![SortKey { subject: Subject::Score, descending: true }], ..self }
     }
 
     pub fn members(&self, model: &Model, id: ItemId) -> Arc<str> {
@@ -155,7 +159,7 @@ fn value(model: &Model, id: ItemId, subject: &Subject) -> Value {
     }
 }
 
-fn subject(collection: Collection, name: &str) -> Subject {
+pub fn subject(collection: Collection, name: &str) -> Subject {
     let field = FIELDS.iter().find(|field| field.name == name);
     let is_typed = matches!(collection.spec().fields, Fields::Typed(_));
     let kind = field.filter(|_| is_typed).map(|field| field.kind);

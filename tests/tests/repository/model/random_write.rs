@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use application::{
-    ChangeAuthor, CollectionContent, IdempotencyKey, NewItem, ReadDependency, Replacement,
-    Revision, Scope, WriteMetadata,
+    ChangeAuthor, CollectionContent, IdempotencyKey, ItemChange, ItemChangeKind, NewItem,
+    Ownership, ReadDependency, Replacement, Revision, Scope, UndeletableItems, WriteMetadata,
 };
 use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use fastrand::Rng;
@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use tests::callers::warrant_by;
 use tests::random_query::one;
 
-use super::body::Body;
+use super::body::{Body, ODD_NAME};
 use super::state::{Model, Record};
 use super::write::{Change, Write};
 
@@ -28,6 +28,16 @@ const COLLECTIONS: [&str; 9] = [
     "status",
     "files",
 ];
+
+/// Texts to look up, and numbers as they are written.
+const WRITTEN: &[&str] = &[
+    "7", "a", "A", "7.0", "7e0", "07", "14.50", "14.5", "ab", "ñ", "true", "null", "", "[]", "-0.0",
+];
+
+const ODD_WRITTEN: &[&str] =
+    &["100.10", "100.1", "123456789012345678901234567890", "-0", "Ñ ₱ 😀 é \"q\" \\"];
+
+const REMARKS: &[&str] = &["", r#"[{"code":"late","message":"Año ' \" \\ {}"}]"#];
 
 /// Collections with more items than this lose some.
 const MANY: usize = 24;
@@ -63,10 +73,19 @@ impl RandomWrites<'_> {
         let collection = collection(self.random);
         let is_crowded = self.model.ids(Scope::of(collection)).len() > MANY;
         let change = match self.random.u8(..100) {
-            0..40 if !is_crowded => self.insert(collection),
-            0..70 => self.update(collection),
-            70..86 => self.delete(collection),
-            86..95 => self.restore(collection),
+            0..34 if !is_crowded => {
+                let (scope, item) = self.insert(collection);
+                Change::Insert(scope, item)
+            }
+            0..60 => {
+                let (scope, replacement) = self.update(collection);
+                let kinds = [WriteOperation::Replace, WriteOperation::Patch];
+                Change::Update(scope, replacement, kinds[self.random.usize(..2)])
+            }
+            60..70 => self.delete(collection),
+            70..74 => self.delete(Collection::known("proposals")),
+            74..83 => self.restore(collection),
+            83..92 => self.write_all(collection),
             _ => self.replace_all(),
         };
         let metadata = self.metadata(&change);
@@ -94,6 +113,12 @@ impl RandomWrites<'_> {
         }
     }
 
+    /// An item of the collection, or seldom of another.
+    pub fn id_of(&mut self, collection: Collection) -> ItemId {
+        let other = if self.one_in(8) { self::collection(self.random) } else { collection };
+        self.some_id(other)
+    }
+
     fn past_id(&mut self, collection: Collection) -> ItemId {
         let all = self.model.records().filter(|(_, record)| record.collection == collection);
         let all: Vec<_> = all.map(|(id, _)| id).collect();
@@ -104,7 +129,7 @@ impl RandomWrites<'_> {
     pub fn scope_of(&mut self, collection: Collection, id: ItemId) -> Scope {
         let record = self.model.records().find(|(own, _)| *own == id);
         let parent = record.and_then(|(_, record)| record.parent);
-        match self.random.u8(..30) {
+        match self.random.u8(..14) {
             0 => Scope::of(self::collection(self.random)),
             1 => Scope { collection, parent: Some(self.some_id(Collection::known("proposals"))) },
             number => Scope { collection, parent: parent.filter(|_| number % 2 == 0) },
@@ -130,15 +155,43 @@ impl RandomWrites<'_> {
         let is_new = self.model.record(Scope::of(collection), promised).is_none();
         let id = if is_new && self.one_in(3) { promised } else { self.fresh_id() };
         let is_continuation = collection.spec().can_continue && self.one_in(3);
-        let continues = is_continuation.then(|| self.some_id(collection));
+        let continues = is_continuation.then(|| self.id_of(collection));
         let (members, references) = self.body(collection);
         NewItem { id, members, continues, references }
     }
 
-    fn insert(&mut self, collection: Collection) -> Change {
+    fn insert(&mut self, collection: Collection) -> (Scope, NewItem) {
+        let proposals = Collection::known("proposals");
         let is_owned = collection.parent().is_some() && !self.one_in(4);
-        let parent = collection.parent().filter(|_| is_owned).map(|parent| self.some_id(parent));
-        Change::Insert(Scope { collection, parent }, self.new_item(collection))
+        let parent = is_owned.then(|| self.id_of(proposals));
+        (Scope { collection, parent }, self.new_item(collection))
+    }
+
+    /// Inserts and updates of items that have nothing to do with each other.
+    fn write_all(&mut self, collection: Collection) -> Change {
+        let (mut changes, mut ids, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.random.usize(..5) {
+            let (scope, kind, own) = if self.random.bool() {
+                let (scope, item) = self.insert(collection);
+                let own = [Some(item.id), item.continues];
+                (scope, ItemChangeKind::Insert(item), own)
+            } else {
+                let (scope, replacement) = self.update(collection);
+                let own = [Some(replacement.id), None];
+                (scope, ItemChangeKind::Update(replacement), own)
+            };
+            let own: Vec<_> = own.into_iter().flatten().collect();
+            let key = self.one_in(3).then(|| self.key(collection));
+            let name = key.as_ref().map(|key| key.key.clone());
+            if own.iter().any(|id| ids.contains(id)) || name.is_some() && keys.contains(&name) {
+                continue;
+            }
+            ids.extend(own);
+            keys.push(name);
+            let remarks = one(self.random, REMARKS).into();
+            changes.push(ItemChange { parent: scope.parent, kind, key, remarks });
+        }
+        Change::WriteAll(collection, changes)
     }
 
     /// The version that an item is at, or seldom another.
@@ -162,11 +215,9 @@ impl RandomWrites<'_> {
         Replacement { id, expected, members, references }
     }
 
-    fn update(&mut self, collection: Collection) -> Change {
+    fn update(&mut self, collection: Collection) -> (Scope, Replacement) {
         let id = self.some_id(collection);
-        let scope = self.scope_of(collection, id);
-        let kind = if self.random.bool() { WriteOperation::Replace } else { WriteOperation::Patch };
-        Change::Update(scope, self.replacement(collection, id), kind)
+        (self.scope_of(collection, id), self.replacement(collection, id))
     }
 
     fn delete(&mut self, collection: Collection) -> Change {
@@ -230,15 +281,20 @@ impl RandomWrites<'_> {
         revision.map(Revision)
     }
 
+    /// A lookup of any items but one, which it would often find otherwise.
     pub fn lookup(&mut self, without: ItemId) -> Lookup {
-        let collection = collection(self.random);
+        let own = self.model.records().find(|(id, _)| *id == without);
+        let own = own.map(|(_, record)| record.collection).filter(|_| self.random.bool());
+        let collection = own.unwrap_or_else(|| collection(self.random));
         let member =
             |name: &str, value: &str| LookupKey::Member { name: name.into(), value: value.into() };
-        let key = match self.random.u8(..8) {
+        let key = match self.random.u8(..9) {
+            0 if own.is_some() => LookupKey::Id(without),
             0 | 1 => LookupKey::Id(self.some_id(collection)),
             2 | 3 => LookupKey::Parent(self.some_id(Collection::known("proposals"))),
             4 => LookupKey::Nothing,
-            5 => member("x", one(self.random, &["7", "a", "7.0", "ab", "true", ""])),
+            5 => member("x", one(self.random, WRITTEN)),
+            6 => member(ODD_NAME, one(self.random, ODD_WRITTEN)),
             _ => match collection.spec().indexed {
                 [] => member("y", one(self.random, &["7", "10", "ñ"])),
                 indexed => member(one(self.random, indexed), self.indexed_value()),
@@ -256,7 +312,7 @@ impl RandomWrites<'_> {
         for _ in 0..self.random.usize(1..3) {
             let stale = self.random.choice(self.stale).cloned();
             match stale {
-                Some(stale) if self.one_in(5) => read_set.push(stale),
+                Some(stale) if self.one_in(3) => read_set.push(stale),
                 _ => {
                     let lookup = self.lookup(without);
                     let found = self.model.look_up(&lookup).into_iter();
@@ -276,7 +332,7 @@ impl RandomWrites<'_> {
     fn metadata(&mut self, change: &Change) -> WriteMetadata {
         // Clocks of other instances are late.
         let time = self.now - SignedDuration::from_micros(self.random.i64(0..2_000_000));
-        let caller = one(self.random, &["", "", "ana", "ben"]);
+        let caller = one(self.random, &["", "", "ana", "agency:Ñ\"'{1},\\"]);
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let caller = known(caller);
         // Only a known caller has a client or a party that acts for them.
@@ -284,20 +340,28 @@ impl RandomWrites<'_> {
         let (acting, client) =
             (with_caller(&["", "", "dora"]), with_caller(&["", "portal", "importer"]));
         let request_id = known(one(self.random, &["", "r1", "r2"]));
-        let warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
-        let (scope, id) = match change {
-            Change::Insert(scope, item) | Change::Restore(scope, item) => (*scope, item.id),
-            Change::Update(scope, replacement, _) => (*scope, replacement.id),
-            Change::Delete(scope, id, _) => (*scope, *id),
-            Change::ReplaceAll(collection, _) => (Scope::of(*collection), ItemId::NIL),
-        };
-        let is_keyed = !matches!(change, Change::Delete(..) | Change::ReplaceAll(..));
-        let key = (is_keyed && self.one_in(5)).then(|| self.key(scope.collection));
+        let mut warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
+        if matches!(change, Change::Delete(..)) && self.random.bool() {
+            warrant = warrant.without(self.undeletable());
+        }
+        let (scope, id) = change.target();
+        let key = (id != ItemId::NIL && !matches!(change, Change::Delete(..)) && self.one_in(3))
+            .then(|| self.key(scope.collection));
         let hour = SignedDuration::from_hours(1);
         let key_expires = if self.one_in(6) { time - hour } else { self.now + hour };
-        let remarks = one(self.random, &["", "a remark"]).into();
-        let read_set = if self.one_in(4) { self.read_set(id) } else { Vec::new() };
+        let remarks = one(self.random, REMARKS).into();
+        let read_set = if self.one_in(3) { self.read_set(id) } else { Vec::new() };
         WriteMetadata { time, warrant, key, key_expires, remarks, read_set }
+    }
+
+    /// Items that a caller may not delete with those they belong to.
+    pub fn undeletable(&mut self) -> Vec<UndeletableItems> {
+        let kind = |random: &mut Rng| UndeletableItems {
+            collection: Collection::known(one(random, &["lib", "lib", "lib", "cashprogram"])),
+            ownership: if random.bool() { Ownership::Own } else { Ownership::Others },
+            caller: random.bool().then(|| "ana".into()),
+        };
+        (0..self.random.usize(1..3)).map(|_| kind(self.random)).collect()
     }
 
     pub fn key(&mut self, collection: Collection) -> IdempotencyKey {

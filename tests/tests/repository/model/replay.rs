@@ -171,7 +171,7 @@ impl Replay {
             Change::Update(scope, Replacement { id, .. }, _) | Change::Delete(scope, id, _) => {
                 [Some(*id), scope.parent].iter().flatten().any(is_written)
             }
-            Change::ReplaceAll(..) => true,
+            Change::WriteAll(..) | Change::ReplaceAll(..) => true,
         };
         depends || has_same_key || !write.metadata.read_set.is_empty()
     }

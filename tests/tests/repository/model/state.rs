@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use application::{
-    Answered, ChangeAuthor, Creator, Links, LoggedChange, PastVersion, ReadDependency, Revision,
-    Scope, Sequence, ShownItem, WriteMetadata,
+    Answered, ChangeAuthor, Creator, ItemContent, Links, LoggedChange, Ownership, PastVersion,
+    ReadDependency, Revision, Scope, Sequence, ShownItem, SupersededVersion, UndeletableItems,
+    ValueCount, WriteMetadata,
 };
 use domain::{Collection, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
 use jiff::Timestamp;
@@ -35,6 +36,10 @@ pub struct Record {
 impl Record {
     pub fn latest(&self) -> Version {
         self.versions.last().expect("a version").0.version
+    }
+
+    pub fn sequence(&self) -> Sequence {
+        self.versions.last().expect("a version").0.sequence
     }
 
     fn body(&self) -> Option<&Arc<Body>> {
@@ -116,6 +121,18 @@ impl Model {
         Some(Creator { caller: first.author.caller.as_deref().map(Into::into) })
     }
 
+    /// Returns whether one of these items belongs to `parent`.
+    pub fn has_undeletable(&self, parent: ItemId, undeletable: &[UndeletableItems]) -> bool {
+        self.records().filter(|(_, record)| record.parent == Some(parent)).any(|(id, record)| {
+            let creator = self.creator(Scope::of(record.collection), id);
+            let is_one = |UndeletableItems { collection, ownership, caller }: &UndeletableItems| {
+                let is_own = caller.is_some() && creator.as_ref().unwrap().caller == *caller;
+                *collection == record.collection && is_own == (*ownership == Ownership::Own)
+            };
+            creator.is_some() && undeletable.iter().any(is_one)
+        })
+    }
+
     pub fn body(&self, id: ItemId) -> Option<&Arc<Body>> {
         self.records.get(&id)?.body()
     }
@@ -181,7 +198,7 @@ impl Model {
             LookupKey::Id(key) => id == *key,
             LookupKey::Parent(key) => record.parent == Some(*key),
             LookupKey::Member { name, value } => {
-                record.body().is_some_and(|body| body.has(name, value))
+                record.body().and_then(|body| body.written(name)) == Some(value)
             }
             LookupKey::Nothing => false,
         };
@@ -224,9 +241,76 @@ impl Model {
         by_then.and_then(|(change, _)| self.version(scope, id, change.version))
     }
 
-    pub fn items_at(&self, scope: Scope, time: Timestamp) -> Vec<Item> {
-        let held = self.records().filter_map(|(id, _)| self.version_at(scope, id, time)?.item);
+    /// The items that a scope held, and when their bodies were removed.
+    pub fn items_at(&self, scope: Scope, time: Timestamp) -> Vec<(Item, Option<Timestamp>)> {
+        let held = self.records().filter_map(|(id, _)| {
+            let past = self.version_at(scope, id, time)?;
+            past.item.map(|item| (item, past.change.removed_at))
+        });
         held.collect()
+    }
+
+    /// The values of a member, of each its first characters.
+    pub fn value_counts(&self, scope: Scope, name: &str, characters: usize) -> Vec<ValueCount> {
+        let bodies = self.ids(scope).into_iter().filter_map(|id| self.body(id)?.written(name));
+        most_frequent(bodies.map(|value| (value.chars().take(characters).collect(), 1)))
+    }
+
+    /// The amounts of the items by month.
+    pub fn sums(&self, scope: Scope) -> Vec<ValueCount> {
+        most_frequent(
+            self.ids(scope).into_iter().filter_map(|id| self.body(id)).flat_map(|b| b.amounts()),
+        )
+    }
+
+    /// The versions whose bodies may be removed, without their sizes.
+    pub fn superseded(&self, before: Timestamp) -> Vec<SupersededVersion> {
+        let is_kept = |change: &LoggedChange| {
+            self.answers.values().any(|(_, Answered { shown: ShownItem { item, .. }, .. })| {
+                (item.id, item.version) == (change.item, change.version)
+            })
+        };
+        let pairs = self.records.values().flat_map(|record| record.versions.windows(2));
+        let found = pairs.filter_map(|pair| {
+            let ((change, body), (next, _)) = (&pair[0], &pair[1]);
+            let has_body = body.is_some() && change.removed_at.is_none();
+            (has_body && next.time < before && !is_kept(change)).then_some(SupersededVersion {
+                change: change.sequence,
+                item: change.item,
+                written: change.time,
+                superseded: next.time,
+                bytes: 0,
+            })
+        });
+        let mut found: Vec<_> = found.collect();
+        found.sort_by_key(|version| version.change);
+        found
+    }
+
+    pub fn remove_body(&mut self, version: &SupersededVersion, time: Timestamp) {
+        let empty = Arc::new(Body::of(Vec::new()));
+        let versions = &mut self.records.get_mut(&version.item).unwrap().versions;
+        let own = versions.iter_mut().find(|(change, _)| change.sequence == version.change);
+        let (change, body) = own.unwrap();
+        (change.removed_at, *body) = (Some(time), Some(empty));
+        let logged = self.log.iter_mut().find(|change| change.sequence == version.change);
+        logged.unwrap().removed_at = Some(time);
+    }
+
+    /// The changes that items are at, and what they left.
+    pub fn contents(&self, ids: &[ItemId]) -> Vec<ItemContent> {
+        let content = |id: &ItemId| {
+            let record = &self.records[id];
+            let (change, body) = record.versions.last().unwrap();
+            ItemContent {
+                change: change.sequence,
+                id: *id,
+                version: change.version,
+                parent: record.parent,
+                members: Arc::clone(&body.as_ref().unwrap().encoded),
+            }
+        };
+        ids.iter().map(content).collect()
     }
 
     /// Makes a version of an item that the log shows.
@@ -256,4 +340,16 @@ impl Model {
         };
         self.answers.insert(identity.map(str::to_owned), (metadata.key_expires, answered));
     }
+}
+
+/// The values with the largest numbers first.
+fn most_frequent(counted: impl Iterator<Item = (String, u64)>) -> Vec<ValueCount> {
+    let mut numbers = BTreeMap::<_, u64>::new();
+    for (value, number) in counted {
+        *numbers.entry(value).or_default() += number;
+    }
+    let counts = numbers.into_iter().map(|(value, items)| ValueCount { value, items });
+    let mut counts: Vec<_> = counts.filter(|count| count.items > 0).collect();
+    counts.sort_by_key(|count| std::cmp::Reverse(count.items));
+    counts
 }
