@@ -236,14 +236,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dry_run_counts_and_removes_nothing() {
-        let mut bodies = MockVersionBodies::new();
-        bodies.expect_superseded().returning(|_, _, _| Ok(page(&[1, 2])));
-        let step = compaction(bodies, &[]).step(Sequence(0), true).await.unwrap();
-        assert_eq!(step, CompactionStep { removed: 2, bytes: 20, held: 0, read_to: None });
-    }
-
-    #[tokio::test]
     async fn a_pass_continues_where_it_was_and_begins_again_with_another_policy() {
         let now = Timestamp::from_second(NOW).unwrap();
         let tomorrow = now + INTERVAL;

@@ -17,14 +17,3 @@ fn item(group: Group) -> Option<DemonstrationItem> {
         members: Members::read(group.example().as_bytes()).ok().flatten()?,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::demonstration_items;
-    use crate::groups::GROUPS;
-
-    #[test]
-    fn every_group_has_an_item() {
-        assert_eq!(demonstration_items().len(), GROUPS.len());
-    }
-}

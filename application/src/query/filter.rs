@@ -119,34 +119,21 @@ fn time(written: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use domain::proposal::FieldKind;
 
     use super::{Operand, Subject};
 
-    fn member(kind: Option<FieldKind>) -> Subject {
-        Subject::Member { name: Arc::from("x"), kind }
-    }
-
     #[test]
-    fn a_value_is_read_as_every_type_it_may_have() {
+    fn a_value_is_read_as_every_type_that_its_field_may_have() {
         for (kind, written, expected) in [
-            (None, "7", Some((Some("7"), Some("7"), None))),
-            (None, "-7", Some((Some("-7"), Some("-7"), None))),
-            (None, "14.50", Some((None, Some("14.50"), None))),
-            (None, "1e3", Some((None, Some("1e3"), None))),
-            (None, "07", Some((Some("07"), None, None))),
-            (None, "Applied", Some((Some("Applied"), None, None))),
-            (None, "true", Some((Some("true"), None, Some(true)))),
-            (None, "", Some((Some(""), None, None))),
-            (Some(FieldKind::String), "14.50", Some((Some("14.50"), None, None))),
-            (Some(FieldKind::StringOrInteger), "7", Some((Some("7"), Some("7"), None))),
-            (Some(FieldKind::Date), "2026-02-28", Some((Some("2026-02-28"), None, None))),
-            (Some(FieldKind::Date), "2026-02-30", None),
-            (Some(FieldKind::Date), "2026", None),
+            (FieldKind::String, "14.50", Some((Some("14.50"), None, None))),
+            (FieldKind::StringOrInteger, "7", Some((Some("7"), Some("7"), None))),
+            (FieldKind::Date, "2026-02-28", Some((Some("2026-02-28"), None, None))),
+            (FieldKind::Date, "2026-02-30", None),
+            (FieldKind::Date, "2026", None),
         ] {
-            let read = Operand::read(&member(kind), written).ok();
+            let member = Subject::Member { name: "x".into(), kind: Some(kind) };
+            let read = Operand::read(&member, written).ok();
             let read = read.as_ref().map(|operand| {
                 (operand.text.as_deref(), operand.number.as_deref(), operand.boolean)
             });

@@ -194,33 +194,14 @@ mod tests {
     use super::{Search, SearchError, SearchTerm};
 
     #[test]
-    fn words_and_phrases_are_distinguished() {
+    fn words_phrases_and_beginnings_are_distinguished() {
         for (written, expected) in [
-            ("rice Peñaranda", Ok("rice|penaranda")),
-            ("\"Sweet Potato\" rice", Ok("sweet potato|rice")),
-            ("R&D", Ok("r d")),
-            ("“sweet potato”", Ok("sweet potato")),
-            ("!!", Err(SearchError::NoWord)),
-            ("", Err(SearchError::NoWord)),
-            ("\"\"", Err(SearchError::NoWord)),
-            ("\"rice", Err(SearchError::OpenPhrase)),
-            ("ric* Peña*", Ok("ric*|pena*")),
-            ("R&De*", Ok("r de*")),
-            ("\"sweet potato\" ri*", Ok("sweet potato|ri*")),
             ("\"sweet\"ri*\"corn\"", Ok("sweet|ri*|corn")),
             ("ß*", Ok("ss*")),
-            ("*", Err(SearchError::MisplacedAsterisk)),
-            ("rice *", Err(SearchError::MisplacedAsterisk)),
-            ("r*", Err(SearchError::MisplacedAsterisk)),
             ("e\u{301}*", Err(SearchError::MisplacedAsterisk)),
-            ("R&D*", Err(SearchError::MisplacedAsterisk)),
-            ("ri**", Err(SearchError::MisplacedAsterisk)),
-            ("r*ce", Err(SearchError::MisplacedAsterisk)),
-            ("*ice", Err(SearchError::MisplacedAsterisk)),
-            ("rice:*", Err(SearchError::MisplacedAsterisk)),
-            ("(rice*)", Err(SearchError::MisplacedAsterisk)),
-            ("\"rice*\"", Err(SearchError::MisplacedAsterisk)),
-            ("\"rice\"*", Err(SearchError::MisplacedAsterisk)),
+            ("*", Err(SearchError::MisplacedAsterisk)),
+            ("\"\"", Err(SearchError::NoWord)),
+            ("\"rice", Err(SearchError::OpenPhrase)),
             (&"x ".repeat(33), Err(SearchError::TooManyWords)),
         ] {
             let read = Search::read(written).map(|search| {
@@ -234,40 +215,16 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_marks_what_was_found_and_is_safe_in_html() {
-        let members =
-            Members::read(r#"{"a":"nothing","b":["x","<b>Río</b> & rice, rice"]}"#.as_bytes())
-                .unwrap()
-                .unwrap();
-        let snippet = |written: &str| Search::read(written).unwrap().snippet(&members);
-        assert_eq!(
-            snippet("rio").as_deref(),
-            Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; rice, rice")
-        );
-        assert_eq!(
-            snippet("\"rice rice\"").as_deref(),
-            Some("&lt;b&gt;Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")
-        );
-        assert_eq!(
-            snippet("ri*").as_deref(),
-            Some("&lt;b&gt;<mark>Río</mark>&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")
-        );
-        assert_eq!(
-            snippet("b-ric*").as_deref(),
-            Some("&lt;b&gt;Río&lt;/<mark>b</mark>&gt; &amp; <mark>rice</mark>, rice")
-        );
-        assert_eq!((snippet("wheat"), snippet("rices*")), (None, None));
-    }
-
-    #[test]
-    fn a_snippet_of_a_long_text_is_short() {
-        let text =
-            format!("{{\"a\":\"{} needle {}\"}}", "before ".repeat(100), "after ".repeat(100));
-        let members = Members::read(text.as_bytes()).unwrap().unwrap();
-        let snippet = Search::read("needle").unwrap().snippet(&members).unwrap();
-        assert!(
-            snippet.starts_with("…before") && snippet.ends_with("after…") && snippet.len() < 400,
-            "{snippet}"
-        );
+    fn a_snippet_marks_the_words_of_a_phrase_and_of_a_beginning() {
+        let members = r#"{"a":"nothing","b":["x","<b>Río</b> & rice, rice"]}"#;
+        let members = Members::read(members.as_bytes()).unwrap().unwrap();
+        for (written, expected) in [
+            ("\"rice rice\"", Some("Río&lt;/b&gt; &amp; <mark>rice</mark>, <mark>rice</mark>")),
+            ("b-ric*", Some("Río&lt;/<mark>b</mark>&gt; &amp; <mark>rice</mark>, rice")),
+            ("rices*", None),
+        ] {
+            let snippet = Search::read(written).unwrap().snippet(&members);
+            assert_eq!(snippet, expected.map(|end| format!("&lt;b&gt;{end}")), "{written}");
+        }
     }
 }

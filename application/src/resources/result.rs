@@ -42,21 +42,3 @@ fn warnings(remarks: &str) -> Violations {
         Violations::default()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use domain::{Violation, Violations};
-
-    use super::{remarks, warnings};
-
-    #[test]
-    fn warnings_are_returned_again() {
-        let violation = Violation {
-            rule: Some("words".into()),
-            ..Violation::of_member("a/b", "words", "too \"long\"")
-        };
-        for said in [Violations::default(), Violations::from(violation)] {
-            assert_eq!(warnings(&remarks(&said)), said);
-        }
-    }
-}

@@ -1,7 +1,8 @@
 //! The use cases over mocked ports: what comes out, and what must never be called.
 
-mod conditions;
 mod imports;
+mod rights;
+mod rules;
 
 use std::sync::Arc;
 
@@ -9,16 +10,16 @@ use domain::{Collection, Item, ItemId, Members, Pointer, Version, WriteOperation
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{ReplacementBody, ResourceService, Written};
+use super::{ReplacementBody, ResourceService};
 use crate::ports::{
     Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
-    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials, PageRevision,
+    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
-use crate::query::{PageStart, SortPosition, Subject, Total};
+use crate::query::{SortPosition, Total};
 use crate::{
     ApplicationError, Caller, IdempotencyKey, ItemAddress, ItemWrite, Links, ListedItem,
     ListedPage, Named, PageRequest, Ports, Precondition, RepositoryError, ResourceLimits, Revision,
-    Rules, Search, ShownItem, Totals, View, WriteOptions,
+    Rules, ShownItem, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -35,22 +36,8 @@ fn id(number: u128) -> ItemId {
     ItemId::from_uuid(Uuid::from_u128(0x7000_8000_0000_0000_0000 | number))
 }
 
-fn item() -> ItemAddress {
-    ItemAddress { parent: None, id: id(1) }
-}
-
 fn write(precondition: &Precondition<Version>) -> ItemWrite<'_> {
-    ItemWrite { options: WRITE, item: item(), precondition }
-}
-
-/// Patches any version of the item.
-async fn patch(service: &ResourceService, patch: &str) -> crate::Result<Written> {
-    let write = write(&Precondition::NONE);
-    service.patch(&write, service.to_patch(&write).await?, members(patch)).await
-}
-
-fn revision(number: i64) -> PageRevision {
-    PageRevision { revision: Revision(number), unseen: Vec::new() }
+    ItemWrite { options: WRITE, item: ItemAddress { parent: None, id: id(1) }, precondition }
 }
 
 fn members(text: &str) -> Members {
@@ -131,53 +118,6 @@ fn codes<T: std::fmt::Debug>(refused: crate::Result<T>) -> Vec<String> {
     }
 }
 
-/// A repository in which each item is found with these members.
-fn finding(version: i64, members: impl Into<String>) -> MockItemRepository {
-    let (mut repository, members) = (MockItemRepository::new(), members.into());
-    repository.expect_find().returning(move |_, _| Ok(Some(stored(1, version, &members))));
-    repository
-}
-
-#[tokio::test]
-async fn a_refused_create_reports_everything_and_stores_nothing() {
-    let service = service(Collection::known("proposals"), MockItemRepository::new());
-    let refused =
-        service.create(WRITE, None, members(r#"{"id":"x","_meta":1,"start_date":"soon"}"#)).await;
-    assert_eq!(
-        codes(refused),
-        [
-            "/id id_not_allowed",
-            "/start_date invalid_date",
-            "/proposal_type required",
-            "/project_title required",
-        ]
-    );
-}
-
-#[tokio::test]
-async fn a_create_stores_the_members_without_those_of_the_service() {
-    let mut repository = MockItemRepository::new();
-    repository
-        .expect_insert()
-        .once()
-        .withf(|_, item, _| &*item.members == r#"{"b":1.0,"a":2}"# && item.id == id(7))
-        .returning(|_, _, _| Ok(stored(7, 1, "{}")));
-    let created = files(repository)
-        .create(WRITE, None, members(r#"{"b":1.0,"_links":{},"a":2,"_embedded":[]}"#))
-        .await;
-    assert_eq!(created.unwrap().shown.item.version, Version::FIRST);
-}
-
-#[tokio::test]
-async fn a_create_for_an_unknown_parent_is_not_judged() {
-    let mut repository = MockItemRepository::new();
-    repository.expect_find().once().returning(|_, _| Ok(None));
-    let refused = service(Collection::known("lib"), repository)
-        .create(WRITE, Some(id(1)), members(r#"{"id":1}"#))
-        .await;
-    assert!(matches!(refused, Err(ApplicationError::ParentNotFound)));
-}
-
 #[tokio::test]
 async fn a_key_is_looked_up_only_when_its_request_cannot_be_done() {
     let [path, key, fingerprint] = ["/v1/lib", "k", "same"].map(str::to_owned);
@@ -230,13 +170,16 @@ async fn an_unconditional_change_starts_over_when_another_comes_in_between() {
         })
         .returning(|_, _, _, _| Ok(stored(1, 4, "{}")));
     let service = files(repository);
-    let patched = patch(&service, r#"{"m":1}"#).await;
+    let write = write(&Precondition::NONE);
+    let to_patch = service.to_patch(&write).await.unwrap();
+    let patched = service.patch(&write, to_patch, members(r#"{"m":1}"#)).await;
     assert_eq!(patched.unwrap().shown.item.version.number(), 4);
 }
 
 #[tokio::test]
 async fn a_change_gives_up_in_the_end() {
-    let mut repository = finding(1, "{}");
+    let mut repository = MockItemRepository::new();
+    repository.expect_find().returning(|_, _| Ok(Some(stored(1, 1, "{}"))));
     repository
         .expect_update()
         .times(super::write::MAX_ATTEMPTS)
@@ -245,49 +188,6 @@ async fn a_change_gives_up_in_the_end() {
         .replace(&write(&Precondition { is: Some(Named::Any), is_not: None }), members("{}"))
         .await;
     assert!(matches!(replaced, Err(ApplicationError::TooManyConflicts)));
-}
-
-#[tokio::test]
-async fn a_patch_that_changes_nothing_writes_nothing() {
-    let service = files(finding(5, r#"{"a":1}"#));
-    for text in ["{}", r#"{"a":1}"#, r#"{"b":null}"#, r#"{"_meta":{"version":1}}"#] {
-        let patched = patch(&service, text).await;
-        assert_eq!(patched.unwrap().shown.item.version.number(), 5, "{text}");
-    }
-}
-
-#[tokio::test]
-async fn patches_do_not_make_an_item_larger_than_a_body_may_be() {
-    let large = finding(5, format!(r#"{{"a":"{}"}}"#, "x".repeat(LARGEST - 20)));
-    let refused = patch(&files(large), r#"{"b":"one more member"}"#).await;
-    assert_eq!(codes(refused), [" item_too_large"]);
-}
-
-#[tokio::test]
-async fn a_patch_is_judged_by_its_result() {
-    let before = r#"{"proposal_type":"R","project_title":"T","start_date":"2026-05-01"}"#;
-    let service = service(Collection::known("proposals"), finding(1, before));
-    let refused = patch(&service, r#"{"project_title":null,"end_date":"2026-04-30"}"#).await;
-    assert_eq!(codes(refused), ["/project_title required", "/end_date dates_in_order"]);
-}
-
-#[tokio::test]
-async fn only_pages_beyond_the_last_of_a_collection_that_is_not_empty_are_out_of_range() {
-    for (total_items, page, in_range) in [
-        (0, 1, true),
-        (0, 9, true),
-        (25, 1, true),
-        (25, 2, false),
-        (26, 2, true),
-        (26, u64::MAX, false),
-    ] {
-        let mut repository = MockItemRepository::new();
-        repository
-            .expect_page()
-            .returning(move |_, _| Ok(content(Total::Exact(total_items), &[]).into()));
-        let listed = files(repository).list(ANYONE, None, &PageRequest::plain(page, 25)).await;
-        assert_eq!(listed.is_ok(), in_range, "page {page} of {total_items} items");
-    }
 }
 
 #[tokio::test]
@@ -318,74 +218,26 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn adjacent_pages_are_linked_by_the_places_at_the_ends() {
-    let (first, last) = (stored(1, 1, "{}"), stored(2, 1, "{}"));
-    let place = |shown: &ShownItem| SortPosition { keys: Vec::new(), id: shown.item.id };
-    let before = || Some((2, PageStart::Before(place(&first))));
-    let after = || Some((4, PageStart::After(place(&last))));
-    for (number, position, has_more, expected) in [
-        (3, None, true, (before(), after())),
-        (3, None, false, (before(), None)),
-        (3, Some(PageStart::After(place(&first))), false, (before(), None)),
-        (3, Some(PageStart::Before(place(&last))), true, (before(), after())),
-        (3, Some(PageStart::Before(place(&last))), false, (None, after())),
-    ] {
+async fn a_version_of_another_history_is_compared_with_none() {
+    let options =
+        WriteOptions { history: Some("lost".into()), ..WriteOptions::by(Caller::Anonymous) };
+    let precondition = Precondition::one_of(vec![Version::FIRST]);
+    let item = ItemAddress { parent: None, id: id(7) };
+    let write = ItemWrite { options: &options, item, precondition: &precondition };
+    let found = || {
         let mut repository = MockItemRepository::new();
-        let both = content(Total::NotCounted, &[first.clone(), last.clone()]);
-        let found = ListedPage { has_more, ..both };
-        repository.expect_page().return_once(move |_, _| Ok(found.into()));
-        let request = PageRequest { position: position.clone(), ..PageRequest::plain(number, 2) };
-        let listed = files(repository).list(ANYONE, None, &request).await.unwrap();
-        let way = |neighbour: Option<crate::AdjacentPage>| {
-            neighbour.map(|neighbour| (neighbour.page, neighbour.position))
-        };
-        assert_eq!((way(listed.previous), way(listed.next)), expected, "{position:?} {has_more}");
-    }
-}
-
-#[tokio::test]
-async fn a_page_beyond_the_last_is_recognized_without_a_count() {
-    for (found, is_beyond) in [(vec![stored(1, 1, "{}")], true), (Vec::new(), false)] {
-        let mut repository = MockItemRepository::new();
-        repository
-            .expect_page()
-            .once()
-            .returning(|_, _| Ok(content(Total::NotCounted, &[]).into()));
-        let first = content(Total::NotCounted, &found);
-        repository
-            .expect_page()
-            .once()
-            .withf(|_, query| query.limit == 1 && query.position == PageStart::Offset(0))
-            .return_once(move |_, _| Ok(first.into()));
-        let request = PageRequest { is_counted: false, ..PageRequest::plain(9, 25) };
-        let listed = files(repository).list(ANYONE, None, &request).await;
-        assert_eq!(
-            matches!(listed, Err(ApplicationError::PageOutOfRange { page: 9, page_count: None })),
-            is_beyond
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_search_is_answered_best_first_with_snippets_and_then_cut_to_the_fields() {
-    let mut repository = MockItemRepository::new();
-    repository
-        .expect_page()
-        .once()
-        .withf(|_, query| {
-            query.fields.is_none()
-                && query.order.len() == 1
-                && query.order[0].subject == Subject::Score
-        })
-        .returning(|_, _| {
-            Ok(content(Total::Exact(1), &[stored(1, 1, r#"{"a":"some rice","b":1}"#)]).into())
-        });
-    let mut request = PageRequest::plain(1, 25);
-    request.selection.search = Search::read("RICE").ok();
-    request.view.fields = Some(vec![Arc::from("b")].into());
-    let listed = files(repository).list(ANYONE, None, &request).await.unwrap();
-    assert_eq!(listed.items()[0].snippet.as_deref(), Some("some <mark>rice</mark>"));
-    assert_eq!(&*listed.items()[0].shown.item.members, r#"{"b":1}"#);
+        repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
+        let mut log = MockChangeLog::new();
+        log.expect_history_id().returning(|| "next".into());
+        let mut service = files(repository);
+        service.ports.changes = Arc::new(log);
+        service
+    };
+    let unavailable =
+        |error| matches!(error, ApplicationError::Store(RepositoryError::Unavailable));
+    assert!(unavailable(found().replace(&write, members("{}")).await.unwrap_err()));
+    assert!(unavailable(found().to_patch(&write).await.unwrap_err()));
+    assert!(unavailable(found().delete(&write).await.unwrap_err()));
 }
 
 #[tokio::test]
@@ -423,6 +275,3 @@ async fn what_is_embedded_is_found_with_one_query_of_each_sort() {
         assert_eq!(listed.embedded.of(relation, second).unwrap().len(), 1);
     }
 }
-
-mod rights;
-mod rules;

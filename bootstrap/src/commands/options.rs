@@ -437,30 +437,11 @@ fn median_size(text: &str) -> Result<usize, &'static str> {
 mod tests {
     use clap::Parser as _;
 
-    use super::{Command, CommandLine, MigrateMode, definition};
+    use super::{CommandLine, definition};
 
     #[test]
     fn the_definition_is_sound() {
         definition("1").debug_assert();
-    }
-
-    #[test]
-    fn options_mean_the_same_with_and_without_the_word_serve() {
-        for words in [
-            &["p", "--listen", "[::1]:0", "--migrate", "never"][..],
-            &["p", "serve", "--listen", "[::1]:0", "--migrate", "never"],
-        ] {
-            let said = CommandLine::try_parse_from(words).unwrap();
-            let Command::Serve(options) =
-                said.command.unwrap_or(Command::Serve(Box::new(said.serve)))
-            else {
-                panic!("another command")
-            };
-            assert_eq!(
-                (options.listen.to_string().as_str(), options.migrate),
-                ("[::1]:0", MigrateMode::Never)
-            );
-        }
     }
 
     #[test]

@@ -187,13 +187,13 @@ fn other_names_are_refused(service: &Service) {
         (proposals, "programme", &["programme", "`program`"][..]),
         (proposals, "files", &["files", "`lib` or `program`"]),
         (proposals, "lib,lbi", &["lbi", "`lib`"]),
-        (proposals, "lib,lib", &["lib"]),
-        (proposals, "", &[]),
+        (proposals, "lib,lib", &["`lib` more than once"]),
+        (proposals, "", &["Use `lib`"]),
         (proposals, "lib,", &[]),
         (proposals, "proposal", &["proposal"]),
         (["/lib", &related.library[0].path], "proposals", &["proposals", "`proposal`"]),
         ([&nested, &library_item], "program", &["program", "`proposal`"]),
-        (["/v1/proposedprograms", &related.programme.path], "lib", &[]),
+        (["/v1/proposedprograms", &related.programme.path], "lib", &["is not supported"]),
     ] {
         for target in targets {
             let refused = service.get(&format!("{target}?embed={embed}")).send();

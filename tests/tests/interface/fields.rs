@@ -103,7 +103,9 @@ fn a_picked_item_has_the_items_entity_tag(service: &Service) {
 fn unknown_fields_are_refused(service: &Service) {
     let item = service.create(PROPOSALS, FULL);
     for (fields, mentioned) in [
-        ("fields=titel", &["`fields`", "titel"][..]),
+        ("fields=titel", &["Unknown field `titel` of a proposal in `fields`."][..]),
+        ("fields=created_at", &["`fields`", "created_at"]),
+        ("fields=_meta", &["`fields`", "_meta"]),
         ("fields=projecttitle", &["`fields`", "projecttitle", "`project_title`"]),
         ("fields=start_date,Project_Title", &["`fields`", "Project_Title", "`project_title`"]),
         ("fields=", &["`fields`"]),

@@ -65,7 +65,7 @@ fn every_version_of_every_group_is_kept_beyond_its_removal(service: &Service) {
         assert_eq!(version(service, &item, 3).expect(200).members(), third.members());
         assert_eq!(version(service, &item, 4).expect(410).value()["code"], "version-gone");
         assert_eq!(version(service, &item, 5).expect(404).value()["code"], "version-not-found");
-        for wrong in ["0", "-1", "01", "x", "99999999999999999999", "%00"] {
+        for wrong in ["0", "-1", "+1", "01", "x", "9223372036854775808", "%00"] {
             service.get(&format!("{}/versions/{wrong}", item.path)).expect(404);
         }
         for of_nothing in ["versions", "versions/1", "versions/1/diff?from=1"] {
@@ -274,6 +274,7 @@ fn versions_are_compared(service: &Service) {
     assert_eq!(compare("1/diff").expect(200).value(), added, "from an empty item");
     compare("2/diff?from=9").expect(404);
     compare("2/diff?from=x").refusing_query(&["from"]);
+    compare("2/diff?to=1").refusing_query(&["to"]);
     service.remove(&item.path);
     compare("3/diff?from=1").expect(410);
     assert_eq!(compare("2/diff?from=1").expect(200).value(), forth);

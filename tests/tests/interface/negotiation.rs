@@ -58,6 +58,7 @@ const ACCEPTS: &[(&str, &str, &str)] = &[
     ("a range of types with a subtype", "*/json", NONE),
     ("no q-value in q", "application/json;q=high", NONE),
     ("a q-value above 1", "application/json;q=1.5", NONE),
+    ("a q-value of four decimals", "application/json;q=0.1234", NONE),
     ("a negative q-value", "application/json;q=-1, application/hal+json", HAL),
     ("empty elements", ", ,application/json,", JSON),
     ("noise before an element", "@@;;==, application/json", JSON),
@@ -100,6 +101,7 @@ fn the_accept_lines_choose_the_representation(service: &Service) {
     let bytes = |accept: &[u8]| service.get("/v1/proposals").accept(accept).send();
     bytes(b"\xff\xfe, application/json").expect(200).of_type(JSON);
     bytes(b"\xff").expect(406).of_type(JSON);
+    bytes(b"").expect(406).of_type(JSON);
 }
 
 fn the_content_type_decides_whether_a_body_is_accepted(service: &Service) {

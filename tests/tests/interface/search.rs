@@ -289,7 +289,7 @@ fn a_search_for_nothing_is_refused(service: &Service) {
     for (q, mentioned) in [
         ("", "`q`"),
         ("%20", "`q`"),
-        ("%21%3F", "`q`"),
+        ("%21%3F", "contains no word"),
         ("%22%22", "`q`"),
         ("%22rice", "quotation mark"),
         ("rice%20%22sweet%20potato%22%22", "quotation mark"),

@@ -207,10 +207,6 @@ mod tests {
 
     use super::*;
 
-    fn access() -> AccessControl {
-        AccessControl::new(Arc::new(NoPolicies::Open))
-    }
-
     struct Counter(AtomicI64);
 
     #[async_trait]
@@ -260,25 +256,9 @@ mod tests {
     fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
         let names = Arc::new(MockCallerDirectory::new());
-        let service = ChangeService::new(Arc::<Counter>::clone(&log), names, access());
+        let access = AccessControl::new(Arc::new(NoPolicies::Open));
+        let service = ChangeService::new(Arc::<Counter>::clone(&log), names, access);
         (ChangeFeed::new(service), log)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_listener_begins_now_or_where_it_was() {
-        let (feed, log) = feed(1_000);
-        let (mut from_now, mut resumed) = (
-            feed.listen(Caller::Anonymous, None).await.unwrap(),
-            feed.listen(Caller::Anonymous, Some(Sequence(400))).await.unwrap(),
-        );
-        for expected in 401..=1_000 {
-            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
-        }
-        log.0.fetch_add(2, Ordering::SeqCst);
-        for expected in [1_001, 1_002] {
-            assert_eq!(from_now.next().await.unwrap().sequence, Sequence(expected));
-            assert_eq!(resumed.next().await.unwrap().sequence, Sequence(expected));
-        }
     }
 
     #[tokio::test(start_paused = true)]

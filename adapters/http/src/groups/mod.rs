@@ -142,7 +142,7 @@ mod tests {
 
     use domain::{Collection, ItemId};
 
-    use super::{GROUPS, GroupOperation, GroupSpec, named};
+    use super::{GROUPS, GroupSpec};
 
     #[test]
     fn every_collection_has_a_group_and_every_path_is_its_own() {
@@ -158,16 +158,5 @@ mod tests {
             assert!(group.path.starts_with(&format!("{}/:{}", parent.path, parent.item_parameter)));
             assert!(!group.replaces_all, "a replacement is of a whole collection");
         }
-    }
-
-    #[test]
-    fn a_nested_group_has_its_parent_in_its_path() {
-        let (nested, id) = (named("proposals lib"), ItemId::parse(GROUPS[0].example_id));
-        let path = format!("/v1/proposals/{}/lib", GROUPS[0].example_id);
-        assert_eq!(nested.collection_path(id), path);
-        assert!(nested.operations().all(|operation| operation != GroupOperation::Continue));
-        assert!(
-            named("proposals").operations().any(|operation| operation == GroupOperation::Continue)
-        );
     }
 }

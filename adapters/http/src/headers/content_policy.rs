@@ -101,12 +101,6 @@ mod tests {
     #[test]
     fn a_policy_names_the_origins_of_issuers_that_have_a_client() {
         for (issuers, expected) in [
-            (vec![], "connect-src 'self'"),
-            (vec![issuer("https://id.example/a", None)], "connect-src 'self'"),
-            (
-                vec![issuer("https://id.example/a", Some("x"))],
-                "connect-src 'self' https://id.example",
-            ),
             (
                 vec![
                     issuer("http://127.0.0.1:9", Some("x")),

@@ -58,45 +58,29 @@ pub fn fingerprint(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use poem::http::{HeaderMap, HeaderValue};
     use proptest::prelude::*;
 
     use super::{IDEMPOTENCY_KEY, fingerprint, read};
+    use crate::headers::sent;
 
-    /// The key of a request with these lines, or `refused`.
-    fn of(lines: &[&str]) -> String {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(IDEMPOTENCY_KEY, HeaderValue::from_str(line).unwrap());
-        }
-        read(&headers).map_or_else(|_| "refused".to_owned(), Option::unwrap_or_default)
+    /// The key of a request, or `refused`.
+    fn of(line: &str) -> String {
+        let key = read(&sent(IDEMPOTENCY_KEY, &[line]));
+        key.map_or_else(|_| "refused".to_owned(), Option::unwrap_or_default)
     }
 
     #[test]
     fn a_key_is_a_text_with_or_without_quotes() {
         let long = "x".repeat(256);
         for (line, expected) in [
-            (
-                "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"",
-                Some("8e03978e-40d5-43dd-bc93-6894a57f9324"),
-            ),
-            ("8e03978e-40d5-43dd-bc93-6894a57f9324", Some("8e03978e-40d5-43dd-bc93-6894a57f9324")),
-            (r#""a \"b\" \\ c""#, Some(r#"a "b" \ c"#)),
-            (" order:7/2 ", Some("order:7/2")),
-            ("", None),
-            ("\"\"", None),
-            ("\"a", None),
-            ("\"a\"b", None),
-            ("\"a\";b=1", None),
-            (r#""a\b""#, None),
-            ("a b", None),
-            ("a,b", None),
-            (&long, None),
+            (" order:7/2 ", "order:7/2"),
+            ("\"a\"b", "refused"),
+            (r#""a\b""#, "refused"),
+            ("a b", "refused"),
+            (&long, "refused"),
         ] {
-            assert_eq!(of(&[line]), expected.unwrap_or("refused"), "{line}");
+            assert_eq!(of(line), expected, "{line}");
         }
-        assert_eq!(of(&[]), "");
-        assert_eq!(of(&["a", "a"]), "refused");
     }
 
     #[test]
@@ -108,7 +92,7 @@ mod tests {
         #[test]
         fn what_is_quoted_comes_back(key in "[ -~]{1,60}") {
             let quoted = format!("\"{}\"", key.replace('\\', r"\\").replace('"', "\\\""));
-            prop_assert_eq!(of(&[&quoted]), key);
+            prop_assert_eq!(of(&quoted), key);
         }
     }
 }

@@ -14,3 +14,10 @@ pub mod trace_context;
 
 /// In the order of `Allow`.
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// Headers of one name with these values.
+#[cfg(test)]
+pub fn sent(name: impl AsRef<str>, values: &[&str]) -> poem::http::HeaderMap {
+    let name = poem::http::HeaderName::try_from(name.as_ref()).unwrap();
+    values.iter().map(|value| (name.clone(), value.parse().unwrap())).collect()
+}

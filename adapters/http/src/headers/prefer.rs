@@ -83,14 +83,8 @@ fn unquoted(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use poem::http::{HeaderMap, HeaderValue};
-
     use super::{PREFER, Return};
-
-    fn of(lines: &[&[u8]]) -> Option<Return> {
-        let line = |line: &&[u8]| (PREFER, HeaderValue::from_bytes(line).unwrap());
-        Return::of(&lines.iter().map(line).collect::<HeaderMap>())
-    }
+    use crate::headers::sent;
 
     #[test]
     fn a_preference_is_read_as_the_standard_writes_it() {
@@ -118,15 +112,7 @@ mod tests {
             (",,=,;", None),
             ("", None),
         ] {
-            assert_eq!(of(&[line.as_bytes()]), expected, "{line}");
+            assert_eq!(Return::of(&sent(PREFER, &[line])), expected, "{line}");
         }
-    }
-
-    #[test]
-    fn several_lines_are_one_list() {
-        assert_eq!(of(&[b"wait=5", b"return=minimal"]), Some(Return::Minimal));
-        assert_eq!(of(&[b"return=minimal", b"return=representation"]), None);
-        assert_eq!(of(&[b"\xff, return=minimal"]), Some(Return::Minimal));
-        assert_eq!(of(&[]), None);
     }
 }

@@ -50,28 +50,17 @@ fn parts(line: &str) -> Option<[&str; 4]> {
 #[cfg(test)]
 mod tests {
     use application::traces::{RemoteSpan, TraceId};
-    use poem::http::{HeaderMap, HeaderValue};
 
     use super::{remote_span, trace_state};
+    use crate::headers::sent;
 
     const TRACE: TraceId = TraceId(0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c);
     const SPAN: u64 = 0xb7ad_6b71_6920_3331;
 
-    fn headers(name: &'static str, lines: &[&str]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for line in lines {
-            headers.append(name, HeaderValue::from_bytes(line.as_bytes()).unwrap());
-        }
-        headers
-    }
-
     #[test]
     fn a_trace_is_that_of_one_sound_header() {
         let sound = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let long = format!(
-            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-{}",
-            "a".repeat(60_000)
-        );
+        let long = format!("{}-{}", sound.replacen("00", "01", 1), "a".repeat(60_000));
         for (lines, expected) in [
             (&[sound][..], Some(true)),
             (&["01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"], Some(true)),
@@ -91,7 +80,7 @@ mod tests {
         ] {
             let expected =
                 expected.map(|is_sampled| RemoteSpan { trace: TRACE, span: SPAN, is_sampled });
-            assert_eq!(remote_span(&headers("traceparent", lines)), expected, "{lines:?}");
+            assert_eq!(remote_span(&sent("traceparent", lines)), expected, "{lines:?}");
         }
     }
 
@@ -106,7 +95,7 @@ mod tests {
             (&["é"], None),
             (&[], Some("")),
         ] {
-            assert_eq!(trace_state(&headers("tracestate", lines)).as_deref(), expected);
+            assert_eq!(trace_state(&sent("tracestate", lines)).as_deref(), expected);
         }
     }
 }

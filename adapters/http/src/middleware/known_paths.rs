@@ -72,11 +72,7 @@ mod tests {
         ];
         let templates = templates.map(str::to_owned);
         for (path, expected) in [
-            ("/v1/proposal", Some("/v1/proposals")),
             ("/v1/Proposals", Some("/v1/proposals")),
-            ("/v1/proposals/", Some("/v1/proposals")),
-            ("/proposals", Some("/v1/proposals")),
-            ("/v1/lib", Some("/lib")),
             ("/v1/lib/7", Some("/lib/7")),
             ("/v1/proposal/7/lib", Some("/v1/proposals/7/lib")),
             ("/v1/proposals/7/libs", Some("/v1/proposals/7/lib")),

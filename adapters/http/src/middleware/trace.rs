@@ -107,46 +107,9 @@ fn version(version: Version) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use application::traces::{RemoteSpan, SpanIds, TraceId, Tracer};
     use poem::http::Method;
-    use tracing::Span;
 
-    use super::{RequestTracer, span_name};
-
-    /// Samples all requests, or none.
-    #[derive(Debug)]
-    struct Always(bool);
-
-    impl Tracer for Always {
-        fn samples(&self) -> bool {
-            self.0
-        }
-
-        fn start(&self, _: &Span, _: Option<&RemoteSpan>, _: &str) -> SpanIds {
-            SpanIds { trace: TraceId(1), span: 1 }
-        }
-
-        fn rename(&self, _: &Span, _: String) {}
-    }
-
-    #[test]
-    fn a_caller_with_a_trace_decides_and_a_share_of_the_others_is_sampled() {
-        let caller = |is_sampled| Some(RemoteSpan { trace: TraceId(1), span: 1, is_sampled });
-        for (share, parent, is_sampled) in [
-            (false, None, false),
-            (true, None, true),
-            (false, caller(true), true),
-            (true, caller(true), true),
-            (false, caller(false), false),
-            (true, caller(false), false),
-        ] {
-            let base_url = "http://localhost".parse().unwrap();
-            let tracer = RequestTracer::new(Arc::new(Always(share)), &base_url);
-            assert_eq!(tracer.samples(parent.as_ref()), is_sampled, "{share} {parent:?}");
-        }
-    }
+    use super::span_name;
 
     #[test]
     fn a_span_is_named_by_known_methods_and_routes() {

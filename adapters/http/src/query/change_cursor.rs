@@ -61,10 +61,5 @@ mod tests {
             damaged.replace_range(at..=at, &by);
             prop_assert!(damaged == cursor || read(&damaged).is_none());
         }
-
-        #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,40}") {
-            let _ = read(&text);
-        }
     }
 }

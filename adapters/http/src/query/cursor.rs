@@ -278,11 +278,6 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in ".{0,80}") {
-            prop_assert!(read(&text, QUERY, &[]).is_err());
-        }
-
-        #[test]
         fn no_bytes_make_it_panic(content in prop::collection::vec(any::<u8>(), 0..80), is_ours: bool) {
             let start: &[u8] = if is_ours { &[2, 0, 0, 0, 0, 0, 0, 0, 0, 7] } else { &[] };
             let cursor = encode([start, &content].concat());

@@ -140,74 +140,38 @@ fn unknown_operator(name: &str) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use application::query::{Comparison, Condition, Filter};
+    use application::query::{Condition, Filter};
 
     use super::{MOST_FILTERS, read};
-    use crate::groups::{Group, named};
+    use crate::groups::named;
     use crate::query::parameters::Parameters;
 
-    fn filters(group: Group, query: &str) -> Result<Vec<Filter>, String> {
-        let read = Parameters::read(query, &["filter"])
-            .and_then(|parameters| read(&parameters.filters, group));
-        read.map_err(|problem| problem.to_string())
-    }
-
-    fn shown(group: Group, query: &str) -> Result<String, String> {
+    /// The conditions of a query.
+    fn shown(group: &str, query: &str) -> Result<String, String> {
         let show = |filter: &Filter| match &filter.condition {
             Condition::Compare(comparison, operand) => {
                 format!("{comparison:?} {:?}", operand.text.as_ref().or(operand.number.as_ref()))
             }
             other => format!("{other:?}"),
         };
-        filters(group, query)
+        Parameters::read(query, &["filter"])
+            .and_then(|parameters| read(&parameters.filters, named(group)))
             .map(|filters| filters.iter().map(show).collect::<Vec<_>>().join(" & "))
+            .map_err(|problem| problem.to_string())
     }
 
     #[test]
-    fn operators_are_understood() {
+    fn an_object_of_operators_is_several_filters() {
         for (query, expected) in [
-            ("filter[research_type]=Applied", "Equal Some(\"Applied\")"),
-            ("filter[research_type][ne]=", "NotEqual Some(\"\")"),
-            (
-                "filter[start_date][gte]=2026-01-01&filter[start_date][lt]=2027-01-01",
-                "AtLeast Some(\"2026-01-01\") & Less Some(\"2027-01-01\")",
-            ),
-            ("filter[created_at][lte]=1970-01-02", "AtMost Some(\"86400000000\")"),
-            ("filter[created_at][exists]=true", "Exists(true)"),
-            ("filter[literature][exists]=false", "Exists(false)"),
-            ("filter[start_date][contains]=2026-", "Contains(\"2026-\")"),
-            (
-                r#"filter[start_date]={"gte":"2026-01-01","lt":"2027-01-01"}"#,
-                "AtLeast Some(\"2026-01-01\") & Less Some(\"2027-01-01\")",
-            ),
-            (r#"filter[project_id]={"gt":7,"exists":true}"#, "Greater Some(\"7\") & Exists(true)"),
-            (r#"filter[research_type]={"than":"x"}"#, "Equal Some(\"{\\\"than\\\":\\\"x\\\"}\")"),
-            ("filter[research_type]={}", "Equal Some(\"{}\")"),
-            ("filter[research_type]={", "Equal Some(\"{\")"),
-            (r#"filter[research_type][eq]={"gte":"x"}"#, "Equal Some(\"{\\\"gte\\\":\\\"x\\\"}\")"),
+            (r#"filter[n]={"gte":"x","lt":"y"}"#, "AtLeast Some(\"x\") & Less Some(\"y\")"),
+            (r#"filter[n]={"gt":7,"exists":true}"#, "Greater Some(\"7\") & Exists(true)"),
+            (r#"filter[n]={"than":"x"}"#, "Equal Some(\"{\\\"than\\\":\\\"x\\\"}\")"),
+            ("filter[n]={}", "Equal Some(\"{}\")"),
+            ("filter[n]={", "Equal Some(\"{\")"),
+            (r#"filter[n][eq]={"gte":"x"}"#, "Equal Some(\"{\\\"gte\\\":\\\"x\\\"}\")"),
+            ("filter[_meta]=1", "Equal Some(\"1\")"),
         ] {
-            assert_eq!(shown(named("proposals"), query).as_deref(), Ok(expected), "{query}");
-        }
-    }
-
-    #[test]
-    fn a_list_is_separated_by_commas() {
-        let filters = filters(named("files"), "filter[n][in]=1,x%2Cy").unwrap();
-        let Condition::In(operands) = &filters[0].condition else { panic!("{filters:?}") };
-        assert_eq!(
-            operands.iter().map(|operand| operand.text.as_deref()).collect::<Vec<_>>(),
-            [Some("1"), Some("x"), Some("y")]
-        );
-    }
-
-    #[test]
-    fn open_groups_have_any_member() {
-        for name in ["any%20thing", "_meta", "%5Ba%5D", "%E2%82%B1", "a.b"] {
-            let filters = filters(named("files"), &format!("filter[{name}]=1")).unwrap();
-            assert!(
-                matches!(filters[0].condition, Condition::Compare(Comparison::Equal, _)),
-                "{name}"
-            );
+            assert_eq!(shown("files", query).as_deref(), Ok(expected), "{query}");
         }
     }
 
@@ -217,21 +181,11 @@ mod tests {
         let many = "filter[research_type]=x&".repeat(MOST_FILTERS + 1);
         let list = format!("filter[research_type][in]={}", "x,".repeat(100));
         for (query, expected) in [
-            ("filter[researchtype]=x", "Did you mean `research_type`?"),
-            ("filter[create_at]=x", "Did you mean `created_at`?"),
             ("filter[colour]=x", "Unknown field"),
-            ("filter[_meta]=x", "Unknown field"),
-            ("filter[start_date][after]=2026-01-01", "Use `eq`"),
             ("filter[start_date][gt=]=2026-01-01", "not a valid filter"),
-            ("filter[start_date][gteq]=2026-01-01", "Did you mean `gte`?"),
             ("filter[start_date][]=2026-01-01", "Unknown filter operator"),
-            ("filter[start_date]=2026", "takes a day"),
-            ("filter[start_date][in]=2026-01-01,x", "takes a day"),
-            ("filter[start_date]=", "takes a day"),
-            ("filter[created_at]=yesterday", "takes a time"),
             ("filter[created_at][contains]=2026", "this is a time"),
             ("filter[research_type][contains]=", "non-empty"),
-            ("filter[research_type][exists]=yes", "`true` or `false`"),
             ("filter[]=x", "empty name"),
             ("filter[id]=x", "by its path"),
             (r#"filter[research_type]={"eq":"\u0000"}"#, "U+0000"),
@@ -239,7 +193,7 @@ mod tests {
             (&many, "at most 32"),
             (&list, "at most 100 values"),
         ] {
-            let error = filters(named("proposals"), query).err().unwrap_or_default();
+            let error = shown("proposals", query).err().unwrap_or_default();
             assert!(error.contains(expected), "{query}: {error}");
         }
     }

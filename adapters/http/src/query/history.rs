@@ -94,26 +94,3 @@ pub fn version(text: &str) -> Option<Version> {
     let number = text.parse::<i64>().ok()?;
     (number > 0 && number.to_string() == text).then(|| Version::from_number(number))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{difference_from, version};
-
-    #[test]
-    fn versions_are_numbers_from_1() {
-        for (text, expected) in [
-            ("1", Some(1)),
-            ("9223372036854775807", Some(i64::MAX)),
-            ("0", None),
-            ("-1", None),
-            ("+1", None),
-            ("01", None),
-            ("", None),
-            ("9223372036854775808", None),
-        ] {
-            assert_eq!(version(text).map(domain::Version::number), expected, "{text}");
-        }
-        assert_eq!(difference_from("").ok(), Some(None));
-        assert!(difference_from("from=x").is_err() && difference_from("to=1").is_err());
-    }
-}

@@ -75,10 +75,10 @@ const fn is_letter(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use poem::http::header::AUTHORIZATION;
-    use poem::http::{HeaderMap, HeaderValue};
 
     use super::UnreadableCredentials::{Malformed, TooLong};
     use super::{LONGEST_TOKEN, bearer_token};
+    use crate::headers::sent;
 
     #[test]
     fn a_token_is_the_only_one_and_has_the_letters_of_one() {
@@ -105,11 +105,7 @@ mod tests {
             (&[""], Err(Malformed)),
             (&[long.as_str()], Err(TooLong(LONGEST_TOKEN + 1))),
         ] {
-            let mut headers = HeaderMap::new();
-            for line in lines {
-                headers.append(AUTHORIZATION, HeaderValue::from_str(line).unwrap());
-            }
-            assert_eq!(bearer_token(&headers), token, "{lines:?}");
+            assert_eq!(bearer_token(&sent(AUTHORIZATION, lines)), token, "{lines:?}");
         }
     }
 }

@@ -216,46 +216,25 @@ mod tests {
         Members::read(json.as_bytes()).unwrap().unwrap()
     }
 
-    fn row(cells: &[(&str, &'static str)]) -> RowContent {
-        let files = Collection::known("files");
-        let columns = Columns::named(files, cells.iter().map(|(name, _)| *name)).unwrap();
-        let cells = cells.iter().map(|(_, written)| Cell::sent(*written)).collect();
-        RowContent::of_cells(&Arc::new(columns), cells)
-    }
-
     #[test]
     fn cells_change_their_members_and_no_others() {
         let before = members(r#"{"b":1.50,"c":"x","d":[1, 2],"e":null,"f":"42"}"#);
-        let unchanged = row(&[("b", "1.5"), ("d", "[1,2]"), ("e", "null"), ("f", "'42")]);
-        assert_eq!(
-            unchanged.members.applied_to(Some(&before)).unwrap().encoded(),
-            before.encoded()
-        );
-        let changed = row(&[("f", "42"), ("c", ""), ("b", "2"), ("a", "new"), ("z", "")]);
-        assert_eq!(
-            changed.members.applied_to(Some(&before)).unwrap().encoded(),
-            r#"{"b":2,"d":[1,2],"e":null,"f":42,"a":"new"}"#
-        );
-        assert_eq!(
-            row(&[("a", "1"), ("b", "")]).members.applied_to(None).unwrap().encoded(),
-            r#"{"a":1}"#
-        );
-    }
-
-    #[test]
-    fn reserved_columns_say_which_item_it_is() {
-        let own = row(&[("id", "1"), ("_version", "2"), ("'id", "3"), ("proposal", "4")]);
-        assert_eq!(
-            (own.id.as_deref(), own.version.as_deref(), own.parent),
-            (Some("1"), Some("2"), None)
-        );
-        assert_eq!(own.members.applied_to(None).unwrap().encoded(), r#"{"id":3,"proposal":4}"#);
-        let object = members(r#"{"id":"1","_version":2,"'id":3,"x":{"y":1.0},"proposal":"4"}"#);
-        let lib = Collection::known("lib");
-        let own = RowContent::of_object(&object, |name| Column::named(lib, name)).unwrap();
-        assert_eq!((own.id.as_deref(), own.version.as_deref()), (Some("1"), Some("2")));
-        assert_eq!(own.parent.as_deref(), Some("4"));
-        assert_eq!(own.members.applied_to(None).unwrap().encoded(), r#"{"id":3,"x":{"y":1.0}}"#);
+        let files = Collection::known("files");
+        for (before, cells, after) in [
+            (Some(&before), ["b=1.5", "d=[1,2]", "e=null", "f='42", "z="], before.encoded()),
+            (
+                Some(&before),
+                ["f=42", "c=", "b=2", "a=new", "z="],
+                r#"{"b":2,"d":[1,2],"e":null,"f":42,"a":"new"}"#,
+            ),
+            (None, ["a=1", "b=", "c=", "d=", "e="], r#"{"a":1}"#),
+        ] {
+            let cells = cells.map(|cell| cell.split_once('=').unwrap());
+            let columns = Columns::named(files, cells.iter().map(|(name, _)| *name)).unwrap();
+            let cells = cells.iter().map(|(_, written)| Cell::sent(*written)).collect();
+            let row = RowContent::of_cells(&Arc::new(columns), cells);
+            assert_eq!(row.members.applied_to(before).unwrap().encoded(), after);
+        }
     }
 
     #[test]

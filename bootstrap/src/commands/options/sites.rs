@@ -29,14 +29,8 @@ mod tests {
 
     #[test]
     fn origins_are_repeated_or_listed() {
-        let said = CommandLine::try_parse_from([
-            "p",
-            "--cors-origin",
-            "http://a,http://b",
-            "--cors-origin",
-            "*",
-        ])
-        .unwrap();
+        let words = ["p", "--cors-origin=http://a,http://b", "--cors-origin=*"];
+        let said = CommandLine::try_parse_from(words).unwrap();
         assert_eq!(said.serve.cors_origins, ["http://a", "http://b", "*"]);
     }
 
@@ -56,11 +50,6 @@ mod tests {
         ] {
             assert_eq!(host_name(text).ok().as_deref(), name, "{text}");
         }
-        let words = ["p", "--allowed-host", "a,b", "--allowed-host", "c"];
-        assert_eq!(
-            CommandLine::try_parse_from(words).unwrap().serve.allowed_hosts,
-            ["a", "b", "c"]
-        );
     }
 
     #[test]

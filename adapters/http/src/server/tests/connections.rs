@@ -1,7 +1,6 @@
 //! The limit of connections: connections beyond it, the reserve for health requests, and event
 //! streams, which keep their connections.
 
-use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::{GET, LONG, SHORT, Server, answer, generous, rest};
@@ -18,20 +17,13 @@ async fn connections_beyond_the_limit_wait() {
     answer(&mut second, "hello").await;
 }
 
-/// A server with one connection, and more clients than it and its reserve accept. Each client has
-/// sent the beginning of a request.
-async fn taken_by(beginning: &[u8]) -> (Server, Vec<TcpStream>) {
-    let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
-    let mut clients = vec![server.connect().await];
-    for _ in 0..3 * RESERVED_CONNECTIONS {
-        clients.push(server.send(beginning).await);
-    }
-    (server, clients)
-}
-
 #[tokio::test]
 async fn health_is_answered_when_every_connection_is_taken() {
-    let (server, mut silent) = taken_by(b"G").await;
+    let server = Server::start(ServerLimits { connections: 1, ..generous() }).await;
+    let mut silent = vec![server.connect().await];
+    for _ in 0..3 * RESERVED_CONNECTIONS {
+        silent.push(server.send(b"G").await);
+    }
     for path in ["/healthz", "/readyz"] {
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
         let text = rest(&mut server.send(request.as_bytes()).await).await;
@@ -40,13 +32,6 @@ async fn health_is_answered_when_every_connection_is_taken() {
     }
     let text = rest(&mut silent[1]).await;
     assert!(text.starts_with("HTTP/1.1 503") && text.contains("retry-after: 2"), "{text}");
-}
-
-#[tokio::test]
-async fn slow_health_requests_do_not_block_others() {
-    let (server, _slow) = taken_by(b"GET /healthz HTTP/1.1\r\nhost").await;
-    let mut client = server.send(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await;
-    assert!(rest(&mut client).await.ends_with("hello"));
 }
 
 #[tokio::test]

@@ -3,20 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::sleep;
 
-use super::{BIG, SHORT, Server, ServerLimits, generous};
-
-async fn read_slowly(server: &Server, path: &str) -> usize {
-    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-    let mut client = server.send(request.as_bytes()).await;
-    let (mut received, mut buffer) = (0, vec![0; 1 << 20]);
-    loop {
-        sleep(SHORT / 8).await;
-        match client.read(&mut buffer).await {
-            Ok(0) | Err(_) => return received,
-            Ok(n) => received += n,
-        }
-    }
-}
+use super::{BIG, SHORT, Server, ServerLimits, generous, read_slowly};
 
 #[tokio::test]
 async fn an_export_read_more_slowly_than_the_least_rate_is_given_up() {

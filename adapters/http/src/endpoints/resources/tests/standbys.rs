@@ -31,13 +31,18 @@ fn holding(version: i64) -> MockItemRepository {
 }
 
 fn standby(items: MockItemRepository) -> MockStandbys {
+    chosen(items, true)
+}
+
+/// A standby that is chosen, and that is the same when the answer is there, or another.
+fn chosen(items: MockItemRepository, is_confirmed: bool) -> MockStandbys {
     let mut standbys = unchosen(items);
     standbys.expect_choose().returning(|least| {
         let connections = least.map(|_| 1);
         let lag = Duration::from_millis(2_500);
         Some(ChosenStandby { index: 0, history: "h".into(), lag, connections })
     });
-    standbys.expect_confirm().return_const(true);
+    standbys.expect_confirm().return_const(is_confirmed);
     standbys
 }
 
@@ -80,12 +85,7 @@ async fn what_a_standby_lacks_or_cannot_tell_is_read_from_the_store() {
     without.expect_find().returning(|_, _| Ok(None));
     let mut failing = MockItemRepository::new();
     failing.expect_find().returning(|_, _| Err(RepositoryError::Unavailable));
-    let mut restarted = unchosen(holding(1));
-    restarted.expect_choose().returning(|_| {
-        let (history, lag) = ("h".into(), Duration::ZERO);
-        Some(ChosenStandby { index: 0, history, lag, connections: Some(1) })
-    });
-    restarted.expect_confirm().return_const(false);
+    let restarted = chosen(holding(1), false);
     let mut none = unchosen(MockItemRepository::new());
     none.expect_choose().returning(|_| None);
     for standbys in [standby(without), standby(failing), restarted, none] {
@@ -117,12 +117,8 @@ async fn a_standby_is_asked_for_the_position_of_the_token() {
     assert_eq!(answer_with_standby(holding(2), standbys, request).await.status(), StatusCode::OK);
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         let request = request_with_token(method, "7-h-00000000");
-        let response = answer_with_standby(
-            MockItemRepository::new(),
-            unchosen(MockItemRepository::new()),
-            request,
-        )
-        .await;
+        let nothing = MockItemRepository::new;
+        let response = answer_with_standby(nothing(), unchosen(nothing()), request).await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
     }
 }
@@ -150,22 +146,13 @@ async fn not_modified_is_confirmed_by_the_primary() {
 
 #[tokio::test]
 async fn a_write_is_answered_with_a_token() {
+    use RepositoryError::{Full, Unavailable};
     let created = || request(Method::POST, "/v1/files").content_type("application/json");
     for (inserted, found, status, expected) in [
         (Ok(shown(PROGRAM, 1)), Ok(position(7)), StatusCode::CREATED, Some(7)),
-        (
-            Ok(shown(PROGRAM, 1)),
-            Err(RepositoryError::Unavailable),
-            StatusCode::CREATED,
-            Some(u64::MAX),
-        ),
-        (
-            Err(RepositoryError::Unavailable),
-            Ok(position(7)),
-            StatusCode::SERVICE_UNAVAILABLE,
-            Some(u64::MAX),
-        ),
-        (Err(RepositoryError::Full), Ok(position(7)), StatusCode::INSUFFICIENT_STORAGE, None),
+        (Ok(shown(PROGRAM, 1)), Err(Unavailable), StatusCode::CREATED, Some(u64::MAX)),
+        (Err(Unavailable), Ok(position(7)), StatusCode::SERVICE_UNAVAILABLE, Some(u64::MAX)),
+        (Err(Full), Ok(position(7)), StatusCode::INSUFFICIENT_STORAGE, None),
     ] {
         let mut items = MockItemRepository::new();
         items.expect_insert().returning(move |_, _, _| inserted.clone());
