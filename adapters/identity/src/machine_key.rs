@@ -140,12 +140,9 @@ mod tests {
         let (name, rest) = made.printed.strip_prefix("psk_").unwrap().split_once('_').unwrap();
         assert_eq!((name, rest.len()), ("nightly-export", 49));
         let sha256 = hex::encode(digest(&made.printed));
-        assert_eq!(
-            made.line,
-            format!(
-                "- {{name: nightly-export, sha256: \"{sha256}\", roles: [\"exporter\", \"a \\\"b\\\"\"], expires: 2027-03-31}}"
-            )
-        );
+        let roles = r#"roles: ["exporter", "a \"b\""], expires: 2027-03-31}"#;
+        let line = format!("- {{name: nightly-export, sha256: \"{sha256}\", {roles}");
+        assert_eq!(made.line, line);
         assert!(!format!("{made:?}").contains(rest));
         assert_ne!(made.printed, new_key("nightly-export", &[], None).unwrap().printed);
         assert_eq!(SentKey::read(&made.printed).unwrap().name, "nightly-export");
@@ -160,8 +157,8 @@ mod tests {
             let sent = String::from_utf8(letters).unwrap();
             assert!(SentKey::read(&sent).is_none(), "{at}");
         }
-        for sent in ["psk_", "psk_a", "psk_a_", "psk__", &printed[..printed.len() - 1], "psk_é_é"]
-        {
+        let shorter = &printed[..printed.len() - 1];
+        for sent in ["psk_", "psk_a", "psk_a_", "psk__", shorter, "psk_é_é"] {
             assert!(SentKey::read(sent).is_none(), "{sent}");
         }
     }

@@ -120,6 +120,3 @@ pub(crate) static NAMED: Table = Table::open("`expect`");
 pub fn schema() -> String {
     language::schema("Policies in files", &FILE)
 }
-
-#[cfg(test)]
-mod tests;

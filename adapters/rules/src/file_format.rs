@@ -130,6 +130,3 @@ fn hint(line: &str) -> &'static str {
 pub fn schema() -> String {
     language::schema("Business rules in files", &FILE)
 }
-
-#[cfg(test)]
-mod tests;

@@ -88,11 +88,8 @@ mod tests {
             ("Asia/Manila", "2026-11-21"),
             ("America/New_York", "2026-11-20"),
         ] {
-            assert_eq!(
-                SystemClock::in_zone(TimeZone::get(zone).unwrap()).day_of(time).to_string(),
-                day,
-                "{zone}"
-            );
+            let clock = SystemClock::in_zone(TimeZone::get(zone).unwrap());
+            assert_eq!(clock.day_of(time).to_string(), day, "{zone}");
         }
     }
 

@@ -207,53 +207,32 @@ mod tests {
     fn patch(from: &str, to: &str) -> String {
         let read = |text: &str| Members::read(text.as_bytes()).unwrap().unwrap();
         let (from, to) = (read(from), read(to));
-        json_patch(
-            crate::Value::from_encoded(from.encoded()),
-            crate::Value::from_encoded(to.encoded()),
-        )
+        let [from, to] = [&from, &to].map(|of| crate::Value::from_encoded(of.encoded()));
+        json_patch(from, to)
     }
 
     const LONG: &str = "a string so long that a patch of the rest is shorter than the whole document again, for paths of any length";
 
+    /// Two states and the patch, with `LONG` in the place of a long string.
+    const DIFFERENCES: &str = r#"
+{"a":1} => {"a":1} => []
+{"a":1,"b":2} => {"b":2,"a":1} => []
+{"a":1.0,"l":"LONG"} => {"a":1.00,"l":"LONG"} => [{"op":"replace","path":"/a","value":1.00}]
+{"a/b~":1,"l":"LONG"} => {"l":"LONG","ñ\"":2} => [{"op":"remove","path":"/a~1b~0"},{"op":"add","path":"/ñ\"","value":2}]
+{"o":{"l":"LONG","x":[1,2,3]}} => {"o":{"l":"LONG","x":[1,7,3]}} => [{"op":"replace","path":"/o/x","value":[1,7,3]}]
+{"x":["LONG","a","b"]} => {"x":["LONG","b"]} => [{"op":"remove","path":"/x/1"}]
+{"x":["LONG","b"]} => {"x":["a","LONG","b"]} => [{"op":"add","path":"/x/0","value":"a"}]
+{"x":{}} => {"x":[]} => [{"op":"replace","path":"/x","value":[]}]
+{"a":1,"b":{"c":2,"d":3}} => {"b":{"d":4,"c":2},"e":5}
+    => [{"op":"remove","path":"/a"},{"op":"replace","path":"/b/d","value":4},{"op":"add","path":"/e","value":5}]
+{"x":[{"a":1,"b":[2]}]} => {"x":[{"b":[2],"a":1}]} => []
+"#;
+
     #[test]
     fn a_patch_contains_the_differences() {
-        for (from, to, expected) in [
-            (r#"{"a":1}"#, r#"{"a":1}"#, "[]"),
-            (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, "[]"),
-            (
-                r#"{"a":1.0,"l":"LONG"}"#,
-                r#"{"a":1.00,"l":"LONG"}"#,
-                r#"[{"op":"replace","path":"/a","value":1.00}]"#,
-            ),
-            (
-                r#"{"a/b~":1,"l":"LONG"}"#,
-                r#"{"l":"LONG","ñ\"":2}"#,
-                r#"[{"op":"remove","path":"/a~1b~0"},{"op":"add","path":"/ñ\"","value":2}]"#,
-            ),
-            (
-                r#"{"o":{"l":"LONG","x":[1,2,3]}}"#,
-                r#"{"o":{"l":"LONG","x":[1,7,3]}}"#,
-                r#"[{"op":"replace","path":"/o/x","value":[1,7,3]}]"#,
-            ),
-            (
-                r#"{"x":["LONG","a","b"]}"#,
-                r#"{"x":["LONG","b"]}"#,
-                r#"[{"op":"remove","path":"/x/1"}]"#,
-            ),
-            (
-                r#"{"x":["LONG","b"]}"#,
-                r#"{"x":["a","LONG","b"]}"#,
-                r#"[{"op":"add","path":"/x/0","value":"a"}]"#,
-            ),
-            (r#"{"x":{}}"#, r#"{"x":[]}"#, r#"[{"op":"replace","path":"/x","value":[]}]"#),
-            (
-                r#"{"a":1,"b":{"c":2,"d":3}}"#,
-                r#"{"b":{"d":4,"c":2},"e":5}"#,
-                r#"[{"op":"remove","path":"/a"},{"op":"replace","path":"/b/d","value":4},{"op":"add","path":"/e","value":5}]"#,
-            ),
-            (r#"{"x":[{"a":1,"b":[2]}]}"#, r#"{"x":[{"b":[2],"a":1}]}"#, "[]"),
-        ] {
-            let [from, to] = [from, to].map(|text| text.replace("LONG", LONG));
+        for row in DIFFERENCES.trim().replace("\n   ", "").lines() {
+            let columns = row.split(" => ").map(|text| text.replace("LONG", LONG));
+            let [from, to, expected] = <[_; 3]>::try_from(columns.collect::<Vec<_>>()).unwrap();
             assert_eq!(patch(&from, &to), expected, "{from} to {to}");
         }
     }
@@ -278,14 +257,9 @@ mod tests {
         let (from, to) = (deep("1"), deep("2"));
         assert!(patch(&from, &to).contains("/0/0/0"), "small values are");
         let wide = vec![format!("\"{LONG}\""); 20_000].join(",");
-        let (from, to) = (
-            from.replace(&format!("\"{LONG}\""), &wide),
-            to.replace(&format!("\"{LONG}\""), &wide),
-        );
-        assert!(
-            patch(&from, &to).starts_with(r#"[{"op":"replace","path":"/x"#),
-            "large ones are replaced as a whole"
-        );
+        let [from, to] = [from, to].map(|text| text.replace(&format!("\"{LONG}\""), &wide));
+        let is_whole = patch(&from, &to).starts_with(r#"[{"op":"replace","path":"/x"#);
+        assert!(is_whole, "large ones are replaced as a whole");
         assert!(!patch(&from, &to).contains("/0/0/0/0/0/0/0/0/0/0/0/0/0"));
     }
 

@@ -183,6 +183,7 @@ fn an_invalid_trial_is_refused(service: &Service) {
         (expression("today", json!("2026-02-30")), "invalid_date", "/today"),
         (expression("lookup", json!([])), "not_an_object", "/lookup"),
         (expression("lookup", json!({ "a": [1] })), "not_an_object", "/lookup/a/0"),
+        (expression("lookup", json!({ "a": [{ "id": "x" }] })), "invalid_id", "/lookup/a/0/id"),
         (expression("lookup", json!({ "self": null })), "invalid_name", "/lookup/self"),
         (expression("slef", json!({})), "unknown_member", "/slef"),
     ] {
@@ -242,7 +243,11 @@ fn hostile_trials_are_answered_and_take_little_memory() {
         nested("(", ")", 8_000),
         nested("[", "]", 8_000),
         nested("[1].map(x, ", ")", 60),
+        nested("!(", ")", 50),
         "self.rows.map(a, self)".to_owned(),
+        "[self, self, self.rows, self.big]".to_owned(),
+        "self.big.matches('(((((')".to_owned(),
+        vec!["self.big"; 1_000].join(" + "),
         "self.rows.map(a, self.rows.map(b, self.big))".to_owned(),
         "self.rows.all(a, self.big.matches('x$') || true)".to_owned(),
         "'a'.matches('(a{1000}){1000}')".to_owned(),
@@ -253,11 +258,24 @@ fn hostile_trials_are_answered_and_take_little_memory() {
         let body = json!({ "expression": source, "group": "files", "self": item });
         let answer = send(service, &body).expect(200);
         assert!(answer.body.len() < 500_000, "{}", answer.body.len());
+        let shown = answer.value();
+        let lengths = ["trace", "errors"].map(|list| shown[list].as_array().expect("a list").len());
+        assert!(lengths[0] <= 200 && lengths[1] <= 100, "{lengths:?}");
     }
-    for rule in [json!(nested("[", "]", 20_000)), json!("a: &a [*a]"), json!("- ".repeat(100_000))]
-    {
-        let body = json!({ "rule": rule, "group": "files" });
-        assert_eq!(outcome(service, &body)["verdict"], "undecided");
+    let bomb = |number| format!("x{number}: &x{number} [*x{0}, *x{0}, *x{0}]\n", number - 1);
+    for rule in [
+        nested("[", "]", 20_000),
+        nested("{a: ", "}", 5_000),
+        "a: &a [*a]".to_owned(),
+        "- ".repeat(100_000),
+        format!("id: a\n{}", "x: 1\n".repeat(10_000)),
+        format!("x0: &x0 [1]\n{}", (1..60).map(bomb).collect::<String>()),
+        "x".repeat(200_000),
+    ] {
+        let shown = outcome(service, &json!({ "rule": rule, "group": "files" }));
+        let errors = shown["errors"].as_array().expect("errors");
+        assert!(shown["verdict"] == "undecided" && (1..=100).contains(&errors.len()), "{shown}");
+        assert!(shown.to_string().len() < 500_000);
     }
     for item in [nested("[", "]", 500), format!(r#"{{"a":{}}}"#, nested("[", "]", 128))] {
         let deep = format!(r#"{{"expression":"true","group":"files","self":{item}}}"#);

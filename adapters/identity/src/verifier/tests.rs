@@ -114,12 +114,8 @@ async fn half_of_the_workers_verify_signatures_and_others_wait_a_quarter_of_a_se
 #[tokio::test(start_paused = true)]
 async fn a_token_whose_turn_comes_in_time_is_verified() {
     let world = Arc::new(World::new());
-    let permits = world
-        .verifier
-        .permits
-        .acquire_many(u32::try_from(places()).expect("a number"))
-        .await
-        .expect("all places");
+    let all = u32::try_from(places()).expect("a number");
+    let permits = world.verifier.permits.acquire_many(all).await.expect("all places");
     let waiting: Vec<_> = (0..100)
         .map(|number| {
             let world = world.clone();

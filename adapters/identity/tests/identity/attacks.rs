@@ -1,9 +1,11 @@
 //! Attacks on tokens, each made of a token that is accepted, with the reason of its refusal.
 
 use Made::{Bytes, Claim, Header, RawHeader, RawPayload, Text, Unsigned, Without, WithoutHeader};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use crate::support::{AUDIENCE, Issuer, NOW, Signer, World, encode};
+use crate::support::{Issuer, NOW, Signer, World, encode, with};
 
 /// How a token is made of one that is accepted.
 #[derive(Clone, Copy)]
@@ -36,32 +38,22 @@ const TWICE: &str = "the token's header has a duplicate member";
 const UNKNOWN: &str = "a key that its issuer does not have";
 const HEADER: &str = r#"{"alg":"ES256","typ":"at+jwt","kid":"ec","alg":"ES256"}"#;
 
+const ESCAPED: &str = r#"{"alg":"none","typ":"at+jwt","kid":"ec","\u0061lg":"ES256"}"#;
+
 const ATTACKS: &[(&str, Made, &str)] = &[
-    // Algorithms.
     ("none", Unsigned("\"none\""), "the token is not signed"),
     ("None", Unsigned("\"None\""), "the token is not signed"),
     ("none with a signature", Header("alg", "\"none\""), ALGORITHM),
-    ("nOnE with a signature", Header("alg", "\"nOnE\""), ALGORITHM),
-    ("NONE with a signature", Header("alg", "\"NONE\""), ALGORITHM),
-    ("None with a signature", Header("alg", "\"None\""), ALGORITHM),
     ("none and a space", Header("alg", "\"none \""), ALGORITHM),
     ("empty algorithm", Header("alg", "\"\""), ALGORITHM),
     ("HS256", Header("alg", "\"HS256\""), ALGORITHM),
-    ("HS384", Header("alg", "\"HS384\""), ALGORITHM),
-    ("HS512", Header("alg", "\"HS512\""), ALGORITHM),
-    ("hs256", Header("alg", "\"hs256\""), ALGORITHM),
     ("es256 in small letters", Header("alg", "\"es256\""), ALGORITHM),
     ("ES256K", Header("alg", "\"ES256K\""), ALGORITHM),
-    ("ES512", Header("alg", "\"ES512\""), ALGORITHM),
-    ("RS1", Header("alg", "\"RS1\""), ALGORITHM),
     ("RS512", Header("alg", "\"RS512\""), ALGORITHM),
-    ("RSA-OAEP", Header("alg", "\"RSA-OAEP\""), ALGORITHM),
-    ("Ed448", Header("alg", "\"Ed448\""), ALGORITHM),
     ("an algorithm that the issuer does not use", Header("alg", "\"EdDSA\""), ALGORITHM),
     ("algorithm of another key", Header("alg", "\"RS256\""), "does not name the key"),
     ("algorithm as a list", Header("alg", "[\"ES256\"]"), "`alg` of its header is not a string"),
     ("algorithm as null", Header("alg", "null"), "`alg` of its header is not a string"),
-    ("algorithm as a number", Header("alg", "256"), "`alg` of its header is not a string"),
     ("no algorithm", WithoutHeader("alg"), "no `alg`"),
     // Headers that change how a token is read.
     ("crit", Header("crit", "[\"exp\"]"), "`crit`"),
@@ -72,90 +64,49 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("compressed", Header("zip", "\"DEF\""), "compressed"),
     ("encrypted", Header("enc", "\"A128GCM\""), "encrypted"),
     ("an ID token", Header("typ", "\"JWT\""), "`typ` is not `at+jwt`"),
-    ("a logout token", Header("typ", "\"logout+jwt\""), "`typ` is not `at+jwt`"),
-    ("a DPoP proof", Header("typ", "\"dpop+jwt\""), "`typ` is not `at+jwt`"),
-    ("a type with a suffix", Header("typ", "\"at+jwt2\""), "`typ` is not `at+jwt`"),
     ("a type with a parameter", Header("typ", "\"at+jwt; a=b\""), "`typ` is not `at+jwt`"),
     ("no type", WithoutHeader("typ"), "`typ` is not `at+jwt`"),
     ("type as a list", Header("typ", "[\"at+jwt\"]"), "`typ` of its header is not a string"),
-    // Names of keys.
     ("unknown key", Header("kid", "\"other\""), UNKNOWN),
-    ("key by a path", Header("kid", "\"../../../dev/null\""), UNKNOWN),
-    ("key by SQL", Header("kid", "\"ec' OR '1'='1\""), UNKNOWN),
-    ("key by a command", Header("kid", "\"ec|id\""), UNKNOWN),
-    ("key by a URL", Header("kid", "\"http://127.0.0.1/keys\""), UNKNOWN),
     ("key in other letters", Header("kid", "\"EC\""), UNKNOWN),
     ("key with a zero byte", Header("kid", "\"ec\\u0000\""), UNKNOWN),
     ("empty key", Header("kid", "\"\""), UNKNOWN),
-    ("key as a number", Header("kid", "1"), "`kid` of its header is not a string"),
     ("key as null", Header("kid", "null"), "`kid` of its header is not a string"),
     ("key of another type", Header("kid", "\"rsa\""), "does not name the key"),
     ("no key where two fit", WithoutHeader("kid"), "does not name the key"),
-    // JSON.
     ("algorithm twice", RawHeader(HEADER), TWICE),
-    (
-        "algorithm twice by an escape",
-        RawHeader(r#"{"alg":"none","typ":"at+jwt","kid":"ec","\u0061lg":"ES256"}"#),
-        TWICE,
-    ),
+    ("it twice by an escape", RawHeader(ESCAPED), TWICE),
     ("header is a list", RawHeader("[]"), "the token's header is not a JSON object"),
-    ("header is a string", RawHeader("\"ES256\""), "the token's header is not a JSON object"),
     ("header is null", RawHeader("null"), "the token's header is not a JSON object"),
     ("header is empty", RawHeader(""), HEADER_JSON),
     ("header with a rest", RawHeader(r#"{"alg":"ES256"}{}"#), HEADER_JSON),
-    ("header with a comma more", RawHeader(r#"{"alg":"ES256",}"#), HEADER_JSON),
-    ("header with a comment", RawHeader(r#"{"alg":"ES256"/**/}"#), HEADER_JSON),
-    ("header with a lone surrogate", RawHeader(r#"{"alg":"\ud800"}"#), HEADER_JSON),
     ("issuer twice", RawPayload(r#"{"iss":"ISS","iss":"ISS"}"#), "payload has a duplicate member"),
     ("payload is a list", RawPayload("[]"), "the token's payload is not a JSON object"),
     ("payload is a token", RawPayload("e30.e30.AA"), PAYLOAD_JSON),
     ("payload is empty", RawPayload(""), PAYLOAD_JSON),
-    ("payload with NaN", RawPayload(r#"{"iss":"ISS","exp":NaN}"#), PAYLOAD_JSON),
-    ("payload with a mark of its order", RawPayload("\u{feff}{}"), PAYLOAD_JSON),
-    // Issuers and audiences.
     ("no issuer", Without("iss"), "no `iss`"),
     ("issuer as a list", Claim("iss", "[\"ISS\"]"), "the token's `iss` is not a string"),
-    ("issuer as an object", Claim("iss", "{\"url\":\"ISS\"}"), "the token's `iss` is not a string"),
     ("issuer with a slash", Claim("iss", "\"ISS/\""), "not one of those known here"),
-    ("issuer with a space", Claim("iss", "\"ISS \""), "not one of those known here"),
     ("issuer with a beginning", Claim("iss", "\"ISS.evil.example\""), "not one of those known"),
-    ("issuer with a user", Claim("iss", "\"http://a@ISS\""), "not one of those known here"),
     ("another issuer", Claim("iss", "\"https://evil.example\""), "not one of those known here"),
     ("no audience", Without("aud"), "no `aud`"),
     ("audience as null", Claim("aud", "null"), AUDIENCES),
-    ("audience as a number", Claim("aud", "5"), AUDIENCES),
-    ("audience as an object", Claim("aud", "{}"), AUDIENCES),
     ("audience of numbers", Claim("aud", "[5]"), AUDIENCES),
-    (
-        "audience of a string and a list",
-        Claim("aud", "[\"https://proposals.example\",[]]"),
-        AUDIENCES,
-    ),
+    ("mixed audiences", Claim("aud", "[\"https://proposals.example\",[]]"), AUDIENCES),
     ("audiences none", Claim("aud", "[]"), "another audience"),
     ("another audience", Claim("aud", "\"https://other.example\""), "another audience"),
-    ("an ID token's audience", Claim("aud", "\"portal\""), "another audience"),
-    (
-        "audience with a beginning",
-        Claim("aud", "\"https://proposals.example.evil\""),
-        "another audience",
-    ),
+    ("longer audience", Claim("aud", "\"https://proposals.example.evil\""), "another audience"),
     ("audience with a slash", Claim("aud", "\"https://proposals.example/\""), "another audience"),
-    ("Keycloak's audience", Claim("aud", "[\"account\"]"), "another audience"),
-    // Times.
     ("no end", Without("exp"), "no `exp`"),
     ("end as a string", Claim("exp", "\"NOW+600\""), "the token's `exp` is not a number"),
-    ("end as a list", Claim("exp", "[NOW+600]"), "the token's `exp` is not a number"),
     ("end as null", Claim("exp", "null"), "the token's `exp` is not a number"),
-    ("end as true", Claim("exp", "true"), "the token's `exp` is not a number"),
     ("end in no time", Claim("exp", "1e400"), "the token's `exp` is not a number"),
     ("end before all times", Claim("exp", "-1"), "the token's `exp` is not a number"),
     ("end beyond all times", Claim("exp", "1e17"), "the token's `exp` is not a number"),
     ("end in milliseconds", Claim("exp", "1800000600000"), "the token's `exp` is not a number"),
-    ("ended long ago", Claim("exp", "0"), "the token expired"),
     ("ended a minute ago", Claim("exp", "NOW-60"), "the token expired 60 seconds ago"),
     ("ended with the leeway", Claim("exp", "NOW-30"), "the token expired 30 seconds ago"),
     ("ends too late", Claim("exp", "NOW+86401"), "valid for longer than allowed"),
-    ("ends in a year", Claim("exp", "NOW+31536000"), "valid for longer than allowed"),
     ("no beginning", Without("iat"), "no `iat`"),
     ("issued as a string", Claim("iat", "\"NOW+0\""), "the token's `iat` is not a number"),
     ("issued in the future", Claim("iat", "NOW+31"), "issued in the future"),
@@ -163,15 +114,11 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("not yet", Claim("nbf", "NOW+60"), "the token is not valid yet; retry in 60 seconds"),
     ("not before as a string", Claim("nbf", "\"0\""), "the token's `nbf` is not a number"),
     ("not before as null", Claim("nbf", "null"), "the token's `nbf` is not a number"),
-    // Other claims.
     ("bound to a key", Claim("cnf", "{\"jkt\":\"x\"}"), "`cnf`"),
     ("bound to nothing", Claim("cnf", "null"), "`cnf`"),
     ("subject as a number", Claim("sub", "7"), "the token's `sub` is not a string"),
-    ("subject as a list", Claim("sub", "[\"ana\"]"), "the token's `sub` is not a string"),
-    ("subject as an object", Claim("sub", "{}"), "the token's `sub` is not a string"),
     ("empty subject", Claim("sub", "\"\""), "the token's subject is empty"),
     ("subject with a line", Claim("sub", "\"ana\\nbob\""), "control character"),
-    ("subject with a zero byte", Claim("sub", "\"ana\\u0000\""), "control character"),
     ("no subject", Without("sub"), "no `sub`"),
     ("client as a list", Claim("client_id", "[\"portal\"]"), "`client_id` is not a string"),
     ("two clients", Claim("azp", "\"other\""), "differ"),
@@ -180,52 +127,29 @@ const ATTACKS: &[(&str, Made, &str)] = &[
     ("scope as a list", Claim("scope", "[\"proposals.write\"]"), "`scope` is not a string"),
     ("actor as a string", Claim("act", "\"robot\""), "the token's `act` is not an object"),
     ("actor without a name", Claim("act", "{}"), "`act` has no string `sub`"),
-    ("actor with a number", Claim("act", "{\"sub\":1}"), "`act` has no string `sub`"),
-    (
-        "actor of another issuer",
-        Claim("act", "{\"sub\":\"a\",\"iss\":\"x\"}"),
-        "names another issuer",
-    ),
-    // The form of the token.
-    ("no letters", Text(|_| String::new()), PARTS),
+    ("other actor", Claim("act", "{\"sub\":\"a\",\"iss\":\"x\"}"), "another issuer"),
     ("dots only", Text(|_| "..".to_owned()), "the token is not signed"),
     ("one part", Text(|[header, ..]| (*header).to_owned()), PARTS),
     ("two parts", Text(|[header, payload, _]| format!("{header}.{payload}")), PARTS),
     ("four parts", Text(|parts| format!("{}.x", parts.join("."))), PARTS),
-    ("five parts, as if encrypted", Text(|parts| format!("{}.x.x", parts.join("."))), PARTS),
     ("a dot more", Text(|parts| format!("{}.", parts.join("."))), PARTS),
     ("no signature", Text(|[header, payload, _]| format!("{header}.{payload}.")), "not signed"),
     ("padding", Text(|parts| format!("{}=", parts.join("."))), BASE64),
-    ("padding of the signature", Text(|parts| format!("{}==", parts.join("."))), BASE64),
     ("padding of the header", Text(|[h, p, s]| format!("{h}==.{p}.{s}")), BASE64),
     ("a space", Text(|[h, p, s]| format!("{h}.{p} .{s}")), BASE64),
     ("a line", Text(|[h, p, s]| format!("{h}.{p}.{s}\n")), BASE64),
     ("the other base64", Text(|[h, p, s]| format!("{h}.{p}.+{}", &s[1..])), BASE64),
     ("spare bits", Text(|[h, p, s]| format!("{h}.{p}.{}", spare_bits(s))), BASE64),
     ("a letter more", Text(|parts| format!("{}A", parts.join("."))), SIGNATURE),
-    ("a percent sign", Text(|[h, p, s]| format!("{h}.{p}.%41{s}")), BASE64),
     ("a letter beyond ASCII", Text(|[h, p, s]| format!("{h}.{p}.é{s}")), BASE64),
-    ("quotes", Text(|parts| format!("\"{}\"", parts.join("."))), BASE64),
-    (
-        "JSON serialization",
-        Text(|[h, p, s]| format!(r#"{{"protected":"{h}","payload":"{p}","signature":"{s}"}}"#)),
-        PARTS,
-    ),
     ("longer than any", Text(|[h, p, s]| format!("{h}.{}{p}.{s}", "A".repeat(8 << 10))), "8192"),
-    (
-        "a header longer than any",
-        Text(|[_, p, s]| format!("{}.{p}.{s}", "A".repeat(1_400))),
-        "1024",
-    ),
-    // Signatures.
+    ("a long header", Text(|[_, p, s]| format!("{}.{p}.{s}", "A".repeat(1_400))), "1024"),
     ("all zero", Bytes(|bytes| vec![0; bytes.len()]), SIGNATURE),
     ("r is zero", Bytes(|bytes| [&[0; 32], &bytes[32..]].concat()), SIGNATURE),
     ("s is zero", Bytes(|bytes| [&bytes[..32], &[0; 32]].concat()), SIGNATURE),
-    ("all ones", Bytes(|bytes| vec![255; bytes.len()]), SIGNATURE),
     ("r and s exchanged", Bytes(|bytes| [&bytes[32..], &bytes[..32]].concat()), SIGNATURE),
     ("a byte more", Bytes(|bytes| [&bytes[..], &[0]].concat()), SIGNATURE),
     ("a byte less", Bytes(|bytes| bytes[1..].to_vec()), SIGNATURE),
-    ("one byte", Bytes(|_| vec![1]), SIGNATURE),
     (
         "as DER",
         Bytes(|bytes| [&[0x30, 0x44, 2, 0x20], &bytes[..32], &[2, 0x20], &bytes[32..]].concat()),
@@ -242,11 +166,8 @@ fn spare_bits(signature: &str) -> String {
     format!("{rest}{}", &letters[next..=next])
 }
 
-/// The payload of another caller.
 fn another(payload: &str) -> String {
-    use base64::Engine;
-    let bytes =
-        base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).expect("sound test data");
+    let bytes = URL_SAFE_NO_PAD.decode(payload).expect("sound test data");
     encode(String::from_utf8(bytes).expect("sound test data").replace("\"ana\"", "\"bob\""))
 }
 
@@ -306,8 +227,7 @@ async fn each_attack_is_refused_for_its_reason() {
     let (signer, second) = (Signer::new("ES256", "ec"), Signer::new("ES256", "second"));
     let rsa = Signer::new("RS256", "rsa");
     let issuer = Issuer::start(&[&signer, &second, &rsa]).await;
-    let lines = "  algorithms: [ES256, RS256]\n  clients: [portal]\n";
-    let world = World::new(&issuer.file(lines));
+    let world = issuer.world("  algorithms: [ES256, RS256]\n  clients: [portal]\n");
     world.caller(&issuer.token(&signer)).await;
     for (name, attack, expected) in ATTACKS {
         let token = made(*attack, &signer, &issuer);
@@ -319,36 +239,32 @@ async fn each_attack_is_refused_for_its_reason() {
     world.caller(&issuer.token(&signer)).await;
 }
 
-/// Keys within a token, and keys to which it refers, are not used.
 #[tokio::test]
 async fn a_key_that_a_token_brings_along_signs_nothing() {
     let (signer, own) = (Signer::new("ES256", "ec"), Signer::new("ES256", "ec"));
     let issuer = Issuer::start(&[&signer]).await;
     let evil = Issuer::start(&[&own]).await;
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     world.caller(&issuer.token(&signer)).await;
-    let public = own.jwk();
     for (name, value) in [
-        ("jwk", public.clone()),
+        ("jwk", own.jwk()),
         ("jku", json!(format!("{}/keys", evil.url))),
         ("x5u", json!(format!("{}/keys", evil.url))),
         ("x5c", json!(["MIIB"])),
         ("x5t", json!("AA")),
     ] {
-        let mut header = own.header();
-        header[name] = value;
+        let header = with(&own.header(), &json!({name: value}));
         let token = own.token(&header.to_string(), &issuer.payload().to_string());
         assert_eq!(world.refusal(&token).await, SIGNATURE, "{name}");
     }
     assert_eq!(evil.key_fetches() + evil.configuration_fetches(), 0);
 }
 
-/// The public key of an issuer is no secret that anything is signed with.
 #[tokio::test]
 async fn a_public_key_is_not_a_shared_secret() {
     let rsa = Signer::new("RS256", "rsa");
     let issuer = Issuer::start(&[&rsa]).await;
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     world.caller(&issuer.token(&rsa)).await;
     let secret = rsa.jwk()["n"].as_str().expect("sound test data").to_owned();
     for algorithm in ["HS256", "HS384", "HS512"] {
@@ -360,7 +276,6 @@ async fn a_public_key_is_not_a_shared_secret() {
     }
 }
 
-/// Each issuer signs for itself, with keys of the same name.
 #[tokio::test]
 async fn a_token_of_one_issuer_is_not_signed_by_another() {
     let (first, second) = (Signer::new("ES256", "k"), Signer::new("ES256", "k"));
@@ -375,9 +290,6 @@ async fn a_token_of_one_issuer_is_not_signed_by_another() {
     assert_eq!(world.refusal(&ours.token(&second)).await, SIGNATURE);
     // Its own tokens are for whom it may speak to.
     assert!(world.refusal(&theirs.token(&second)).await.contains("another audience"));
-    let mut payload = theirs.payload();
-    payload["aud"] = "https://elsewhere.example".into();
-    let token = second.signed(&payload);
+    let token = theirs.token_with(&second, &json!({"aud": "https://elsewhere.example"}));
     assert_eq!(&*world.caller(&token).await.id, "other:ana");
-    assert_ne!(AUDIENCE, "https://elsewhere.example");
 }

@@ -23,8 +23,7 @@ async fn each_algorithm_is_verified() {
     for algorithm in ["RS256", "PS256", "ES256", "ES384", "EdDSA"] {
         let signer = Signer::new(algorithm, "k");
         let issuer = Issuer::start(&[&signer]).await;
-        let world = World::new(&issuer.file(""));
-        let token = issuer.token(&signer);
+        let (world, token) = (issuer.world(""), issuer.token(&signer));
         let caller = world.caller(&token).await;
         assert_eq!(&*caller.id, "agency:ana", "{algorithm}");
         assert!(std::sync::Arc::ptr_eq(&caller, &world.caller(&token).await), "{algorithm}");
@@ -40,13 +39,11 @@ async fn each_algorithm_is_verified() {
 #[tokio::test]
 async fn a_caller_is_made_of_claims() {
     let (signer, issuer, world) = known_issuer(MAPPING).await;
-    let mut payload = issuer.payload();
-    payload["groups"] = json!(["p-reviewer", "other"]);
-    payload["name"] = "Ana \"A\"".into();
-    payload["act"] = json!({"sub": "robot"});
-    payload["scope"] = "proposals.read openid".into();
-    let token = |payload: &serde_json::Value| signer.signed(payload);
-    let caller = world.caller(&token(&payload)).await;
+    let claims = json!({
+        "groups": ["p-reviewer", "other"], "name": "Ana \"A\"", "act": {"sub": "robot"},
+        "scope": "proposals.read openid",
+    });
+    let caller = world.caller(&issuer.token_with(&signer, &claims)).await;
     assert_eq!((&*caller.id, caller.name.as_deref()), ("agency:ana", Some("Ana \"A\"")));
     assert_eq!(
         (caller.acting.as_deref(), caller.client.as_deref()),
@@ -59,24 +56,23 @@ async fn a_caller_is_made_of_claims() {
     let granted: Operations = [Operation::Read, Operation::History].into_iter().collect();
     assert_eq!(caller.granted, granted);
     assert_eq!(caller.expires.map(jiff::Timestamp::as_second), Some(NOW + 600 + 30));
-    payload["scope"] = "openid".into();
-    assert!(world.caller(&token(&payload)).await.granted.is_empty());
-    payload["blocked"] = true.into();
-    assert_eq!(world.refusal(&token(&payload)).await, "you are blocked");
-    payload.as_object_mut().expect("sound test data").remove("blocked");
-    for groups in [json!(["p-a", 5]), json!("p-a")] {
-        payload["groups"] = groups;
-        let refusal = world.refusal(&token(&payload)).await;
-        assert_eq!(refusal, "the service cannot compute `roles` from the token's claims");
+    let openid = json!({"scope": "openid"});
+    assert!(world.caller(&issuer.token_with(&signer, &openid)).await.granted.is_empty());
+    let reason = "the service cannot compute `roles` from the token's claims";
+    for (claims, reason) in [
+        (json!({"blocked": true}), "you are blocked"),
+        (json!({"groups": ["p-a", 5]}), reason),
+        (json!({"groups": "p-a"}), reason),
+    ] {
+        assert_eq!(world.refusal(&issuer.token_with(&signer, &claims)).await, reason, "{claims}");
     }
 }
 
 #[tokio::test]
 async fn issuers_and_scopes_are_published() {
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let file = issuer.file(&format!("  swagger_client: explorer\n{MAPPING}"));
-    let published = application::Identity::published(&*World::new(&file).identity);
+    let lines = format!("  swagger_client: explorer\n{MAPPING}");
+    let (_, issuer, world) = known_issuer(&lines).await;
+    let published = application::Identity::published(&*world.identity);
     let [announced] = &published.issuers[..] else { panic!("{published:?}") };
     let configuration = format!("{}/.well-known/openid-configuration", issuer.url);
     assert_eq!(
@@ -90,9 +86,7 @@ async fn issuers_and_scopes_are_published() {
 
 #[tokio::test]
 async fn a_token_that_expires_is_refused_although_it_was_accepted() {
-    let signer = Signer::new("EdDSA", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(""));
+    let (signer, issuer, world) = known_issuer("").await;
     let token = issuer.token(&signer);
     world.caller(&token).await;
     world.advance(600 + 29);
@@ -108,7 +102,7 @@ async fn a_token_that_expires_is_refused_although_it_was_accepted() {
 async fn a_token_of_a_key_that_is_removed_is_refused() {
     let (old, new) = (Signer::new("ES256", "old"), Signer::new("ES256", "new"));
     let issuer = Issuer::start(&[&old]).await;
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     let keeping = tokio::spawn(world.identity.clone().keep_keys());
     let token = issuer.token(&old);
     until("the first fetch", || issuer.key_fetches() == 1).await;
@@ -125,11 +119,8 @@ async fn a_token_of_a_key_that_is_removed_is_refused() {
 
 #[tokio::test]
 async fn a_revocation_is_in_force_when_the_file_is_read_again() {
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let file = issuer.file("");
-    let world = World::new(&file);
-    let token = issuer.token(&signer);
+    let (signer, issuer, world) = known_issuer("").await;
+    let (file, token) = (issuer.file(""), issuer.token(&signer));
     world.caller(&token).await;
     // The token was issued at 2027-01-15T08:00:00Z.
     for (revoked, is_refused) in [
@@ -161,12 +152,10 @@ async fn a_revocation_is_in_force_when_the_file_is_read_again() {
 async fn a_refusal_costs_no_second_verification_and_does_not_last() {
     let (signer, other) = (Signer::new("ES256", "k"), Signer::new("ES256", "k"));
     let issuer = Issuer::start(&[&other]).await;
-    let world = World::new(&issuer.file(""));
-    let token = issuer.token(&signer);
+    let (world, token) = (issuer.world(""), issuer.token(&signer));
     for _ in 0..2 {
         assert_eq!(world.refusal(&token).await, "the token's signature is wrong");
     }
-    // The issuer puts another key under the same name.
     issuer.set_keys(jwks(&[&signer]));
     world.advance(31);
     assert!(
@@ -184,22 +173,16 @@ async fn an_issuer_of_another_kind_is_described_in_the_file() {
         "  jwks_uri: {}/keys\n  token_type: jwt\n  audiences: [api, other]\n  scopes: {{w: [create]}}\n",
         issuer.url
     );
-    let world = World::new(&issuer.file(&lines));
-    let mut payload = issuer.payload();
-    payload["aud"] = json!(["account", "api"]);
-    payload["exp"] = serde_json::from_str(&format!("{}.5", NOW + 600)).expect("sound test data");
-    let object = payload.as_object_mut().expect("sound test data");
-    for name in ["scope", "client_id"] {
-        object.remove(name);
-    }
-    payload["azp"] = "portal".into();
-    payload["scp"] = json!(["w", "x"]);
+    let world = issuer.world(&lines);
+    let exp: serde_json::Value = format!("{}.5", NOW + 600).parse().expect("sound test data");
+    let payload = json!({
+        "iss": issuer.url, "sub": "ana", "aud": ["account", "api"], "exp": exp, "iat": NOW,
+        "azp": "portal", "scp": ["w", "x"],
+    });
     for token_type in [Some("JWT"), Some("application/JWT"), Some("at+jwt"), None] {
-        let mut header = json!({"alg": "ES256", "kid": "k"});
-        if let Some(token_type) = token_type {
-            header["typ"] = token_type.into();
-        }
-        let caller = world.caller(&signer.token(&header.to_string(), &payload.to_string())).await;
+        let of_type = |of| json!({"alg": "ES256", "kid": "k", "typ": of});
+        let header = token_type.map_or(json!({"alg": "ES256", "kid": "k"}), of_type).to_string();
+        let caller = world.caller(&signer.token(&header, &payload.to_string())).await;
         assert_eq!(caller.client.as_deref(), Some("portal"), "{token_type:?}");
         assert_eq!(caller.granted, [Operation::Create].into_iter().collect());
         assert_eq!(
@@ -218,10 +201,7 @@ async fn an_issuer_of_another_kind_is_described_in_the_file() {
 async fn who_acts_can_be_revoked_and_is_named_as_callers_are() {
     let signer = Signer::new("ES256", "k");
     let issuer = Issuer::start(&[&signer]).await;
-    let mut payload = issuer.payload();
-    payload["act"] = json!({"sub": "robot"});
-    payload["oid"] = "1f0c".into();
-    let token = signer.signed(&payload);
+    let token = issuer.token_with(&signer, &json!({"act": {"sub": "robot"}, "oid": "1f0c"}));
     let revoked = "revoked: [{subject: agency:robot, before: 2027-01-15T08:00:01Z}]\n";
     for (file, expected) in [
         (issuer.file(""), "accepted as agency:ana"),
@@ -235,16 +215,10 @@ async fn who_acts_can_be_revoked_and_is_named_as_callers_are() {
 
 #[tokio::test]
 async fn a_caller_takes_no_more_memory_than_the_longest_token() {
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(
-        "  claims: {attributes: {one: claims.long, two: claims.long, three: claims.long}}\n",
-    ));
-    let token = |length: usize| {
-        let mut payload = issuer.payload();
-        payload["long"] = "a".repeat(length).into();
-        signer.signed(&payload)
-    };
+    let long = "claims.long, two: claims.long, three: claims.long";
+    let lines = format!("  claims: {{attributes: {{one: {long}}}}}\n");
+    let (signer, issuer, world) = known_issuer(&lines).await;
+    let token = |length| issuer.token_with(&signer, &json!({"long": "a".repeat(length)}));
     assert_eq!(world.refusal(&token(2_000)).await, "accepted as agency:ana");
     assert!(world.refusal(&token(3_000)).await.contains("cannot compute `attributes`"));
 }

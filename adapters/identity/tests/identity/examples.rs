@@ -2,28 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use application::Identity;
 use domain::Operation;
-use identity_adapter::ReloadableIdentity;
 use serde_json::{Value, json};
 
-use crate::support::{AUDIENCE, Issuer, Signer, TestClock, World};
-
-fn docs(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
-}
+use crate::files::{docs, load, load_text};
+use crate::support::{Issuer, Signer, World, with};
 
 fn page() -> String {
     fs::read_to_string(docs("identity.md")).expect("the page")
-}
-
-#[track_caller]
-fn open(path: &Path) -> ReloadableIdentity {
-    let clock: Arc<TestClock> = Arc::new(TestClock::start());
-    ReloadableIdentity::open(path, clock, AUDIENCE).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 #[test]
@@ -31,11 +19,11 @@ fn every_example_is_sound() {
     let files = fs::read_dir(docs("examples/identity")).expect("the examples");
     let mut count = 0;
     for file in files {
-        open(&file.expect("a file").path());
+        load(&file.expect("a file").path());
         count += 1;
     }
     assert_eq!(count, 1);
-    let agency = open(&docs("examples/identity/agency.yaml"));
+    let agency = load(&docs("examples/identity/agency.yaml"));
     assert_eq!(agency.published().issuers.len(), 2);
     let scopes: Vec<_> = agency.published().scopes.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(scopes, ["proposals.read".into(), "proposals.write".into()]);
@@ -50,27 +38,23 @@ async fn callers_of_the_example_are_made_of_tokens() {
         .replace("https://id.agency.example/realms/research", &agency.url)
         .replace("https://login.partners.example", &partners.url);
     let world = World::new(&file);
-    let token = |issuer: &Issuer, claims: &[(&str, Value)]| {
-        let mut payload = issuer.payload();
-        payload["aud"] = "https://proposals.agency.example".into();
-        for (name, value) in claims {
-            payload[name] = value.clone();
-        }
-        signer.signed(&payload)
+    let token = |issuer: &Issuer, claims: &Value| {
+        let own = json!({"aud": "https://proposals.agency.example"});
+        issuer.token_with(&signer, &with(&own, claims))
     };
-    let known = ("email_verified", json!(true));
-    let roles = ("realm_access", json!({"roles": ["proposals-auditor", "auditor", "admin"]}));
-    let caller = world.caller(&token(&agency, &[known.clone(), roles])).await;
+    let known = json!({"email_verified": true});
+    let roles = json!({"realm_access": {"roles": ["proposals-auditor", "auditor", "admin"]}});
+    let caller = world.caller(&token(&agency, &with(&known, &roles))).await;
     assert_eq!((&*caller.id, &*caller.roles), ("agency:ana", &["auditor".into()][..]));
     assert!(caller.granted.contains(Operation::History));
     assert!(!caller.granted.contains(Operation::Create));
-    assert_eq!(*world.caller(&token(&agency, &[known])).await.roles, []);
-    let refusal = world.refusal(&token(&agency, &[])).await;
+    assert_eq!(*world.caller(&token(&agency, &known)).await.roles, []);
+    let refusal = world.refusal(&token(&agency, &json!({}))).await;
     assert_eq!(refusal, "confirm your address first, in your account");
-    let review = ("scope", json!("openid proposals.review"));
-    let caller = world.caller(&token(&partners, &[review])).await;
+    let review = json!({"scope": "openid proposals.review"});
+    let caller = world.caller(&token(&partners, &review)).await;
     assert_eq!((&*caller.id, &*caller.roles), ("partners:ana", &["reviewer".into()][..]));
-    let refusal = world.refusal(&token(&partners, &[])).await;
+    let refusal = world.refusal(&token(&partners, &json!({}))).await;
     assert_eq!(refusal, "ask for the scope proposals.review");
 }
 
@@ -80,16 +64,12 @@ fn every_identity_file_of_the_page_is_sound() {
     let blocks = page.split("\n```yaml").skip(1).filter_map(|block| block.split_once('\n'));
     let files: Vec<_> = blocks.filter_map(|(_, rest)| rest.split_once("\n```")).collect();
     assert!(files.len() >= 4, "the test looks for examples");
-    let folder = tempfile::tempdir().expect("a folder");
     for (text, _) in files {
-        let path = folder.path().join("identity.yaml");
-        fs::write(&path, text).expect("a file");
         println!("{text}");
-        open(&path);
+        load_text(text);
     }
 }
 
-/// The names of all keys of a schema.
 fn keys_of(schema: &Value, keys: &mut BTreeSet<String>) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         keys.extend(properties.keys().cloned());

@@ -6,7 +6,9 @@ use std::time::Duration;
 use application::Identity as _;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Issuer, Signer, World, encode, jwks, known_issuer, until};
+use crate::support::{
+    Answer, Issuer, Signer, World, configuration_of, encode, jwks, known_issuer, until, with,
+};
 
 const UNKNOWN: &str = "the token is signed with a key that its issuer does not have";
 
@@ -81,10 +83,8 @@ async fn only_token_endpoints_that_are_safe_to_send_a_code_to_are_published() {
         (json!(null), false),
         (json!(long), false),
     ] {
-        issuer.set_configuration(Answer::json(&json!({
-            "issuer": issuer.url, "jwks_uri": format!("{}/keys", issuer.url),
-            "token_endpoint": endpoint,
-        })));
+        let named = json!({"token_endpoint": endpoint});
+        issuer.set_configuration(Answer::json(&with(&configuration_of(&issuer.url), &named)));
         let fetches = issuer.key_fetches();
         world.advance(30);
         let payload = encode(issuer.payload().to_string());
@@ -94,7 +94,7 @@ async fn only_token_endpoints_that_are_safe_to_send_a_code_to_are_published() {
             endpoint.as_str().filter(|_| is_named).map(Into::into).into_iter().collect();
         assert_eq!(world.identity.token_endpoints(), expected, "{endpoint}");
     }
-    let without_client = World::new(&issuer.file(""));
+    let without_client = issuer.world("");
     without_client.caller(&issuer.token(&signer)).await;
     assert!(without_client.identity.token_endpoints().is_empty());
 }
@@ -104,11 +104,11 @@ async fn a_request_waits_a_second_for_a_slow_issuer_and_not_longer() {
     let signer = Signer::new("ES256", "k");
     let issuer = Issuer::start(&[&signer]).await;
     issuer.set_keys(Answer { delay: Duration::from_millis(300), ..jwks(&[&signer]) });
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     world.caller(&issuer.token(&signer)).await;
     let slow = Issuer::start(&[&signer]).await;
     slow.set_keys(Answer { delay: Duration::from_secs(30), ..jwks(&[&signer]) });
-    let world = World::new(&slow.file(""));
+    let world = slow.world("");
     let begin = std::time::Instant::now();
     assert_eq!(world.refusal(&slow.token(&signer)).await, "unavailable");
     assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
@@ -118,16 +118,14 @@ async fn a_request_waits_a_second_for_a_slow_issuer_and_not_longer() {
 async fn rotated_keys_are_found_by_one_fetch_for_all_clients() {
     let (old, new) = (Signer::new("ES256", "old"), Signer::new("ES256", "new"));
     let issuer = Issuer::start(&[&old]).await;
-    let world = Arc::new(World::new(&issuer.file("")));
+    let world = Arc::new(issuer.world(""));
     world.caller(&issuer.token(&old)).await;
     assert_eq!((issuer.key_fetches(), issuer.configuration_fetches()), (1, 1));
     issuer.set_keys(Answer { delay: Duration::from_millis(100), ..jwks(&[&old, &new]) });
     world.advance(30);
     let clients: Vec<_> = (0..64)
         .map(|number| {
-            let mut payload = issuer.payload();
-            payload["jti"] = format!("{number}").into();
-            let token = new.signed(&payload);
+            let token = issuer.token_with(&new, &json!({"jti": format!("{number}")}));
             let world = world.clone();
             tokio::spawn(async move { world.refusal(&token).await })
         })
@@ -148,10 +146,8 @@ fn of_unknown_key(payload: &str, number: usize) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_keys_cause_a_fetch_every_half_minute_and_evict_nothing() {
     const EACH: usize = 3_125;
-    let signer = Signer::new("ES256", "k");
-    let issuer = Issuer::start(&[&signer]).await;
-    let world = Arc::new(World::new(&issuer.file("")));
-    let token = issuer.token(&signer);
+    let (signer, issuer, world) = known_issuer("").await;
+    let (world, token) = (Arc::new(world), issuer.token(&signer));
     world.caller(&token).await;
     let payload: Arc<str> = encode(issuer.payload().to_string()).into();
     let mut fresh = 0;
@@ -173,9 +169,8 @@ async fn unknown_keys_cause_a_fetch_every_half_minute_and_evict_nothing() {
         // Meanwhile an honest client comes with tokens that were never seen before.
         let before = fresh;
         while fresh == before || clients.iter().any(|client| !client.is_finished()) {
-            let mut claims = issuer.payload();
-            claims["jti"] = format!("{fresh}").into();
-            world.caller(&signer.signed(&claims)).await;
+            let claims = json!({"jti": format!("{fresh}")});
+            world.caller(&issuer.token_with(&signer, &claims)).await;
             world.caller(&token).await;
             fresh += 1;
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -193,9 +188,7 @@ async fn unknown_keys_cause_a_fetch_every_half_minute_and_evict_nothing() {
 #[tokio::test]
 async fn an_outage_leaves_the_last_keys_for_a_day() {
     let (signer, issuer, world) = known_issuer("  longest_lifetime: 96h\n").await;
-    let mut payload = issuer.payload();
-    payload["exp"] = (crate::support::NOW + 3 * 86_400).into();
-    let token = signer.signed(&payload);
+    let token = issuer.token_with(&signer, &json!({"exp": crate::support::NOW + 3 * 86_400}));
     world.caller(&token).await;
     issuer.set_configuration(Answer::of(500));
     world.advance(86_399);
@@ -204,11 +197,7 @@ async fn an_outage_leaves_the_last_keys_for_a_day() {
     world.caller(&token).await;
     world.advance(1);
     assert_eq!(world.refusal(&token).await, "unavailable");
-    // It is there again.
-    let url = &issuer.url;
-    issuer.set_configuration(Answer::json(
-        &json!({"issuer": url, "jwks_uri": format!("{url}/keys")}),
-    ));
+    issuer.set_configuration(Answer::json(&configuration_of(&issuer.url)));
     world.advance(60);
     until("a fetch", || issuer.key_fetches() == 2).await;
     world.until_refusal(&token, "accepted as agency:ana").await;
@@ -229,7 +218,7 @@ async fn keys_are_fetched_again_when_the_issuer_says() {
         let issuer = Issuer::start(&[&signer]).await;
         let headers = header.map(|value| ("cache-control", value.to_owned())).into_iter().collect();
         issuer.set_keys(Answer { headers, ..jwks(&[&signer]) });
-        let world = World::new(&issuer.file(""));
+        let world = issuer.world("");
         world.caller(&issuer.token(&signer)).await;
         let keeping = tokio::spawn(world.identity.clone().keep_keys());
         world.advance(pause - 1);
@@ -241,16 +230,11 @@ async fn keys_are_fetched_again_when_the_issuer_says() {
     }
 }
 
-/// Keys that are no keys for signatures are left out, and the others are used.
 #[tokio::test]
 async fn only_keys_for_signatures_are_used() {
     let signer = Signer::new("ES256", "k");
     let good = signer.jwk();
-    let with = |name: &str, value: Value| {
-        let mut jwk = good.clone();
-        jwk[name] = value;
-        jwk
-    };
+    let with = |name: &str, value: Value| with(&good, &json!({name: value}));
     let without = |name: &str| {
         let mut jwk = good.clone();
         jwk.as_object_mut().expect("sound test data").remove(name);
@@ -280,7 +264,7 @@ async fn only_keys_for_signatures_are_used() {
         let issuer = Issuer::start(&[]).await;
         let other = Signer::new("ES256", "other");
         issuer.set_keys(Answer::json(&json!({"keys": [other.jwk(), jwk]})));
-        let world = World::new(&issuer.file(""));
+        let world = issuer.world("");
         let refusal = world.refusal(&issuer.token(&signer)).await;
         let expected = if is_used { "accepted as agency:ana" } else { UNKNOWN };
         assert_eq!(refusal, expected, "{name}");
@@ -292,7 +276,7 @@ async fn only_keys_for_signatures_are_used() {
 async fn keys_of_the_same_name_are_both_left_out() {
     let (first, second) = (Signer::new("ES256", "k"), Signer::new("ES256", "k"));
     let issuer = Issuer::start(&[&first, &second]).await;
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     for signer in [&first, &second] {
         assert_eq!(world.refusal(&issuer.token(signer)).await, UNKNOWN);
     }
@@ -302,20 +286,18 @@ async fn keys_of_the_same_name_are_both_left_out() {
 async fn weak_rsa_keys_are_left_out() {
     let signer = Signer::new("RS256", "k");
     let jwk = signer.jwk();
-    let modulus = jwk["n"].as_str().expect("sound test data").to_owned();
+    let modulus = jwk["n"].as_str().expect("sound test data");
     for (name, n, e) in [
         ("short", &modulus[..170], "AQAB"),
-        ("long", &modulus.repeat(5)[..], "AQAB"),
-        ("exponent 1", &modulus[..], "AQ"),
-        ("even exponent", &modulus[..], "Ag"),
-        ("exponent zero", &modulus[..], "AA"),
-        ("no exponent", &modulus[..], ""),
+        ("long", &modulus.repeat(5), "AQAB"),
+        ("exponent 1", modulus, "AQ"),
+        ("even exponent", modulus, "Ag"),
+        ("exponent zero", modulus, "AA"),
+        ("no exponent", modulus, ""),
     ] {
         let issuer = Issuer::start(&[]).await;
-        let mut weak = jwk.clone();
-        (weak["n"], weak["e"]) = (n.into(), e.into());
+        let weak = with(&jwk, &json!({"n": n, "e": e}));
         issuer.set_keys(Answer::json(&json!({"keys": [weak]})));
-        let world = World::new(&issuer.file(""));
-        assert_eq!(world.refusal(&issuer.token(&signer)).await, UNKNOWN, "{name}");
+        assert_eq!(issuer.world("").refusal(&issuer.token(&signer)).await, UNKNOWN, "{name}");
     }
 }

@@ -1,13 +1,11 @@
 //! Bounds of the caches of tokens. No caller is refused because of them.
 
+use serde_json::json;
+
 use crate::support::{Issuer, NOW, Signer, known_issuer};
 
-/// A token that is another for each number.
 fn numbered(issuer: &Issuer, signer: &Signer, number: usize, ends: i64) -> String {
-    let mut claims = issuer.payload();
-    claims["jti"] = format!("{number}").into();
-    claims["exp"] = ends.into();
-    signer.signed(&claims)
+    issuer.token_with(signer, &json!({"jti": format!("{number}"), "exp": ends}))
 }
 
 #[tokio::test]

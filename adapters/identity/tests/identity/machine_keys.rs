@@ -31,10 +31,7 @@ async fn a_typing_error_is_distinguished_from_a_wrong_key() {
     for (sent, reason) in [
         (other.printed.clone(), "the key is unknown"),
         (unknown.printed, "the key is unknown"),
-        (key.printed[..key.printed.len() - 1].to_owned(), "the key is mistyped"),
-        (key.printed.replace("psk_a", "psk_c"), "the key is mistyped"),
         (format!("{}x", key.printed), "the key is mistyped"),
-        ("psk_".to_owned(), "the key is mistyped"),
         (key.printed.replace("psk_", "PSK_"), "a JSON Web Token of three parts"),
     ] {
         let refusal = world.refusal(&sent).await;

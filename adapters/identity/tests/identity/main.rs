@@ -3,6 +3,8 @@
 mod attacks;
 mod callers;
 mod examples;
+#[path = "../../../language/tests/support/files.rs"]
+mod files;
 mod hostile_issuer;
 mod jose;
 mod limits;
@@ -12,3 +14,15 @@ mod reading;
 mod secrecy;
 mod support;
 mod tls;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use identity_adapter::ReloadableIdentity as Loaded;
+use language::error::FileErrors;
+
+const FILE: &str = "identity.yaml";
+
+fn read(path: &Path) -> Result<Loaded, FileErrors> {
+    Loaded::open(path, Arc::new(support::TestClock::start()), support::AUDIENCE)
+}

@@ -17,7 +17,7 @@ static ACCEPTED: LazyLock<(World, Vec<String>)> = LazyLock::new(|| {
             .map(|algorithm| Signer::new(algorithm, algorithm))
             .collect();
         let issuer = Issuer::start(&signers.iter().collect::<Vec<_>>()).await;
-        let world = World::new(&issuer.file(""));
+        let world = issuer.world("");
         let tokens: Vec<_> = signers.iter().map(|signer| issuer.token(signer)).collect();
         for token in &tokens {
             world.caller(token).await;

@@ -1,34 +1,8 @@
 //! All errors of identity files are reported at once, each with its location and its fix.
 
-use std::sync::Arc;
-
-use identity_adapter::ReloadableIdentity;
-
-use crate::support::{AUDIENCE, TestClock};
-
-fn errors(text: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().expect("sound test data");
-    let path = folder.path().join("identity.yaml");
-    std::fs::write(&path, text).expect("sound test data");
-    let clock: Arc<TestClock> = Arc::new(TestClock::start());
-    let Err(errors) = ReloadableIdentity::open(&path, clock, AUDIENCE) else { return Vec::new() };
-    let prefix = format!("{}:", path.display());
-    let lines = errors.to_string();
-    lines
-        .lines()
-        .map(|line| line.strip_prefix(&prefix).unwrap_or(line).trim_start().to_owned())
-        .collect()
-}
-
-/// Asserts that a file has one error, `LINE:COLUMN: PART OF THE REASON`.
-#[track_caller]
-fn assert_error(text: &str, expected: &str) {
-    let errors = errors(text);
-    let (place, reason) = expected.split_once(' ').expect("a place and a reason");
-    let is_that_one =
-        matches!(&errors[..], [error] if error.starts_with(place) && error.contains(reason));
-    assert!(is_that_one, "{text}\n{expected}\n{errors:#?}");
-}
+use crate::files::{
+    assert_error, assert_errors, assert_published, errors, errors_of, folder, load_text, rows,
+};
 
 /// A sound issuer with some lines more, which begin in line 4.
 fn with(lines: &str) -> String {
@@ -53,7 +27,7 @@ fn sound_files_are_read() {
         with(&format!("revoked: [{{subject: 'agency:1', {BEFORE}}}]")),
         "issuers: [{name: a, issuer: 'http://[::1]:8080/realm'}]".to_owned(),
     ] {
-        assert_eq!(errors(&text), [] as [String; 0], "{text}");
+        load_text(&text);
     }
 }
 
@@ -66,80 +40,73 @@ fn each_error_of_a_file_has_its_location_and_fix() {
     ] {
         assert!(matches!(&errors(text)[..], [error] if error.contains(reason)), "{text}");
     }
-    for (text, expected) in [
-        ("issuers: [", "1: this is not YAML"),
-        ("keys:", "1: `keys` must be a list, not null"),
-        ("- a", "1:1: an identity file must be a mapping of keys to values, not a list"),
-        ("issuer: 1", "1:1: did you mean `issuers`?"),
-        ("issuers: 5", "1:10: `issuers` must be a list, not a number"),
-        ("issuers: [{name: a}]", "1:11: an issuer needs the key `issuer`; add one"),
-        ("issuers: [{issuer: 'https://a.example'}]", "1:11: needs the key `name`"),
-        (
-            "issuers: [{name: Agency, issuer: 'https://a.example'}]",
-            "1:18: `Agency` cannot name an issuer",
-        ),
-        ("issuers: [{name: key, issuer: 'https://a.example'}]", "1:18: choose another name"),
-        ("issuers: [{name: a, issuer: 'http://a.example'}]", "1:29: write https"),
-        ("issuers: [{name: a, issuer: 'https://a.example?b'}]", "1:29: must not contain `?`"),
-        ("keys: [{name: a}]", "1:8: a key needs the key `sha256`"),
-        ("keys: [{name: a, sha256: abc}]", "1:26: must have 64 hexadecimal digits; copy the line"),
-    ] {
-        assert_error(text, expected);
+    for (text, expected) in rows(FAULTS) {
+        assert_error(&text, &expected);
     }
 }
 
+const FAULTS: &str = "
+issuers: [ => 1: this is not YAML
+keys: => 1: `keys` must be a list, not null
+- a => 1:1: an identity file must be a mapping of keys to values, not a list
+issuer: 1 => 1:1: did you mean `issuers`?
+issuers: 5 => 1:10: `issuers` must be a list, not a number
+issuers: [{name: a}] => 1:11: an issuer needs the key `issuer`; add one
+issuers: [{issuer: 'https://a.example'}] => 1:11: needs the key `name`
+issuers: [{name: Agency, issuer: 'https://a.example'}] => 1:18: `Agency` cannot name an issuer
+issuers: [{name: key, issuer: 'https://a.example'}] => 1:18: choose another name
+issuers: [{name: a, issuer: 'http://a.example'}] => 1:29: write https
+issuers: [{name: a, issuer: 'https://a.example?b'}] => 1:29: must not contain `?`
+keys: [{name: a}] => 1:8: a key needs the key `sha256`
+keys: [{name: a, sha256: abc}] => 1:26: must have 64 hexadecimal digits; copy the line
+";
+
+/// Lines after those of a sound issuer.
+const FAULTS_OF_ISSUERS: &str = r#"
+  audience: x => 4:3: did you mean `audiences`?
+  audiences: [] => 4:14: every token would be refused
+  algorithms: [] => 4:15: every token would be refused
+  algorithms: [HS256] => 4:16: no signature algorithm for access tokens: `HS256`
+  algorithms: [none] => 4:16: `RS256`, `PS256`, `ES256`, `ES384`, `EdDSA`
+  token_type: id => 4:15: known: `at+jwt`, `jwt`
+  leeway: 30 => 4:11: `leeway` must be a string
+  leeway: soon => 4:11: `leeway` must be a duration such as 30s, 5m or 24h
+  leeway: 10m => 4:11: `leeway` must be from 0s to 5m
+  leeway: -1s => 4:11: `leeway` must be from 0s to 5m
+  longest_lifetime: 1s => 4:21: `longest_lifetime` must be from 1m to
+  keys_hold: 1000h => 4:14: `keys_hold` must be from 10m to
+  ca: missing.pem => 4:7: `ca` names a file that cannot be read
+  ca: identity.yaml => 4:7: a file without certificates
+  jwks_uri: http://id.example/keys => 4:13: write https
+  jwks_uri: keys => 4:13: is not an https URL
+  claims: [id] => 4:11: `claims` must be a mapping
+  claims: {id: claims.sub +} => 4:28: this is not CEL
+  claims: {id: claim.sub} => 4:16: did you mean `claims`?
+  claims: {id: self.sub} => 4:16: there is no variable `self`
+  claims: {id: 1 + 1} => 4:16: must be a string, not
+  claims: {roles: size(claims)} => 4:19: must be a list
+  claims: {attributes: {id: claims.sub}} => 4:25: `id` is a built-in attribute of callers
+  claims: {attributes: {org: claim.org}} => 4:30: did you mean `claims`?
+  require: [{check: claims.ok}] => 4:13: needs the key `message`
+  require: [{check: "'a'", message: no}] => 4:22: must be a boolean
+  scopes: {a: [reed]} => 4:16: did you mean `read`?
+  scopes: {a b: [read]} => 4:12: a scope must have only printable ASCII characters
+  scopes: {a: read} => 4:15: `a` must be a list, not a string
+- {name: agency, issuer: 'https://b.example'} => 4:3: duplicate issuer `agency`, first at
+- {name: b, issuer: 'https://id.example'} => 4:3: with the URL `https://id.example`, first at
+revoked: [{subject: 'other:1', BEFORE}] => 4:21: there is no issuer `other`
+revoked: [{subject: agency, BEFORE}] => 4:21: write ISSUER:ID
+revoked: [{issuer: agenzy, BEFORE}] => 4:20: did you mean `agency`?
+revoked: [{subject: 'key:a', BEFORE}] => 4:21: there is no key `a` in `keys`
+revoked: [{subject: 'agency:1', before: today}] => 4: a time such as
+revoked: [{subject: 'agency:1'}] => 4:11: needs the key `before`
+revoked: [{BEFORE}] => 4:11: needs a `subject` or a `issuer`
+"#;
+
 #[test]
 fn each_error_of_an_issuer_has_its_location_and_fix() {
-    for (line, expected) in [
-        ("  audience: x", "4:3: did you mean `audiences`?"),
-        ("  audiences: []", "4:14: every token would be refused"),
-        ("  algorithms: []", "4:15: every token would be refused"),
-        ("  algorithms: [HS256]", "4:16: no signature algorithm for access tokens: `HS256`"),
-        ("  algorithms: [none]", "4:16: `RS256`, `PS256`, `ES256`, `ES384`, `EdDSA`"),
-        ("  token_type: id", "4:15: known: `at+jwt`, `jwt`"),
-        ("  leeway: 30", "4:11: `leeway` must be a string"),
-        ("  leeway: soon", "4:11: `leeway` must be a duration such as 30s, 5m or 24h"),
-        ("  leeway: 10m", "4:11: `leeway` must be from 0s to 5m"),
-        ("  leeway: -1s", "4:11: `leeway` must be from 0s to 5m"),
-        ("  longest_lifetime: 1s", "4:21: `longest_lifetime` must be from 1m to"),
-        ("  keys_hold: 1000h", "4:14: `keys_hold` must be from 10m to"),
-        ("  ca: missing.pem", "4:7: `ca` names a file that cannot be read"),
-        ("  ca: identity.yaml", "4:7: a file without certificates"),
-        ("  jwks_uri: http://id.example/keys", "4:13: write https"),
-        ("  jwks_uri: keys", "4:13: is not an https URL"),
-        ("  claims: [id]", "4:11: `claims` must be a mapping"),
-        ("  claims: {id: claims.sub +}", "4:28: this is not CEL"),
-        ("  claims: {id: claim.sub}", "4:16: did you mean `claims`?"),
-        ("  claims: {id: self.sub}", "4:16: there is no variable `self`"),
-        ("  claims: {id: 1 + 1}", "4:16: must be a string, not"),
-        ("  claims: {roles: size(claims)}", "4:19: must be a list"),
-        (
-            "  claims: {attributes: {id: claims.sub}}",
-            "4:25: `id` is a built-in attribute of callers",
-        ),
-        ("  claims: {attributes: {org: claim.org}}", "4:30: did you mean `claims`?"),
-        ("  require: [{check: claims.ok}]", "4:13: needs the key `message`"),
-        ("  require: [{check: \"'a'\", message: no}]", "4:22: must be a boolean"),
-        ("  scopes: {a: [reed]}", "4:16: did you mean `read`?"),
-        ("  scopes: {a b: [read]}", "4:12: a scope must have only printable ASCII characters"),
-        ("  scopes: {a: read}", "4:15: `a` must be a list, not a string"),
-        (
-            "- {name: agency, issuer: 'https://b.example'}",
-            "4:3: duplicate issuer `agency`, first at",
-        ),
-        (
-            "- {name: b, issuer: 'https://id.example'}",
-            "4:3: with the URL `https://id.example`, first at",
-        ),
-        ("revoked: [{subject: 'other:1', BEFORE}]", "4:21: there is no issuer `other`"),
-        ("revoked: [{subject: agency, BEFORE}]", "4:21: write ISSUER:ID"),
-        ("revoked: [{issuer: agenzy, BEFORE}]", "4:20: did you mean `agency`?"),
-        ("revoked: [{subject: 'key:a', BEFORE}]", "4:21: there is no key `a` in `keys`"),
-        ("revoked: [{subject: 'agency:1', before: today}]", "4: a time such as"),
-        ("revoked: [{subject: 'agency:1'}]", "4:11: needs the key `before`"),
-        ("revoked: [{BEFORE}]", "4:11: needs a `subject` or a `issuer`"),
-    ] {
-        assert_error(&with(line).replace("BEFORE", BEFORE), expected);
+    for (line, expected) in rows(FAULTS_OF_ISSUERS) {
+        assert_error(&with(&line).replace("BEFORE", BEFORE), &expected);
     }
     let without_issuers = format!("revoked: [{{issuer: agency, {BEFORE}}}]");
     let expected = "1:20: there is no issuer `agency`; the file has no issuers";
@@ -148,29 +115,31 @@ fn each_error_of_an_issuer_has_its_location_and_fix() {
 
 #[test]
 fn each_error_of_a_key_has_its_location_and_fix() {
-    let long = format!(", roles: [{}]", "a".repeat(256));
-    let other = "0".repeat(64);
-    for (text, expected) in [
-        (key(", expires: 2027-02-30"), "2: `expires` must be a date as YYYY-MM-DD or a time"),
-        (key(", revoked: 2026-01-01"), "2: a key has no key `revoked`"),
-        (key(", role: a"), "2: did you mean `roles`?"),
-        (key(&long), "2: a role must have 1 to 255 characters"),
-        (key("").replace("name: a", "name: a_b"), "2:10: `a_b` cannot name a key"),
-        (
-            format!("{}\n- {{name: a, sha256: \"{other}\"}}", key("")),
-            "3:3: duplicate key `a`, first at",
-        ),
-        (
-            format!("{}\nrevoked: [{{subject: 'key:b', {BEFORE}}}]", key("")),
-            "3:21: there is no key `b` in `keys`",
-        ),
-        (
-            format!("{}\nrevoked: [{{subject: 'key:a', before: 2026-11-20}}]", key("")),
-            "3: a time such as 2026-01-31T12:00:00Z",
-        ),
-    ] {
-        assert_error(&text, expected);
-    }
+    let one = key("");
+    let twice = format!("{one}\n- {{name: a, sha256: \"{}\"}}", "0".repeat(64));
+    assert_error(&twice, "3:3: duplicate key `a`, first at");
+    let long = format!("\", roles: [{}]}}", "a".repeat(256));
+    assert_errors(
+        &one,
+        &[
+            (
+                "\"}",
+                "\", expires: 2027-02-30}",
+                "2: `expires` must be a date as YYYY-MM-DD or a time",
+            ),
+            ("\"}", "\", revoked: 2026-01-01}", "2: a key has no key `revoked`"),
+            ("\"}", "\", role: a}", "2: did you mean `roles`?"),
+            ("\"}", &long, "2: a role must have 1 to 255 characters"),
+            ("name: a", "name: a_b", "2:10: `a_b` cannot name a key"),
+        ],
+    );
+    assert_errors(
+        &format!("{one}\nrevoked: [{{subject: 'key:a', {BEFORE}}}]"),
+        &[
+            ("key:a", "key:b", "3:21: there is no key `b` in `keys`"),
+            (BEFORE, "before: 2026-11-20", "3: a time such as 2026-01-31T12:00:00Z"),
+        ],
+    );
 }
 
 #[test]
@@ -217,24 +186,14 @@ fn a_revocation_has_no_second_error_by_that_of_what_it_names() {
 
 #[test]
 fn an_issuer_in_a_file_that_cannot_be_read_is_not_called_unknown() {
-    let folder = tempfile::tempdir().expect("sound test data");
-    let write = |name: &str, text: &str| {
-        std::fs::write(folder.path().join(name), text).expect("sound test data");
-    };
-    write("issuers.yaml", "issuers: [{name: agency");
-    write("revoked.yaml", "revoked: [{issuer: agency, before: 2026-11-20T08:00:00Z}]\n");
-    let clock: Arc<TestClock> = Arc::new(TestClock::start());
-    let errors = ReloadableIdentity::open(folder.path(), clock, AUDIENCE).expect_err("an error");
-    assert!(errors.iter().count() == 1 && errors.to_string().contains("issuers.yaml"), "{errors}");
+    let errors = errors_of(&folder(&[
+        ("issuers.yaml", "issuers: [{name: agency"),
+        ("revoked.yaml", "revoked: [{issuer: agency, before: 2026-11-20T08:00:00Z}]\n"),
+    ]));
+    assert!(errors.len() == 1 && errors[0].contains("issuers.yaml"), "{errors:#?}");
 }
 
-/// With `UPDATE_SCHEMA=1` the file is written.
 #[test]
 fn the_published_schema_is_that_of_the_reader() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/identity.json");
-    if std::env::var_os("UPDATE_SCHEMA").is_some() {
-        std::fs::write(path, identity_adapter::schema()).expect("a file");
-    }
-    let published = std::fs::read_to_string(path).expect("a file");
-    assert!(published == identity_adapter::schema(), "the schema is not that of the reader");
+    assert_published("identity.json", &identity_adapter::schema());
 }

@@ -20,19 +20,23 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use ring::rand::SystemRandom;
+use ring::rsa::PublicKeyComponents;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
-    EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaKeyPair,
+    EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding,
+    RsaKeyPair,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::FILE;
+use crate::files::folder;
 
 /// The time of all tests, in seconds since 1970.
 pub const NOW: i64 = 1_800_000_000;
 /// The base URL of the service.
 pub const AUDIENCE: &str = "https://proposals.example";
 
-/// A clock that is stopped, and moved by the test.
 pub struct TestClock(Mutex<Timestamp>);
 
 impl TestClock {
@@ -56,89 +60,73 @@ impl Clock for TestClock {
     }
 }
 
-enum Key {
-    Rsa(Box<RsaKeyPair>),
-    Ec(EcdsaKeyPair),
-    Ed(Ed25519KeyPair),
-}
-
-impl Key {
-    fn ec(curve: &'static EcdsaSigningAlgorithm, random: &SystemRandom) -> Self {
-        let document = EcdsaKeyPair::generate_pkcs8(curve, random).expect("sound test data");
-        let key = EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), random);
-        Self::Ec(key.expect("sound test data"))
-    }
-}
-
-/// A key that signs by one algorithm.
 pub struct Signer {
     pub algorithm: &'static str,
     pub id: String,
-    key: Key,
+    public: Value,
+    signature: Box<Signature>,
+}
+
+type Signature = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+
+fn rsa(padding: &'static dyn RsaEncoding) -> (Value, Box<Signature>) {
+    let key = RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).expect("RSA");
+    let public = PublicKeyComponents::<Vec<u8>>::from(key.public());
+    let public = json!({"kty": "RSA", "n": encode(public.n), "e": encode(public.e)});
+    let sign = move |message: &[u8]| {
+        let mut signature = vec![0; key.public().modulus_len()];
+        let signed = key.sign(padding, &SystemRandom::new(), message, &mut signature);
+        signed.expect("sound test data");
+        signature
+    };
+    (public, Box::new(sign))
+}
+
+fn ec(name: &str, curve: &'static EcdsaSigningAlgorithm) -> (Value, Box<Signature>) {
+    let random = SystemRandom::new();
+    let document = EcdsaKeyPair::generate_pkcs8(curve, &random).expect("sound test data");
+    let key = EcdsaKeyPair::from_pkcs8(curve, document.as_ref(), &random).expect("sound test data");
+    let point = &key.public_key().as_ref()[1..];
+    let (x, y) = point.split_at(point.len() / 2);
+    let public = json!({"kty": "EC", "crv": name, "x": encode(x), "y": encode(y)});
+    let sign =
+        move |message: &[u8]| key.sign(&random, message).expect("a signature").as_ref().into();
+    (public, Box::new(sign))
+}
+
+fn ed25519() -> (Value, Box<Signature>) {
+    let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("sound test data");
+    let key = Ed25519KeyPair::from_pkcs8(document.as_ref()).expect("sound test data");
+    let public = json!({"kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key())});
+    (public, Box::new(move |message| key.sign(message).as_ref().into()))
 }
 
 impl Signer {
     pub fn new(algorithm: &'static str, id: &str) -> Self {
-        let random = SystemRandom::new();
-        let key = match algorithm {
-            "RS256" | "PS256" => {
-                Key::Rsa(Box::new(RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).expect("RSA")))
-            }
-            "ES256" => Key::ec(&ECDSA_P256_SHA256_FIXED_SIGNING, &random),
-            "ES384" => Key::ec(&ECDSA_P384_SHA384_FIXED_SIGNING, &random),
-            _ => {
-                let document = Ed25519KeyPair::generate_pkcs8(&random).expect("sound test data");
-                Key::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).expect("sound test data"))
-            }
+        let (public, signature) = match algorithm {
+            "RS256" => rsa(&RSA_PKCS1_SHA256),
+            "PS256" => rsa(&RSA_PSS_SHA256),
+            "ES256" => ec("P-256", &ECDSA_P256_SHA256_FIXED_SIGNING),
+            "ES384" => ec("P-384", &ECDSA_P384_SHA384_FIXED_SIGNING),
+            _ => ed25519(),
         };
-        Self { algorithm, id: id.to_owned(), key }
+        Self { algorithm, id: id.to_owned(), public, signature }
     }
 
     /// The key as it is published, for this algorithm only.
     pub fn jwk(&self) -> Value {
-        let mut jwk = match &self.key {
-            Key::Rsa(key) => {
-                let public = ring::rsa::PublicKeyComponents::<Vec<u8>>::from(key.public());
-                json!({"kty": "RSA", "n": encode(public.n), "e": encode(public.e)})
-            }
-            Key::Ec(key) => {
-                let point = &key.public_key().as_ref()[1..];
-                let (x, y) = point.split_at(point.len() / 2);
-                let curve = if x.len() == 32 { "P-256" } else { "P-384" };
-                json!({"kty": "EC", "crv": curve, "x": encode(x), "y": encode(y)})
-            }
-            Key::Ed(key) => {
-                json!({"kty": "OKP", "crv": "Ed25519", "x": encode(key.public_key().as_ref())})
-            }
-        };
-        for (name, value) in [("alg", self.algorithm), ("kid", self.id.as_str()), ("use", "sig")] {
-            jwk[name] = value.into();
-        }
-        jwk
+        with(&self.public, &json!({"alg": self.algorithm, "kid": self.id, "use": "sig"}))
     }
 
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
-        let random = SystemRandom::new();
-        match &self.key {
-            Key::Rsa(key) => {
-                let mut signature = vec![0; key.public().modulus_len()];
-                let padding: &dyn ring::signature::RsaEncoding =
-                    if self.algorithm == "RS256" { &RSA_PKCS1_SHA256 } else { &RSA_PSS_SHA256 };
-                key.sign(padding, &random, message, &mut signature).expect("sound test data");
-                signature
-            }
-            Key::Ec(key) => key.sign(&random, message).expect("sound test data").as_ref().to_vec(),
-            Key::Ed(key) => key.sign(message).as_ref().to_vec(),
-        }
+        (self.signature)(message)
     }
 
-    /// A token with this header and payload.
     pub fn token(&self, header: &str, payload: &str) -> String {
         let message = format!("{}.{}", encode(header), encode(payload));
         format!("{message}.{}", encode(self.sign(message.as_bytes())))
     }
 
-    /// A token with this payload.
     pub fn signed(&self, payload: &Value) -> String {
         self.token(&self.header().to_string(), &payload.to_string())
     }
@@ -149,11 +137,19 @@ impl Signer {
     }
 }
 
+/// An object with other members.
+pub fn with(object: &Value, members: &Value) -> Value {
+    let mut changed = object.clone();
+    for (name, value) in members.as_object().expect("an object") {
+        changed[name] = value.clone();
+    }
+    changed
+}
+
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// One answer of an issuer.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
@@ -173,7 +169,6 @@ impl Answer {
     }
 }
 
-/// An issuer on this machine.
 pub struct Issuer {
     pub url: String,
     configuration: Arc<Mutex<Answer>>,
@@ -186,8 +181,7 @@ impl Issuer {
     pub async fn start(signers: &[&Signer]) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("sound test data");
         let url = format!("http://{}", listener.local_addr().expect("sound test data"));
-        let document = json!({"issuer": url, "jwks_uri": format!("{url}/keys")});
-        let configuration = Arc::new(Mutex::new(Answer::json(&document)));
+        let configuration = Arc::new(Mutex::new(Answer::json(&configuration_of(&url))));
         let keys = Arc::new(Mutex::new(jwks(signers)));
         let fetches = Arc::<[AtomicUsize; 2]>::default();
         let issuer = Self { url, configuration, keys, fetches };
@@ -248,10 +242,24 @@ impl Issuer {
         signer.signed(&self.payload())
     }
 
+    pub fn token_with(&self, signer: &Signer, claims: &Value) -> String {
+        signer.signed(&with(&self.payload(), claims))
+    }
+
+    /// A service that knows it, with some lines more.
+    pub fn world(&self, lines: &str) -> World {
+        World::new(&self.file(lines))
+    }
+
     /// The element of `issuers` for it, with some lines more.
     pub fn file(&self, lines: &str) -> String {
         format!("issuers:\n- name: agency\n  issuer: {}\n{lines}", self.url)
     }
+}
+
+/// The document that says where the keys of an issuer are.
+pub fn configuration_of(url: &str) -> Value {
+    json!({"issuer": url, "jwks_uri": format!("{url}/keys")})
 }
 
 pub fn jwks(signers: &[&Signer]) -> Answer {
@@ -259,7 +267,6 @@ pub fn jwks(signers: &[&Signer]) -> Answer {
     Answer::json(&json!({"keys": keys}))
 }
 
-/// A service with its own identity file.
 pub struct World {
     pub clock: Arc<TestClock>,
     pub identity: Arc<ReloadableIdentity>,
@@ -269,9 +276,8 @@ pub struct World {
 
 impl World {
     pub fn new(file: &str) -> Self {
-        let folder = tempfile::tempdir().expect("sound test data");
-        let path = folder.path().join("identity.yaml");
-        std::fs::write(&path, file).expect("sound test data");
+        let folder = folder(&[(FILE, file)]);
+        let path = folder.path().join(FILE);
         let clock = Arc::new(TestClock::start());
         let identity = ReloadableIdentity::open(&path, clock.clone(), AUDIENCE);
         let identity = Arc::new(identity.unwrap_or_else(|errors| panic!("{errors}")));
@@ -287,7 +293,6 @@ impl World {
         caller.unwrap_or_else(|refused| panic!("{refused:?}"))
     }
 
-    /// The reason why a token is refused.
     pub async fn refusal(&self, token: &str) -> String {
         match self.identity.recognize(token).await {
             Err(Unrecognized::Invalid(reason)) => reason.into_owned(),
@@ -296,7 +301,6 @@ impl World {
         }
     }
 
-    /// Waits until a token is refused, or accepted, as expected.
     pub async fn until_refusal(&self, token: &str, expected: &str) {
         let mut refusal = self.refusal(token).await;
         for _ in 0..100 {
@@ -328,11 +332,10 @@ impl World {
 pub async fn known_issuer(lines: &str) -> (Signer, Issuer, World) {
     let signer = Signer::new("ES256", "k");
     let issuer = Issuer::start(&[&signer]).await;
-    let world = World::new(&issuer.file(lines));
+    let world = issuer.world(lines);
     (signer, issuer, world)
 }
 
-/// Waits for a concurrent event.
 pub async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..500 {
         if is_so() {

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{Answer, Issuer, Signer, World};
+use crate::support::{Answer, Issuer, Signer, World, configuration_of};
 
 const CERTIFICATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/identity/certificates");
 
@@ -39,8 +39,7 @@ async fn secured(issuer: &Issuer, host: &str) -> String {
             });
         }
     });
-    let document = json!({"issuer": url, "jwks_uri": format!("{url}/keys")});
-    issuer.set_configuration(Answer::json(&document));
+    issuer.set_configuration(Answer::json(&configuration_of(&url)));
     url
 }
 
@@ -56,9 +55,7 @@ async fn a_configured_authority_is_trusted_for_the_name_of_its_certificate_alone
         ("127.0.0.2", &*ca, false),
     ] {
         let url = secured(&issuer, host).await;
-        let mut payload = issuer.payload();
-        payload["iss"] = url.as_str().into();
-        let token = signer.signed(&payload);
+        let token = issuer.token_with(&signer, &json!({"iss": url}));
         let world = World::new(&issuer.file(lines).replace(&issuer.url, &url));
         let expected = if is_reached { "accepted as agency:ana" } else { "unavailable" };
         assert_eq!(world.refusal(&token).await, expected, "{host} {lines}");

@@ -122,41 +122,13 @@ mod tests {
     #[test]
     fn plain_scalars_stand_for_what_the_core_schema_says() {
         for (texts, kind) in [
-            (&["", "~", "null", "Null", "NULL"][..], ScalarKind::Null),
-            (&["true", "True", "TRUE", "false", "False", "FALSE"], ScalarKind::Boolean),
-            (
-                &["0", "-0", "12", "1.50", "-1e5", "1E+10", "123456789012345678901234567890"],
-                ScalarKind::Number,
-            ),
-            (
-                &[
-                    "007", "+1", "1.", ".5", "-.5e3", "0x1F", "0o17", ".inf", "-.INF", ".nan",
-                    "01.5",
-                ],
-                ScalarKind::OddNumber,
-            ),
-            (
-                &[
-                    "2026-01-01",
-                    "1.2.3",
-                    "yes",
-                    "on",
-                    "No",
-                    "tRue",
-                    "nULL",
-                    "1e",
-                    "e5",
-                    ".",
-                    "-",
-                    "+",
-                    "1_000",
-                    "0x",
-                    "12:30",
-                ],
-                ScalarKind::String,
-            ),
+            (" ~ null Null NULL", ScalarKind::Null),
+            ("true True TRUE false False FALSE", ScalarKind::Boolean),
+            ("0 -0 12 1.50 -1e5 1E+10 123456789012345678901234567890", ScalarKind::Number),
+            ("007 +1 1. .5 -.5e3 0x1F 0o17 .inf -.INF .nan 01.5", ScalarKind::OddNumber),
+            ("2026-01-01 1.2.3 yes on No tRue nULL 1e e5 . - + 1_000 0x 12:30", ScalarKind::String),
         ] {
-            for text in texts {
+            for text in texts.split(' ') {
                 assert_eq!(kind_of_plain(text), kind, "{text:?}");
             }
         }

@@ -2,7 +2,7 @@
 
 use application::CaseReport;
 
-use crate::support::{folder, load, plain};
+use crate::files::{folder, load, plain};
 
 const POLICIES: &str = "
 policies:

@@ -7,7 +7,7 @@ use domain::{Collection, Members, Operation, Operations, Principal};
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
-use crate::support::load_text;
+use crate::files::load_text;
 
 fn known(id: &str, roles: &[&str]) -> Caller {
     let roles = roles.iter().map(|role| (*role).into()).collect();
@@ -68,9 +68,7 @@ const EVERY_OPERATION: &str = "read history create replace patch delete";
 #[test]
 fn roles_decide_operations_by_group() {
     let policies = load_text(POLICIES);
-    let names = |operations: Operations| {
-        operations.iter().map(Operation::name).collect::<Vec<_>>().join(" ")
-    };
+    let names = |of: Operations| of.iter().map(Operation::name).collect::<Vec<_>>().join(" ");
     for (name, group, own, others) in DECISIONS {
         let (_, roles) = CALLERS.iter().find(|(known, _)| known == name).expect("a caller");
         let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", roles));
@@ -133,19 +131,17 @@ fn those_that_deny_decide_or_else_those_that_allow() {
 fn policies_are_published_as_they_are_written() {
     let published = load_text(POLICIES).published();
     assert_eq!(published.len(), 9);
-    assert_eq!(
-        published[5],
-        PublishedPolicy {
-            id: "none_delete_own".into(),
-            collections: vec![Collection::known("files")],
-            denies: true,
-            operations: [Operation::Delete].into_iter().collect(),
-            to: vec!["staff".into()],
-            is_about_own: true,
-            description: None,
-            source: None,
-        }
-    );
+    let expected = PublishedPolicy {
+        id: "none_delete_own".into(),
+        collections: vec![Collection::known("files")],
+        denies: true,
+        operations: [Operation::Delete].into_iter().collect(),
+        to: vec!["staff".into()],
+        is_about_own: true,
+        description: None,
+        source: None,
+    };
+    assert_eq!(published[5], expected);
 }
 
 const GROUPS: [&str; 3] = ["proposals", "files", "status"];
@@ -167,38 +163,27 @@ impl Plain {
     fn yaml(&self, index: usize) -> String {
         let verb = if self.denies { "deny" } else { "allow" };
         let operations: Vec<_> = self.operations.iter().map(|operation| operation.name()).collect();
-        let day = |name: &str, day: Option<u8>| {
-            day.map_or_else(String::new, |day| format!("{name}: 2026-06-{day:02}, "))
-        };
-        let (from, until) = (day("from", self.from), day("until", self.until));
+        let day = |day: Option<u8>, name| day.map(|day| format!("{name}: 2026-06-{day:02}, "));
+        let days =
+            [day(self.from, "from"), day(self.until, "until")].map(Option::unwrap_or_default);
         let when = if self.is_own { ", when: caller.id == meta.created_by" } else { "" };
         format!(
-            "- {{id: p{index}, group: [{}], {verb}: [{}], to: [{}], effective: {{{from}{until}}}{when}}}\n",
+            "- {{id: p{index}, group: [{}], {verb}: [{}], to: [{}], effective: {{{}}}{when}}}\n",
             self.groups.join(", "),
             operations.join(", "),
             self.to.join(", "),
+            days.concat(),
         )
     }
 
-    fn concerns(
-        &self,
-        caller: &Caller,
-        group: &str,
-        operation: Operation,
-        is_own: bool,
-        day: u8,
-    ) -> bool {
-        let is_meant = self.to.iter().any(|to| match (*to, caller) {
-            ("anyone", _) | ("signed_in", Caller::Known(_)) => true,
-            (_, Caller::Anonymous) => false,
-            (role, Caller::Known(principal)) => principal.roles.iter().any(|own| **own == *role),
+    /// Returns whether it is about a caller with these roles; an anonymous one has none.
+    fn concerns(&self, roles: Option<&[&str]>, group: &str, operation: Operation) -> bool {
+        let is_meant = self.to.iter().any(|to| match *to {
+            "anyone" => true,
+            "signed_in" => roles.is_some(),
+            role => roles.is_some_and(|roles| roles.contains(&role)),
         });
-        is_meant
-            && self.groups.contains(&group)
-            && self.operations.contains(&operation)
-            && (is_own || !self.is_own)
-            && self.from.is_none_or(|from| from <= day)
-            && self.until.is_none_or(|until| day <= until)
+        is_meant && self.groups.contains(&group) && self.operations.contains(&operation)
     }
 }
 
@@ -228,20 +213,17 @@ proptest! {
         let yaml: String = policies.iter().enumerate().map(|(index, policy)| policy.yaml(index)).collect();
         let set = load_text(&if yaml.is_empty() { "policies: []".to_owned() } else { format!("policies:\n{yaml}") });
         // A token may have any roles.
-        let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", &roles));
+        let caller = roles.as_deref().map_or(Caller::Anonymous, |roles| known("a:1", roles));
         let today = date(2026, 6, i8::try_from(day).expect("a day"));
         for group in GROUPS {
             let collection = Collection::known(group);
             let access = set.access(&caller, collection, || today);
             let naive = |is_own: bool| {
-                let concerns = |policy: &Plain, operation| match &caller {
-                    Caller::Known(principal) => {
-                        // The words of policies are no roles.
-                        let roles: Vec<_> = principal.roles.iter().map(|role| &**role).filter(|role| role.starts_with('r')).collect();
-                        policy.concerns(&known("a:1", &roles), group, operation, is_own, day)
-                    }
-                    anonymous @ Caller::Anonymous => policy.concerns(anonymous, group, operation, is_own, day),
+                let counts = |policy: &Plain| {
+                    let is_in_force = policy.from.is_none_or(|from| from <= day) && policy.until.is_none_or(|until| day <= until);
+                    is_in_force && (is_own || !policy.is_own)
                 };
+                let concerns = |policy: &Plain, operation| counts(policy) && policy.concerns(roles.as_deref(), group, operation);
                 let matching = |denies: bool, operation| policies.iter().any(|policy| policy.denies == denies && concerns(policy, operation));
                 let is_allowed = |operation| matching(false, operation) && !matching(true, operation);
                 // What is there can be changed only by those who can read it.

@@ -3,9 +3,10 @@
 use std::fs;
 
 use domain::Collection;
-use policies_adapter::PolicySet;
+use policies_adapter::{PolicySet, schema};
 
-use crate::support::{docs, load, load_text};
+use crate::files::{assert_published, docs, load, load_text};
+use crate::schema::faults;
 
 fn assert_sound(policies: &PolicySet) {
     let reports = policies.run_cases().into_iter();
@@ -39,5 +40,32 @@ fn the_page_names_every_group() {
     let row = page.lines().find(|line| line.starts_with("| `group`")).expect("the key `group`");
     for collection in Collection::all() {
         assert!(row.contains(&format!("`{}`", collection.name())), "{}: {row}", collection.name());
+    }
+}
+
+#[test]
+fn the_published_schema_accepts_the_example_and_refuses_what_the_reader_refuses() {
+    assert_published("policies.json", &schema());
+    let example = fs::read_to_string(docs("examples/policies/agency.yaml")).expect("a file");
+    assert_eq!(faults(&schema(), &example), [""; 0]);
+    let policy = "policies: [{id: p, group: files, to: [a], allow: [read]}]";
+    let matrix =
+        "matrix: {callers: {n: anonymous}, items: {f: {group: files}}, expect: {n: {f: []}}}";
+    let case = "cases: [{name: n, caller: anonymous, group: files, operation: read, expect: deny}]";
+    for (text, part, other, is_valid) in [
+        (policy, "[read]", "[read, update]", true),
+        (policy, "[read]", "[read], deny: [read]", false),
+        (policy, ", allow: [read]", "", false),
+        (policy, "[read]", "[raed]", false),
+        (policy, "[read]", "[read], show: [title]", false),
+        (policy, "files", "[files, lib]", true),
+        (policy, "files", "[files, library]", false),
+        (matrix, "[]", "[read]", true),
+        (matrix, "{group: files}", "{}", false),
+        (case, "expect: deny", "expect: deny", true),
+        (case, "expect: deny", "expect: maybe", false),
+    ] {
+        let text = text.replace(part, other);
+        assert_eq!(faults(&schema(), &text).is_empty(), is_valid, "{text}");
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use policies_adapter::ReloadablePolicies;
 
-use crate::support::folder;
+use crate::files::folder;
 
 struct Noon(Date);
 
@@ -93,9 +93,4 @@ fn the_clock_has_the_day() {
     for (day, expected) in [(date(2026, 5, 31), vec![]), (TODAY, vec!["files"])] {
         assert_eq!(readable(&open(&folder.path().join("p.yaml"), day)), expected);
     }
-}
-
-#[test]
-fn policies_with_errors_are_not_opened() {
-    assert!(ReloadablePolicies::open(folder(&[]).path(), Arc::new(Noon(TODAY))).is_err());
 }

@@ -2,9 +2,8 @@
 
 use jiff::civil::date;
 
-use crate::support::{folder, load, plain};
+use crate::files::{folder, load, plain, rows};
 
-/// The summaries and the warnings of a file.
 fn check(text: &str) -> (Vec<String>, Vec<String>) {
     let folder = folder(&[("p.yaml", text)]);
     let (policies, today) = (load(folder.path()), date(2026, 6, 1));
@@ -12,27 +11,21 @@ fn check(text: &str) -> (Vec<String>, Vec<String>) {
     (plain(policies.summaries(today)), plain(policies.warnings(today)))
 }
 
+const SUMMARIES: &str = "
+group: files, allow: [read], to: [anyone] => Anyone may read items of files.
+group: [files, lib, status], deny: [write], to: [signed_in]
+    => Every known caller may not create, replace, patch and delete items of files, lib and status.
+group: files, allow: [update], to: [a, b], when: meta.created_by == caller.id
+    => Callers with the role `a` or `b` may replace and patch items of files that they created.
+group: files, allow: [read], to: [a], effective: {from: 2026-05-01}
+    => Callers with the role `a` may read items of files, from 2026-05-01.
+group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-07-31}
+    => Callers with the role `a` may read items of files, from 2026-07-01 until 2026-07-31, not in force today.
+";
+
 #[test]
 fn a_summary_is_one_sentence() {
-    for (keys, sentence) in [
-        ("group: files, allow: [read], to: [anyone]", "Anyone may read items of files."),
-        (
-            "group: [files, lib, status], deny: [write], to: [signed_in]",
-            "Every known caller may not create, replace, patch and delete items of files, lib and status.",
-        ),
-        (
-            "group: files, allow: [update], to: [a, b], when: meta.created_by == caller.id",
-            "Callers with the role `a` or `b` may replace and patch items of files that they created.",
-        ),
-        (
-            "group: files, allow: [read], to: [a], effective: {from: 2026-05-01}",
-            "Callers with the role `a` may read items of files, from 2026-05-01.",
-        ),
-        (
-            "group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-07-31}",
-            "Callers with the role `a` may read items of files, from 2026-07-01 until 2026-07-31, not in force today.",
-        ),
-    ] {
+    for (keys, sentence) in rows(SUMMARIES) {
         let (summaries, _) = check(&format!("policies:\n- {{id: p, {keys}}}\n"));
         assert_eq!(summaries, [format!("p (p.yaml:2): {sentence}")]);
     }
@@ -54,38 +47,27 @@ fn sound_policies_are_not_warned_of() {
     assert_eq!(check(SOUND).1, [""; 0]);
 }
 
+/// Policies, and the beginnings of the warnings about each.
+const MISTAKES: &str = "
+id: x, group: lib, allow: [read], to: [author]
+    => `x` decides no case and no cell of a matrix; add one to `cases` or `matrix`
+id: x, group: files, allow: [create, update, delete], to: [author]
+    => `x` does the same as `writes`; remove one
+id: x, group: files, deny: [create], to: [autor]
+    => the role `autor` is denied operations, and no policy allows it any; did you mean `author`? & `x` decides no case
+id: x, group: files, allow: [write], to: [author], effective: {until: 2026-05-31}
+    => the policy has expired: it was in force until 2026-05-31
+id: x, group: files, allow: [read], to: [everyone]
+    => `everyone` is read as the name of a role; did you mean `anyone`? & `x` decides
+id: x, group: files, allow: [read], to: [signed_in, author]
+    => `signed_in` makes the other names in `to` redundant; remove them
+";
+
 #[test]
 fn likely_mistakes_are_warned_of() {
-    for (policy, reasons) in [
-        (
-            "{id: x, group: lib, allow: [read], to: [author]}",
-            &["`x` decides no case and no cell of a matrix; add one to `cases` or `matrix`"][..],
-        ),
-        (
-            "{id: x, group: files, allow: [create, update, delete], to: [author]}",
-            &["`x` does the same as `writes`; remove one"],
-        ),
-        (
-            "{id: x, group: files, deny: [create], to: [autor]}",
-            &[
-                "the role `autor` is denied operations, and no policy allows it any; did you mean `author`?",
-                "`x` decides no case",
-            ],
-        ),
-        (
-            "{id: x, group: files, allow: [write], to: [author], effective: {until: 2026-05-31}}",
-            &["the policy has expired: it was in force until 2026-05-31"],
-        ),
-        (
-            "{id: x, group: files, allow: [read], to: [everyone]}",
-            &["`everyone` is read as the name of a role; did you mean `anyone`?", "`x` decides"],
-        ),
-        (
-            "{id: x, group: files, allow: [read], to: [signed_in, author]}",
-            &["`signed_in` makes the other names in `to` redundant; remove them"],
-        ),
-    ] {
-        let (_, warnings) = check(&SOUND.replace("matrix:", &format!("- {policy}\nmatrix:")));
+    for (policy, reasons) in rows(MISTAKES) {
+        let (_, warnings) = check(&SOUND.replace("matrix:", &format!("- {{{policy}}}\nmatrix:")));
+        let reasons: Vec<_> = reasons.split(" & ").collect();
         assert_eq!(warnings.len(), reasons.len(), "{warnings:#?}");
         for (warning, reason) in warnings.iter().zip(reasons) {
             let text = warning.strip_prefix("p.yaml:6:3: warning: ").expect("a place");

@@ -2,7 +2,7 @@
 
 use application::CaseReport;
 
-use crate::support::{folder, load, plain};
+use crate::files::{folder, load, plain};
 
 fn run(case: &str) -> CaseReport {
     let folder = folder(&[("rules.yaml", &format!("{RULES}- {{name: n, {case}}}"))]);

@@ -1,10 +1,13 @@
-//! The example of `docs/rules.md` is read and its cases hold.
+//! `docs/rules.md`: what it says of keys and members, its example, and the published schema.
 
 use std::fs;
 
 use domain::Collection;
+use rules_adapter::schema;
+use serde_json::Value;
 
-use crate::support::{docs, load_text};
+use crate::files::{assert_published, docs, load_text};
+use crate::schema::faults;
 
 fn page() -> String {
     fs::read_to_string(docs("rules.md")).expect("the page")
@@ -30,4 +33,63 @@ fn the_example_of_the_documentation_is_sound_and_its_cases_hold() {
     let wrong: Vec<_> = rules.run_cases().into_iter().filter(|outcome| !outcome.passed).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!((rules.rules().len(), rules.case_count()), (2, 3));
+}
+
+#[test]
+fn the_page_names_every_key_of_the_published_schema() {
+    assert_published("rules.json", &schema());
+    let page = page();
+    let cells = page.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    let cells: String = cells.collect();
+    let schema: Value = serde_json::from_str(&schema()).expect("JSON");
+    for of in ["rules", "cases"] {
+        let keys = schema["properties"][of]["items"]["properties"].as_object().expect("keys");
+        for key in keys.keys() {
+            assert!(cells.contains(&format!("`{key}`")), "`{key}` of `{of}`");
+        }
+    }
+}
+
+#[test]
+fn every_example_is_valid_and_what_the_reader_refuses_by_its_form_is_not() {
+    let files = fs::read_dir(docs("examples/rules")).expect("a folder");
+    let files = files.map(|file| file.expect("a file").path());
+    let is_yaml = |path: &std::path::PathBuf| path.extension().is_some_and(|kind| kind == "yaml");
+    let examples: Vec<_> = files.filter(is_yaml).collect();
+    assert!(examples.len() >= 7);
+    for path in examples {
+        let text = fs::read_to_string(&path).expect("a file");
+        assert_eq!(faults(&schema(), &text), [""; 0], "{}", path.display());
+    }
+    let rule = "id: r, group: files, check: 'true', message: m";
+    assert_eq!(faults(&schema(), &format!("rules: [{{{rule}}}]")), [""; 0]);
+    for (part, other) in [
+        (", message: m", ""),
+        ("id: r", "id: Big"),
+        ("group: files", "group: file"),
+        (": m", ": m, checks: x"),
+        (": m", ": m, message_expression: x"),
+        (": m", ": m, severity: fatal"),
+        (": m", ": m, 'on': [remove]"),
+        (": m", ": m, field: title"),
+        (": m", ": m, field: /a~2"),
+        (": m", ": m, effective: {since: '2026-01-01'}"),
+        (": m", ": m, effective: {from: '2026-02-30'}"),
+        (": m", ": m, when: [self.x]"),
+        (": m", ": m, lookup: [a]"),
+    ] {
+        let text = format!("rules: [{{{}}}]", rule.replace(part, other));
+        assert_ne!(faults(&schema(), &text), [""; 0], "{text}");
+    }
+    for text in [
+        "rule: []",
+        "rules: 5",
+        "rules: [5]",
+        "members: {proposals: [x]}",
+        "cases: [{rule: r, name: n, self: {}}]",
+        "cases: [{rule: r, name: n, self: [], expect: pass}]",
+        "cases: [{rule: r, name: n, self: {}, expect: passes}]",
+    ] {
+        assert_ne!(faults(&schema(), text), [""; 0], "{text}");
+    }
 }

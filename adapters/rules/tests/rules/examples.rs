@@ -7,7 +7,7 @@ use application::Rule;
 use domain::proposal::rules::RULES;
 use rules_adapter::RuleSet;
 
-use crate::support::docs;
+use crate::files::docs;
 
 fn examples() -> RuleSet {
     let reserved: Vec<_> = RULES.iter().map(|rule| rule.about.code).collect();
@@ -33,18 +33,14 @@ fn every_rule_is_described_and_has_a_case_that_passes_and_one_that_fails() {
         let is_described = about.description.is_some() && about.source.is_some();
         assert!(is_described && about.pointer.is_some(), "{}", about.code);
         for verdict in ["pass", "fail"] {
+            // The verdict follows the name of the case.
             let has_one = reports.iter().any(|report| {
-                report.decided_by == [about.code] && verdict_of(&report.line).starts_with(verdict)
+                let end = report.line.split(": ").nth(3);
+                report.decided_by == [about.code] && end.expect("a name").starts_with(verdict)
             });
             assert!(has_one, "`{}` has no case that is to {verdict}", about.code);
         }
     }
-}
-
-/// The end of a case's line, after its name.
-fn verdict_of(line: &str) -> &str {
-    let mut parts = line.splitn(5, ": ");
-    parts.nth(3).unwrap_or_else(|| panic!("{line}"))
 }
 
 /// The cases of rules that cannot be decided, and so refuse. No other case may fail so.

@@ -9,13 +9,11 @@ use domain::{
 };
 use jiff::Timestamp;
 use jiff::civil::date;
-use rules_adapter::RuleSet;
 
-use crate::support::{folder, load_text, plain};
+use crate::files::{errors_of, folder, load_text};
 
 const ID: &str = "01980000-0000-7000-8000-000000000001";
 
-/// The one rule about files that these keys make.
 fn rule(keys: &str) -> Arc<dyn Rule> {
     let text = format!("rules:\n- id: the_rule\n  group: files\n{keys}");
     load_text(&text).rules_of(Collection::known("files"))[0].clone()
@@ -230,13 +228,11 @@ fn errors_of_expressions_have_their_lines() {
         ("check: 'true'\n  when: nosuch", "5:9"),
     ] {
         let text = format!("rules:\n- id: r\n  group: files\n  {check}\n  message: no\n");
-        let folder = folder(&[("rules.yaml", &text)]);
-        let errors = RuleSet::load(folder.path(), &[]).err().expect(check).to_string();
-        let places: Vec<_> = errors
-            .lines()
-            .filter(|line| line.starts_with('/'))
-            .map(|line| plain(line, &folder).split(": ").next().unwrap_or_default().to_owned())
-            .collect();
-        assert_eq!(places, [format!("rules.yaml:{place}")], "{check}\n{errors}");
+        let errors = errors_of(&folder(&[("rules.yaml", &text)]));
+        let line = |line: &'_ String| {
+            line.strip_prefix("rules.yaml:")?.split(": ").next().map(str::to_owned)
+        };
+        let places: Vec<_> = errors.iter().filter_map(line).collect();
+        assert_eq!(places, [place], "{check}\n{errors:#?}");
     }
 }

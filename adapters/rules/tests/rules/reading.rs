@@ -2,50 +2,9 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
-use language::error::FileErrors;
-use rules_adapter::RuleSet;
-use tempfile::TempDir;
-
-use crate::support::{folder, load, load_text, plain};
-
-fn try_load(path: &Path) -> Result<RuleSet, FileErrors> {
-    RuleSet::load(path, &["dates_in_order"])
-}
-
-/// The errors of a folder: `FILE:LINE:COLUMN: REASON` each.
-fn errors_of(folder: &TempDir) -> Vec<String> {
-    let errors = try_load(folder.path()).err().expect("errors").to_string();
-    errors.lines().map(|line| plain(line, folder)).collect()
-}
-
-/// The errors of a file: `LINE:COLUMN: REASON` each.
-fn errors(text: &str) -> Vec<String> {
-    let lines = errors_of(&folder(&[("rules.yaml", text)])).into_iter();
-    lines.map(|line| line.trim_start_matches("rules.yaml:").trim_start().to_owned()).collect()
-}
-
-/// Asserts that a file has one error, `LINE:COLUMN: PART OF THE REASON`.
-#[track_caller]
-fn assert_one_error(text: &str, expected: &str) {
-    let errors = errors(text);
-    let (place, reason) = expected.split_once(' ').expect("a place and a reason");
-    let is_that_one =
-        matches!(&errors[..], [error] if error.starts_with(place) && error.contains(reason));
-    assert!(is_that_one, "{text}\n{expected}\n{errors:#?}");
-}
-
-/// Parts of a text, what replaces them, and the error that it causes.
-type Changes = [(&'static str, &'static str, &'static str)];
-
-#[track_caller]
-fn assert_errors(sound: &str, changes: &Changes) {
-    for (part, other, expected) in changes {
-        assert!(sound.contains(part), "{part}");
-        assert_one_error(&sound.replacen(part, other, 1), expected);
-    }
-}
+use crate::files::{assert_error, assert_errors, errors, errors_of, folder, load, load_text, rows};
+use crate::read;
 
 #[test]
 fn each_error_of_a_file_has_its_location_and_fix() {
@@ -61,9 +20,37 @@ fn each_error_of_a_file_has_its_location_and_fix() {
         ("rules: [5]", "1:9: a rule must be a mapping"),
         ("rules:\n- &a [*a]", "2:7: the alias is inside"),
     ] {
-        assert_one_error(text, expected);
+        assert_error(text, expected);
     }
 }
+
+/// Lines after those of a sound rule.
+const FAULTS_OF_RULES: &str = r#"
+checks: x => 8:3: a rule has no key `checks`; did you mean `check`?
+id: y => 8:3: more than once, first in line 2
+severity: errror => 8:13: did you mean `error`? known: `error`, `warning`
+severity: 5 => 8:13: `severity` must be a string, not a number
+field: title => 8:10: write `/title`
+field: /a~2 => 8:10: `~` is written `~0`
+description: [a] => 8:16: `description` must be a string, not a list
+source: => 8: `source` is empty
+when: [self.x] => 8:9: but YAML reads it as a list
+effective: 2026-01-01 => 8:14: `effective` must be a mapping
+effective: {from: 2026-02-30} => 8:21: a date as YYYY-MM-DD, not `2026-02-30`
+effective: {from: 2026-01-01T00:00:00} => 8:21: must be a date as
+effective: {since: 2026-01-01} => 8:15: known: `from`, `until`
+effective: {from: 2026-02-01, until: 2026-01-31} => 8:14: would end on 2026-01-31, before it begins on 2026-02-01
+message_expression: '"x"' => 8:23: a `message` or a `message_expression`
+lookup: [a] => 8:11: `lookup` must be a mapping
+lookup: {a: files} => 8:15: `files` is not a lookup; write `COLLECTION[ID]`
+lookup: {a: 'file[self.x]'} => 8:15: no collection `file`; did you mean `files`?
+lookup: {self: 'files[self.x]'} => 8:12: cannot be named `self`
+lookup: {expect: 'files[self.x]'} => 8:12: cannot be named `expect`
+lookup: {a-b: 'files[self.x]'} => 8:12: `a-b` cannot name a lookup
+lookup: {a: 'files[id = self.x]'} => 8:22: write `files[ID]`
+lookup: {a: 'files[parent = self.x]'} => 8:22: have no parent
+lookup: {a: 'proposals[program = self.x]'} => 8:26: no field `program`; did you mean `program_id`?
+"#;
 
 #[test]
 fn each_error_of_a_rule_has_its_location_and_fix() {
@@ -84,43 +71,12 @@ fn each_error_of_a_rule_has_its_location_and_fix() {
     );
     let sound =
         "rules:\n- id: r\n  group: files\n  check: 'true'\n  message: no\n  on:\n  - create\n";
-    for (line, expected) in [
-        ("checks: x", "8:3: a rule has no key `checks`; did you mean `check`?"),
-        ("id: y", "8:3: more than once, first in line 2"),
-        ("severity: errror", "8:13: did you mean `error`? known: `error`, `warning`"),
-        ("severity: 5", "8:13: `severity` must be a string, not a number"),
-        ("field: title", "8:10: write `/title`"),
-        ("field: /a~2", "8:10: `~` is written `~0`"),
-        ("description: [a]", "8:16: `description` must be a string, not a list"),
-        ("source:", "8: `source` is empty"),
-        ("when: [self.x]", "8:9: but YAML reads it as a list"),
-        ("effective: 2026-01-01", "8:14: `effective` must be a mapping"),
-        ("effective: {from: 2026-02-30}", "8:21: a date as YYYY-MM-DD, not `2026-02-30`"),
-        ("effective: {from: 2026-01-01T00:00:00}", "8:21: must be a date as"),
-        ("effective: {since: 2026-01-01}", "8:15: known: `from`, `until`"),
-        (
-            "effective: {from: 2026-02-01, until: 2026-01-31}",
-            "8:14: would end on 2026-01-31, before it begins on 2026-02-01",
-        ),
-        ("message_expression: '\"x\"'", "8:23: a `message` or a `message_expression`"),
-        ("lookup: [a]", "8:11: `lookup` must be a mapping"),
-        ("lookup: {a: files}", "8:15: `files` is not a lookup; write `COLLECTION[ID]`"),
-        ("lookup: {a: 'file[self.x]'}", "8:15: no collection `file`; did you mean `files`?"),
-        ("lookup: {self: 'files[self.x]'}", "8:12: cannot be named `self`"),
-        ("lookup: {expect: 'files[self.x]'}", "8:12: cannot be named `expect`"),
-        ("lookup: {a-b: 'files[self.x]'}", "8:12: `a-b` cannot name a lookup"),
-        ("lookup: {a: 'files[id = self.x]'}", "8:22: write `files[ID]`"),
-        ("lookup: {a: 'files[parent = self.x]'}", "8:22: have no parent"),
-        (
-            "lookup: {a: 'proposals[program = self.x]'}",
-            "8:26: no field `program`; did you mean `program_id`?",
-        ),
-    ] {
-        assert_one_error(&format!("{sound}  {line}"), expected);
+    for (line, expected) in rows(FAULTS_OF_RULES) {
+        assert_error(&format!("{sound}  {line}"), &expected);
     }
     let nine: Vec<_> = (1..=9).map(|number| format!("a{number}: 'files[self.x]'")).collect();
     let nine = format!("{sound}  lookup: {{{}}}", nine.join(", "));
-    assert_one_error(&nine, "8:180: at most 8 lookups");
+    assert_error(&nine, "8:180: at most 8 lookups");
 }
 
 #[test]
@@ -155,10 +111,7 @@ fn each_error_of_a_case_has_its_location_and_fix() {
 #[test]
 fn all_errors_of_all_files_are_reported_at_once() {
     let folder = folder(&[
-        (
-            "a.yaml",
-            "rules:\n- {id: r, group: fils, check: 'true', message: no, severity: bad}\n- {id: ok, group: files, check: 'true', message: no}",
-        ),
+        ("a.yaml", "rules:\n- {id: r, group: fils, check: 'true', message: no, severity: bad}"),
         ("b.yml", "rules: ["),
         (
             "c.json",
@@ -173,15 +126,15 @@ fn all_errors_of_all_files_are_reported_at_once() {
 
 #[test]
 fn only_rule_files_of_the_folder_itself_are_read() {
-    let rule =
-        |id: &str| format!("rules: [{{id: {id}, group: files, check: 'true', message: no}}]");
+    let rule = |id: &str| {
+        format!(
+            r#"{{"rules": [{{"id": "{id}", "group": "files", "check": "true", "message": "no"}}]}}"#
+        )
+    };
     let folder = folder(&[
         ("b.yaml", &rule("second")),
         ("a.yml", &rule("first")),
-        (
-            "c.json",
-            r#"{"rules": [{"id": "third", "group": "files", "check": "true", "message": "no"}]}"#,
-        ),
+        ("c.json", &rule("third")),
         (".hidden.yaml", "rules: ["),
         ("notes.txt", "rules: ["),
     ]);
@@ -205,7 +158,7 @@ fn unreadable_files_are_reported() {
     ] {
         assert!(errors.contains(reason), "{reason}: {errors}");
     }
-    let errors = try_load(&folder.path().join("missing.yaml")).err().expect("errors").to_string();
+    let errors = read(&folder.path().join("missing.yaml")).err().expect("errors").to_string();
     assert!(errors.contains("missing.yaml: cannot be read: No such file"), "{errors}");
 }
 
@@ -260,28 +213,21 @@ fn the_summary_of_a_lookup_shows_whether_its_member_has_an_index() {
 #[test]
 fn a_lookup_in_one_line_is_quoted() {
     let rule = |lookups: &str| {
-        format!(
-            "rules:\n- id: r\n  group: proposals\n  lookup: {lookups}\n  check: 'true'\n  message: m\n"
-        )
+        let start = format!("rules:\n- id: r\n  group: proposals\n  lookup: {lookups}\n");
+        start + "  check: 'true'\n  message: m\n"
     };
     let quoted = "{program: 'proposedprograms[self.program_id]', lib: 'lib[parent = self.id]', same: 'proposals[program_id = self.program_id]'}";
     let rules = load_text(&rule(quoted));
     let summary = rules.rules().next().expect("a rule").summary(jiff::civil::date(2026, 1, 1));
     let lookups: Vec<_> =
         summary.lines().filter_map(|line| line.strip_prefix("  looks up   ")).collect();
-    assert_eq!(
-        lookups,
-        [
-            "program: proposedprograms by id",
-            "lib: lib by parent",
-            "same: proposals by `program_id`, indexed"
-        ]
-    );
+    let expected = "program: proposedprograms by id, lib: lib by parent, same: proposals by `program_id`, indexed";
+    assert_eq!(lookups.join(", "), expected);
     for (lookups, place) in [
         ("{program: proposedprograms[self.program_id]}", "4:37:"),
         ("{lib: lib[parent = self.id], same: proposals[program_id = self.program_id]}", "4:20:"),
     ] {
-        assert_one_error(&rule(lookups), &format!("{place} put a lookup within `{{…}}` in quotes"));
+        assert_error(&rule(lookups), &format!("{place} put a lookup within `{{…}}` in quotes"));
     }
 }
 
@@ -329,22 +275,13 @@ cases:
         "id: first\ngroup: files\ncheck: | # of the first\n  self.a > 1\n    && self.b == ' # no comment'\nmessage: | # two lines\n  wrong\n  indeed"
     );
     let cases: Vec<_> = first.cases.iter().map(|case| (&*case.name, &*case.definition)).collect();
-    assert_eq!(
-        cases,
-        [
-            (
-                "list",
-                "rule: first\nname: list\nself: &item\n  a: 2\n  b: [x, {y: 1}]\nexpect: pass"
-            ),
-            ("same", "{rule: first, name: same, self: *item, expect: fail}"),
-            ("new", "rule: first\nname: new\nexpect: fail\nself: {b: ü}\nold:   # none")
-        ]
-    );
+    let list = "rule: first\nname: list\nself: &item\n  a: 2\n  b: [x, {y: 1}]\nexpect: pass";
+    let same = "{rule: first, name: same, self: *item, expect: fail}";
+    let new = "rule: first\nname: new\nexpect: fail\nself: {b: ü}\nold:   # none";
+    assert_eq!(cases, [("list", list), ("same", same), ("new", new)]);
     let second = rules.written("second").expect("the rule");
-    assert_eq!(
-        second.definition,
-        "{id: second, group: files, check: self.c, message: 'a } b'} # short"
-    );
+    let short = "{id: second, group: files, check: self.c, message: 'a } b'} # short";
+    assert_eq!(second.definition, short);
     let third = rules.written("third").expect("the rule");
     assert!(third.definition.ends_with("on: [create,\n  patch]"), "{}", third.definition);
     assert_eq!((second.cases.len(), rules.written("fourth")), (0, None));
@@ -354,8 +291,6 @@ cases:
 fn rules_of_one_line_are_distinguished() {
     let file = r#"{"rules": [{"id": "a", "group": "files", "check": "self.x", "message": "m"}, {"id": "b", "group": "files", "check": "self.y", "message": "m"}]}"#;
     let rules = load(folder(&[("rules.json", file)]).path());
-    assert_eq!(
-        rules.written("b").expect("the rule").definition,
-        r#"{"id": "b", "group": "files", "check": "self.y", "message": "m"}"#
-    );
+    let second = r#"{"id": "b", "group": "files", "check": "self.y", "message": "m"}"#;
+    assert_eq!(rules.written("b").expect("the rule").definition, second);
 }

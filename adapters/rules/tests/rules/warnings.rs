@@ -2,7 +2,7 @@
 
 use jiff::civil::date;
 
-use crate::support::{folder, load, plain};
+use crate::files::{folder, load, plain, rows};
 
 /// The warnings about a file: `LINE:COLUMN: REASON` each.
 fn warnings(text: &str) -> Vec<String> {
@@ -14,10 +14,8 @@ fn warnings(text: &str) -> Vec<String> {
     warnings.iter().map(plain).collect()
 }
 
-/// The beginning of the rule's line.
 const START: &str = "- {id: r, message: m, ";
 
-/// The warnings about a rule with a case.
 fn warnings_of(keys: &str) -> Vec<String> {
     let found = [("{p:", "p: null, "), ("{l:", "l: [], ")]
         .map(|(lookup, found)| if keys.contains(lookup) { found } else { "" });
@@ -25,68 +23,37 @@ fn warnings_of(keys: &str) -> Vec<String> {
     warnings(&format!("rules:\n{START}{keys}}}\ncases:\n{case}\n"))
 }
 
-/// Rules and the one warning about each: its place, marked `§`, and a part of its reason.
+/// Rules, and the one warning about each: its place, marked `§`, and a part of its reason.
+const MISTAKES: &str = r#"
+group: files, check: '§self.size > 1'
+    => `size` is not a known member of `files`; did you mean `size_bytes`?
+    Declare a member of your own with `members: {files: [size]}`
+group: files, check: 'has(§self.filname)' => did you mean `filename`?
+group: files, check: 'old == null || §old.filname == null' => `filname`
+group: files, check: '§self["filname"] == null' => `filname`
+group: proposals, check: '§self.project_titel != null'
+    => `proposals` have no field `project_titel`: it is always absent; did you mean `project_title`?
+group: files, lookup: {p: 'proposals[§self.proposl_id]'}, check: 'p == null' => did you mean `proposal_id`?
+group: files, lookup: {p: 'proposals[self.proposal_id]'}, check: 'p == null || §p.titel != null'
+    => `proposals` have no field `titel`
+group: proposals, lookup: {l: 'lib[parent = self.id]'}, check: 'l.all(x, §x.amout != null && x.parent == self.id)'
+    => `amout` is not a known member of `lib`; did you mean `amount`?
+group: files, field: §/filname/0, check: 'has(self.filename)' => `field` points to no member: `filname` is not a known member
+§group: files, when: 'false', check: 'has(self.filename)' => its `when` is false
+§group: files, on: [create], when: 'old != null && has(self.filename)', check: 'has(self.filename)' => the rule never applies
+§group: files, on: [create], check: 'old == null || has(self.filename)' => its `check` is true for every write
+§group: files, on: [patch], when: 'old == null', check: 'has(self.filename)' => the rule never applies
+§group: files, effective: {until: 2026-05-31}, check: 'has(self.filename)'
+    => the rule has expired: it was in force until 2026-05-31
+group: proposals, check: '§self.start_date > "2026-1-1"' => a date is compared with `2026-1-1`, which is not a date
+group: proposedprograms, check: '§self.start_date in ["soon", "2026-01-01"]' => compared with `soon`
+group: files, check: 'today < "§2026/01/01" || has(self.filename)' => `2026/01/01`
+group: proposals, check: '§self.start_date + 30 < self.end_date' => write add_days(date, n)
+"#;
+
 #[test]
 fn each_likely_mistake_is_reported_with_its_place() {
-    for (marked, reason) in [
-        (
-            "group: files, check: '§self.size > 1'",
-            "`size` is not a known member of `files`; did you mean `size_bytes`? Declare a member of your own with `members: {files: [size]}`",
-        ),
-        ("group: files, check: 'has(§self.filname)'", "did you mean `filename`?"),
-        ("group: files, check: 'old == null || §old.filname == null'", "`filname`"),
-        ("group: files, check: '§self[\"filname\"] == null'", "`filname`"),
-        (
-            "group: proposals, check: '§self.project_titel != null'",
-            "`proposals` have no field `project_titel`: it is always absent; did you mean `project_title`?",
-        ),
-        (
-            "group: files, lookup: {p: 'proposals[§self.proposl_id]'}, check: 'p == null'",
-            "did you mean `proposal_id`?",
-        ),
-        (
-            "group: files, lookup: {p: 'proposals[self.proposal_id]'}, check: 'p == null || §p.titel != null'",
-            "`proposals` have no field `titel`",
-        ),
-        (
-            "group: proposals, lookup: {l: 'lib[parent = self.id]'}, check: 'l.all(x, §x.amout != null && x.parent == self.id)'",
-            "`amout` is not a known member of `lib`; did you mean `amount`?",
-        ),
-        (
-            "group: files, field: §/filname/0, check: 'has(self.filename)'",
-            "`field` points to no member: `filname` is not a known member",
-        ),
-        ("§group: files, when: 'false', check: 'has(self.filename)'", "its `when` is false"),
-        (
-            "§group: files, on: [create], when: 'old != null && has(self.filename)', check: 'has(self.filename)'",
-            "the rule never applies",
-        ),
-        (
-            "§group: files, on: [create], check: 'old == null || has(self.filename)'",
-            "its `check` is true for every write",
-        ),
-        (
-            "§group: files, on: [patch], when: 'old == null', check: 'has(self.filename)'",
-            "the rule never applies",
-        ),
-        (
-            "§group: files, effective: {until: 2026-05-31}, check: 'has(self.filename)'",
-            "the rule has expired: it was in force until 2026-05-31",
-        ),
-        (
-            "group: proposals, check: '§self.start_date > \"2026-1-1\"'",
-            "a date is compared with `2026-1-1`, which is not a date",
-        ),
-        (
-            "group: proposedprograms, check: '§self.start_date in [\"soon\", \"2026-01-01\"]'",
-            "compared with `soon`",
-        ),
-        ("group: files, check: 'today < \"§2026/01/01\" || has(self.filename)'", "`2026/01/01`"),
-        (
-            "group: proposals, check: '§self.start_date + 30 < self.end_date'",
-            "write add_days(date, n)",
-        ),
-    ] {
+    for (marked, reason) in rows(MISTAKES) {
         // A warning about the rule as a whole is at its beginning.
         let column = match marked.split_once('§') {
             Some((before, _)) if !before.is_empty() => START.len() + before.chars().count() + 1,
@@ -94,7 +61,7 @@ fn each_likely_mistake_is_reported_with_its_place() {
         };
         let found = warnings_of(&marked.replace('§', ""));
         let place = format!("2:{column}: ");
-        let is_that = matches!(&found[..], [warning] if warning.starts_with(&place) && warning.contains(reason));
+        let is_that = matches!(&found[..], [warning] if warning.starts_with(&place) && warning.contains(&reason));
         assert!(is_that, "{marked}\n{place} {reason}\n{found:#?}");
     }
 }

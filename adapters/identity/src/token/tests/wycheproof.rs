@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::is_accepted;
 use crate::token::Algorithm;
 
-/// The members that make a key a private one.
 const PRIVATE: [&str; 6] = ["d", "p", "q", "dp", "dq", "qi"];
 
 /// The published form of the key or the keys of a group.

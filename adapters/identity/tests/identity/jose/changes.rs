@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fastrand::Rng;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::attacks::filled;
 use crate::support::{Issuer, Signer, encode};
@@ -70,30 +70,8 @@ const CLAIMS: &[(&str, &[&str])] = &[
     ("__proto__", &["{\"iss\":\"ISS\"}", "null"]),
 ];
 
-/// Values for any member.
-const ANY: &[&str] = &[
-    "null",
-    "true",
-    "false",
-    "0",
-    "-0.0",
-    "1",
-    "1e9",
-    "1e400",
-    "\"\"",
-    "\"x\"",
-    "[]",
-    "{}",
-    "[[]]",
-    "\"\\ud800\"",
-    "01",
-    "+1",
-    ".5",
-    "NaN",
-    "'x'",
-    "\"\u{1}\"",
-    "",
-];
+/// Values for any member, between spaces; the last is empty.
+const ANY: &str = "null true false 0 -0.0 1 1e9 1e400 \"\" \"x\" [] {} [[]] \"\\ud800\" 01 +1 .5 NaN 'x' \"\u{1}\" ";
 
 /// The members of an object as they are written: one may be there twice, or be no JSON.
 #[derive(Clone)]
@@ -120,7 +98,10 @@ impl Written {
                 let value = random.choice(values).expect("values");
                 self.put(name, filled(value, iss));
             }
-            16 => self.put(name, (*random.choice(ANY).expect("values")).to_owned()),
+            16 => {
+                let any: Vec<_> = ANY.split(' ').collect();
+                self.put(name, random.choice(any).expect("values").to_owned());
+            }
             17 if !self.0.is_empty() => drop(self.0.remove(random.usize(..self.0.len()))),
             18 if random.bool() => self.0.extend(random.choice(&self.0.clone()).cloned()),
             18 => {
@@ -162,16 +143,13 @@ pub struct Changes<'a> {
 
 impl<'a> Changes<'a> {
     pub fn new(seed: u64, signers: &'a [Signer], issuer: &'a Issuer) -> Self {
-        let mut other = issuer.payload();
-        other["sub"] = "bob".into();
-        let of_other =
-            |signer: &Signer| signer.token(&signer.header().to_string(), &other.to_string());
+        let other = json!({"sub": "bob"});
+        let of_other = |signer| issuer.token_with(signer, &other);
         let unchanged = signers.iter().map(|signer| issuer.token(signer)).collect();
         let others = signers.iter().map(of_other).collect();
         Self { random: Rng::with_seed(seed), signers, issuer, unchanged, others }
     }
 
-    /// Tokens that are accepted, one for each key.
     pub fn unchanged(&self) -> &[String] {
         &self.unchanged
     }
@@ -193,7 +171,6 @@ impl<'a> Changes<'a> {
         parts.try_into().expect("three parts")
     }
 
-    /// A part of some other token.
     fn part_of_another(&mut self, part: usize) -> String {
         let tokens = if self.random.bool() { &self.unchanged } else { &self.others };
         let token = self.random.choice(tokens).expect("tokens");
@@ -254,7 +231,6 @@ impl<'a> Changes<'a> {
         format!("{rest}{}", &LETTERS[index..=index])
     }
 
-    /// Other bytes are in the place of the signature.
     fn signature(&mut self, which: usize) -> String {
         let [header, payload, signature] = self.parts(which);
         let mut bytes = URL_SAFE_NO_PAD.decode(signature).expect("base64url");

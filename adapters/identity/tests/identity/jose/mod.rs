@@ -10,7 +10,7 @@ use std::process::Command;
 use changes::Changes;
 use serde_json::{Value, json};
 
-use crate::support::{AUDIENCE, Issuer, NOW, Signer, World};
+use crate::support::{AUDIENCE, Issuer, NOW, Signer};
 
 const TOKENS: usize = 10_000;
 /// The seed of the changes, unless `TEST_SEED` is another.
@@ -68,7 +68,7 @@ async fn no_changed_token_is_accepted_that_jose_refuses() {
         Signer::new("ES256", "second"),
     ];
     let issuer = Issuer::start(&signers.iter().collect::<Vec<_>>()).await;
-    let world = World::new(&issuer.file(""));
+    let world = issuer.world("");
     let mut changes = Changes::new(seed, &signers, &issuer);
     for token in changes.unchanged() {
         world.caller(token).await;
@@ -127,7 +127,6 @@ fn settings(signers: &[Signer], issuer: &Issuer) -> Value {
     })
 }
 
-/// Asks `jose` about each token.
 fn verdicts_of_jose(settings: &Value, tokens: &[(&str, String)]) -> Vec<String> {
     let program = std::env::var("TEST_JOSE").expect("the path of tests/jose.mjs in TEST_JOSE");
     let folder = tempfile::tempdir().expect("a folder");

@@ -26,15 +26,9 @@ static LARGE: LazyLock<Members> = LazyLock::new(|| {
     let _ = write!(json, ", \"numbers\": [{}0]", "7,".repeat(quarter / 2));
     let _ = write!(json, ", \"texts\": [{}\"\"]", "\"abcdefghij\",".repeat(quarter / 16));
     let _ = write!(json, ", \"rows\": [{}{{}}]", "{\"a\": 1, \"b\": \"x\"},".repeat(quarter / 32));
-    let names = (0..60_000).fold(String::new(), |mut names, index| {
-        let _ = write!(names, "\"name{index}\": {index},");
-        names
-    });
-    let _ = write!(
-        json,
-        ", \"map\": {{{names}\"last\": 0}}, \"other\": {{\"last\": 0, {}}}",
-        names.trim_end_matches(',')
-    );
+    let names: Vec<_> = (0..60_000).map(|index| format!("\"name{index}\": {index}")).collect();
+    let names = names.join(",");
+    let _ = write!(json, ", \"map\": {{{names},\"last\": 0}}, \"other\": {{\"last\": 0,{names}}}");
     let _ = write!(json, ", \"deep\": {}{}", "[".repeat(100), "]".repeat(100));
     let _ = write!(json, ", \"precise\": [{}0.5]}}", "0.12345678901234567,".repeat(quarter / 32));
     members(&json)
@@ -50,18 +44,17 @@ fn judge(source: &str) -> Result<bool, EvaluationError> {
     let (context, lookups) = (context(), lookups());
     let scope = scope(&LARGE, &context);
     let scope = Scope { before: Some(&LARGE), lookups: &lookups, found: &*FOUND, ..scope };
-    super::compile(source)
-        .unwrap_or_else(|error| panic!("{source}: {error:?}"))
-        .boolean(&scope, &meter())
-}
-
-fn chain(link: &str, count: usize) -> String {
-    format!("{}.size() > 0", (0..count).fold("[self.s]".to_owned(), |chain, _| chain + link))
+    super::compile(source).unwrap().boolean(&scope, &meter())
 }
 
 /// Expressions whose work grows with a power of the item, or exponentially.
 fn exhausting() -> Vec<String> {
-    let mut all: Vec<String> = [
+    let wide = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x, ".repeat(8);
+    let more = [
+        format!("[self.s]{}.size() > 0", ".map(x, x + x)".repeat(30)),
+        format!("{wide}true{}", ")".repeat(8)),
+    ];
+    let all = [
         "self.numbers.all(a, self.numbers.all(b, self.numbers.all(c, true)))",
         "self.numbers.map(a, self.numbers.map(b, a + b)).size() > 0",
         "self.numbers.all(a, size(self.big) > 0)",
@@ -97,18 +90,14 @@ fn exhausting() -> Vec<String> {
         "lib.map(a, lib.map(b, a.text + b.text)).size() > 0",
         "self.numbers + self.numbers == []",
         "self.precise.map(a, self.precise.map(b, a * b)).size() > 0",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    all.push(chain(".map(x, x + x)", 30));
-    let wide = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x, ".repeat(8);
-    all.push(format!("{wide}true{}", ")".repeat(8)));
-    all
+    ];
+    all.into_iter().map(str::to_owned).chain(more).collect()
 }
 
 /// Expressions that look at everything once, which the budget allows.
 fn affordable() -> Vec<String> {
-    let mut all: Vec<String> = [
+    let sum = format!("{} > 0", vec!["size(self.s)"; 60].join(" + "));
+    let all = [
         "size(self.big) == 2097152 && size(self.escaped) == 524288",
         "words(self.big) == 1048576",
         "!self.big.matches('(a*)*c') && !self.big.matches('(a|b|ab)*x$')",
@@ -121,11 +110,8 @@ fn affordable() -> Vec<String> {
         "lib.all(item, item.n == 1 && size(item.text) == 4000)",
         "lib.map(item, item.n).sum() == 1000",
         "lower(self.big).size() == 2097152",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    all.push(format!("{} > 0", vec!["size(self.s)"; 60].join(" + ")));
-    all
+    ];
+    all.into_iter().map(str::to_owned).chain([sum]).collect()
 }
 
 #[test]
@@ -164,8 +150,7 @@ fn sources_that_nest_or_repeat_without_end_are_refused() {
         "?".repeat(16_000),
         "\u{0}\u{1}".repeat(8_000),
     ] {
-        let outcome = super::compile(&source);
-        assert!(outcome.is_err(), "{}", &source[..20]);
+        assert!(super::compile(&source).is_err(), "{}", &source[..20]);
     }
     // The parser takes pairs of these together.
     for source in [format!("{}true", "!".repeat(16_000)), format!("{}1 == 1", "-".repeat(8_000))] {
@@ -196,37 +181,31 @@ fn any_source() -> impl Strategy<Value = String> {
         |duration('1h')|timestamp(0)|decimal('79228162514264337593543950335')\
         |decimal('0.0000000000000000000000000001')";
     let leaf = prop::sample::select(leaves.split('|').collect::<Vec<_>>()).prop_map(str::to_owned);
-    leaf.prop_recursive(5, 60, 4, |inner| {
-        let operators =
-            vec!["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "in"];
-        let functions: Vec<_> = super::super::functions::FUNCTIONS
-            .iter()
-            .map(|function| (function.name, function.parameters.len()))
-            .collect();
-        let macros = vec!["all", "exists", "exists_one", "map", "filter"];
-        prop_oneof![
-            (inner.clone(), prop::sample::select(operators), inner.clone())
-                .prop_map(|(left, sign, right)| format!("({left} {sign} {right})")),
-            (prop::sample::select(functions), inner.clone(), inner.clone(), any::<bool>())
-                .prop_map(|((name, count), first, second, is_method)| match (count, is_method) {
-                    (1, true) => format!("({first}).{name}()"),
-                    (1, false) => format!("{name}({first})"),
-                    (_, true) => format!("({first}).{name}({second})"),
-                    (_, false) => format!("{name}({first}, {second})"),
-                }),
-            (inner.clone(), prop::sample::select(macros), inner.clone())
-                .prop_map(|(range, name, body)| format!("({range}).{name}(x, {body})")),
-            (inner.clone(), inner.clone(), inner.clone())
-                .prop_map(|(first, second, third)| format!("({first} ? {second} : {third})")),
-            (inner.clone(), inner.clone()).prop_map(|(of, key)| format!("({of})[{key}]")),
-            (inner.clone(), inner.clone()).prop_map(|(key, value)| format!("{{{key}: {value}}}")),
-            (inner.clone(), inner.clone())
-                .prop_map(|(first, second)| format!("[{first}, {second}]")),
-            inner.clone().prop_map(|of| format!("has(({of}).name)")),
-            inner.clone().prop_map(|of| format!("({of}).name")),
-            inner.clone().prop_map(|of| format!("!({of})")),
-            inner.prop_map(|of| format!("-({of})")),
-        ]
+    // A kind of expression is chosen, one of its forms, and the parts of the form.
+    let with = |form: &str, names: &str| -> Vec<String> {
+        names.split(' ').map(|name| form.replace('_', name)).collect()
+    };
+    let functions = super::super::functions::FUNCTIONS.iter().flat_map(|function| {
+        let one = function.parameters.len() == 1;
+        let forms = if one { ["(A)._()", "_(A)"] } else { ["(A)._(B)", "_(A, B)"] };
+        forms.map(|form| form.replace('_', function.name))
+    });
+    let mut kinds = vec![
+        with("(A _ B)", "+ - * / % == != < <= > >= && || in"),
+        functions.collect(),
+        with("(A)._(x, B)", "all exists exists_one map filter"),
+    ];
+    let others = "(A ? B : C)|(A)[B]|{A: B}|[A, B]|has((A).name)|(A).name|!(A)|-(A)";
+    kinds.extend(others.split('|').map(|form| vec![form.to_owned()]));
+    leaf.prop_recursive(5, 60, 4, move |inner| {
+        let form = prop::sample::select(kinds.clone()).prop_flat_map(prop::sample::select);
+        (form, [inner.clone(), inner.clone(), inner]).prop_map(|(form, parts)| {
+            let part = |letter| match letter {
+                'A'..='C' => parts[letter as usize - 'A' as usize].clone(),
+                other => other.to_string(),
+            };
+            form.chars().map(part).collect()
+        })
     })
 }
 

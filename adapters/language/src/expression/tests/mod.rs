@@ -42,7 +42,6 @@ pub(super) fn scope<'a>(after: &'a Members, context: &'a WriteContext) -> Scope<
     Scope { after, before: None, context, lookups: &[], found: &[], trace: None }
 }
 
-/// The results of [`lookups`].
 pub(super) fn found() -> [Found; 2] {
     [
         Found::Items(vec![item(r#"{"name": "P", "ceiling": 1000}"#)]),
@@ -82,16 +81,16 @@ pub(super) fn meter() -> Meter {
     Meter::of(CostLimit::Verdict)
 }
 
-/// All of these hold of [`ITEM`].
 pub(super) fn all_hold(sources: &[&str]) {
     for source in sources {
         assert_eq!(judge(source, ITEM), Ok(true), "{source}");
     }
 }
 
-/// Each of these fails with a string that has these words.
-pub(super) fn all_fail(sources: &[(&str, &str)]) {
-    for (source, words) in sources {
+/// Each of these fails with a string that has the words after `=>`.
+pub(super) fn all_fail(sources: &str) {
+    for line in sources.trim().lines() {
+        let (source, words) = line.trim().split_once(" => ").expect(line);
         match judge(source, ITEM) {
             Err(EvaluationError::Failed(reason)) => {
                 assert!(reason.contains(words), "{source}: {reason}");

@@ -29,48 +29,39 @@ fn parts(source: &str) -> Vec<String> {
     traced(source).1.into_iter().map(part).collect()
 }
 
-#[test]
-fn parts_come_before_the_whole_and_what_is_not_evaluated_is_absent() {
-    assert_eq!(
-        parts("self.count > 2 || self.budget > 1.0"),
-        ["self.count = 3", "self.count > 2 = true", "self.count > 2 || self.budget > 1.0 = true"]
-    );
-    assert_eq!(
-        parts("has(self.none) ? self.none : self.lead.name"),
-        [
-            "has(self.none) = false",
-            r#"self.lead = {"name":"Ana","mail":"ana@example.org","roles":["author","editor"]}"#,
-            r#"self.lead.name = "Ana""#,
-            r#"has(self.none) ? self.none : self.lead.name = "Ana""#
-        ]
-    );
-}
+/// Parts come before the whole, what is not evaluated is absent, an error is noted where it arises, and a macro shows
+/// each element alone.
+const PARTS: &str = r#"
+self.count > 2 || self.budget > 1.0
+    self.count = 3
+    self.count > 2 = true
+    self.count > 2 || self.budget > 1.0 = true
+has(self.none) ? self.none : self.lead.name
+    has(self.none) = false
+    self.lead = {"name":"Ana","mail":"ana@example.org","roles":["author","editor"]}
+    self.lead.name = "Ana"
+    has(self.none) ? self.none : self.lead.name = "Ana"
+self.none == 1 || self.yes
+    self.none ! `self.none` is missing; test has(self.none) first
+    self.yes = true
+    self.none == 1 || self.yes = true
+self.tags.exists(tag, tag == "feed")
+    self.tags = ["rice","feed","rice"]
+    tag = "rice"
+    tag == "feed" = false
+    tag = "feed"
+    tag == "feed" = true
+    self.tags.exists(tag, tag == "feed") = true
+"#;
 
 #[test]
-fn an_error_is_noted_where_it_arises() {
-    assert_eq!(
-        parts("self.none == 1 || self.yes"),
-        [
-            "self.none ! `self.none` is missing; test has(self.none) first",
-            "self.yes = true",
-            "self.none == 1 || self.yes = true"
-        ]
-    );
-}
-
-#[test]
-fn a_macro_shows_each_element_alone() {
-    assert_eq!(
-        parts("self.tags.exists(tag, tag == 'feed')"),
-        [
-            r#"self.tags = ["rice","feed","rice"]"#,
-            r#"tag = "rice""#,
-            r#"tag == "feed" = false"#,
-            r#"tag = "feed""#,
-            r#"tag == "feed" = true"#,
-            r#"self.tags.exists(tag, tag == "feed") = true"#
-        ]
-    );
+fn parts_are_shown_in_the_order_of_their_evaluation() {
+    let sources = PARTS.lines().filter(|line| !line.starts_with(' ') && !line.is_empty());
+    let shown = sources.fold(String::from("\n"), |shown, source| {
+        let parts = parts(source).into_iter().map(|part| format!("    {part}\n"));
+        format!("{shown}{source}\n{}", parts.collect::<String>())
+    });
+    assert_eq!(shown, PARTS);
 }
 
 /// The source of the whole is the last part; each is a fixed point of writing and reading.
@@ -146,9 +137,8 @@ fn values_of_all_kinds_have_json() {
     ] {
         assert_eq!(traced(source).0, json, "{source}");
     }
-    assert!(
-        traced("self").0.starts_with(r#"{"id":"019a9a9a-0000-7000-8000-000000000001","title":"#)
-    );
+    let whole = traced("self").0;
+    assert!(whole.starts_with(r#"{"id":"019a9a9a-0000-7000-8000-000000000001","title":"#));
 }
 
 /// However a text is cut, JSON is left, no longer than it may be by more than its brackets.
