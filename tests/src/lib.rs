@@ -20,7 +20,7 @@ pub use answer::{Answer, ErrorEntry};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;
-pub use service::{Item, Service, Store, free_address, on_each_store, run_cases, wait_until};
+pub use service::{End, Item, Service, Store, free_address, on_each_store, run_cases, wait_until};
 
 /// The number in an environment variable, or a default.
 pub fn number(name: &str, otherwise: u64) -> u64 {
@@ -28,11 +28,12 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
     given.map_or(otherwise, |given| given.parse().expect("a number"))
 }
 
-/// Raises the limit of open files of this process as far as the system allows, and returns it.
-pub fn raise_open_files() -> u64 {
+/// Raises the limit of open files of this process as far as the system allows: to this number at least.
+pub fn raise_open_files(least: u64) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
         .expect("a raised limit");
-    limit.maximum.unwrap_or(u64::MAX)
+    let files = limit.maximum.unwrap_or(u64::MAX);
+    assert!(files >= least, "{least} are needed; the hard limit is {files} open files: raise it");
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use procfs::process::{Process, Status};
@@ -353,6 +354,15 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "the condition does not hold after {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sets its sign at the end of a scope, also when that fails.
+pub struct End<'a>(pub &'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

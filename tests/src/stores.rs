@@ -83,6 +83,12 @@ impl TestDatabase {
         format!("{}:{}", url.host_str().expect("a host"), url.port().unwrap_or(5432))
     }
 
+    /// Gives later connections another value of a setting.
+    pub fn set(&self, setting: &str, value: &str) {
+        let Home::Server(server, name) = &self.home else { panic!("a database on a server") };
+        rows(server.as_str(), format!("ALTER DATABASE {name} SET {setting} = {value}"));
+    }
+
     /// Its URL with another address of the server.
     pub fn url_through(&self, address: SocketAddr) -> String {
         let mut url = Url::parse(&self.url).expect("a URL");

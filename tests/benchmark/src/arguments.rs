@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::work::{Group, Work};
+use crate::work::Work;
 
 /// Measures the service over loopback, in one run and taking turns, against a bare poem route and a
 /// hand-written axum service, or (`--growth`) against itself on larger stores.
@@ -40,31 +40,28 @@ pub struct Arguments {
     /// in turns with the service.
     #[arg(long, value_name = "BINARY")]
     pub(super) baseline: Option<PathBuf>,
-    /// The groups whose items are read and written; the hand-written service has proposals alone.
-    #[arg(long, value_delimiter = ',', default_value = "proposals")]
-    pub(super) groups: Vec<Group>,
     /// The work that is measured. `create` always comes last, because it makes the collection grow.
     #[arg(long, value_delimiter = ',', default_value = "item,page,create,replace,mix")]
     pub(super) work: Vec<Work>,
     /// Measures instead what it costs to have more proposals: a store of each kind for each of
     /// these numbers. `proposal-service seed` fills them.
-    #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline"],
+    #[arg(long, value_name = "PROPOSALS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "baseline"],
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(super) growth: Vec<u32>,
     /// Compares instead the writes of this number of instances on one PostgreSQL with those of one
     /// instance, and creates with idempotency keys with those without.
-    #[arg(long, conflicts_with_all = ["stores", "proposals", "references", "work", "groups", "baseline", "growth"],
+    #[arg(long, conflicts_with_all = ["stores", "proposals", "references", "work", "baseline", "growth"],
           value_parser = clap::value_parser!(u16).range(2..=16))]
     pub(super) instances: Option<u16>,
     /// Measures instead the storage of this number of small items, and compares reads of them with those of
     /// the smallest of these numbers. Stores on SQLite stay in `--folder`, and are used again.
-    #[arg(long, value_name = "ITEMS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "groups", "baseline", "growth", "instances"],
+    #[arg(long, value_name = "ITEMS", value_delimiter = ',', num_args = 1.., conflicts_with_all = ["proposals", "references", "work", "baseline", "growth", "instances"],
           value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
     pub(super) capacity: Vec<u32>,
     /// Keeps the service at 0.3 of its full load for this number of minutes, with `--proposals` small items.
     /// One item in a hundred is replaced repeatedly. Fails if memory, latency, descriptors, bytes or the lag
     /// of the index grow beyond their bounds.
-    #[arg(long, value_name = "MINUTES", conflicts_with_all = ["references", "work", "groups", "baseline", "growth", "instances", "capacity"],
+    #[arg(long, value_name = "MINUTES", conflicts_with_all = ["references", "work", "baseline", "growth", "instances", "capacity"],
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) soak: Option<u32>,
     /// Where the SQLite files go; they should lie on a real disk. Default: the temporary folder.
@@ -121,22 +118,17 @@ impl Extra {
 }
 
 impl Arguments {
+    /// The numbers of items of `--growth` or `--capacity`, from small to large.
     pub(super) fn sizes(&self) -> Vec<u32> {
-        let mut sizes = self.growth.clone();
+        let mut sizes = [&self.growth[..], &self.capacity].concat();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
     }
 
-    pub(super) fn filled_groups(&self) -> impl Iterator<Item = Group> {
-        let others = self.groups.iter().copied().filter(|group| *group != Group::Proposals);
-        std::iter::once(Group::Proposals).chain(others)
-    }
-
-    /// The chosen works on the chosen groups, each once, in the order in which they are measured.
-    pub(super) fn works(&self) -> Vec<(Work, Group)> {
-        let of_each = |work: &Work| self.groups.iter().map(|group| (*work, *group)).collect();
-        let mut works: Vec<_> = self.work.iter().flat_map::<Vec<_>, _>(of_each).collect();
+    /// The chosen works, each once, in the order in which they are measured.
+    pub(super) fn works(&self) -> Vec<Work> {
+        let mut works = self.work.clone();
         works.sort_unstable();
         works.dedup();
         works
@@ -147,23 +139,16 @@ impl Arguments {
 mod tests {
     use clap::Parser;
 
-    use super::{Arguments, Group, Work};
+    use super::{Arguments, Work};
 
     #[test]
-    fn growth_is_measured_from_small_to_large() {
-        assert_eq!(
-            Arguments::parse_from(["benchmark", "--growth", "1000000,10000"]).sizes(),
-            [10_000, 1_000_000]
-        );
-        assert!(
-            Arguments::try_parse_from(["benchmark", "--growth", "1000,10000", "--work", "item"])
-                .is_err()
-        );
-    }
-
-    #[test]
-    fn create_is_measured_last() {
-        let works = Arguments::parse_from(["benchmark", "--work", "create,item,create"]).works();
-        assert_eq!(works, [(Work::Item, Group::Proposals), (Work::Create, Group::Proposals)]);
+    fn growth_is_measured_from_small_to_large_and_create_last() {
+        let parsed =
+            |arguments| Arguments::try_parse_from([&["benchmark"][..], arguments].concat());
+        let sizes = parsed(&["--growth", "1000000,10000"]).map(|parsed| parsed.sizes());
+        assert_eq!(sizes.unwrap(), [10_000, 1_000_000]);
+        let works = parsed(&["--work", "create,item,create"]).map(|parsed| parsed.works());
+        assert_eq!(works.unwrap(), [Work::Item, Work::Create]);
+        assert!(parsed(&["--growth", "1000,10000", "--work", "item"]).is_err());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use procfs::process::Process;
 use tests::stores::TestDatabase;
-use url::Url;
 
+use crate::arguments::Store;
+use crate::distant_server;
 use crate::process::family_cpu_time;
 
 /// A fresh database, removed when dropped.
@@ -17,49 +18,42 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Refuses at once what would else fail after the other stores were filled.
-    pub(super) fn require_server() -> Result<()> {
-        ensure!(
-            std::env::var_os("TEST_POSTGRES_URL").is_some(),
-            "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help"
-        );
-        Ok(())
+    pub(super) fn create() -> Result<Self> {
+        let mut created = Self { database: TestDatabase::postgres(), postmaster: None };
+        let file = "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)";
+        let pid = created.value(file)?.trim().parse()?;
+        let stat = Process::new(pid).and_then(|process| process.stat());
+        let is_here = stat.is_ok_and(|stat| stat.comm.starts_with("postgres"));
+        created.postmaster = is_here.then_some(pid);
+        Ok(created)
     }
 
-    pub(super) fn create() -> Result<Self> {
-        let database = TestDatabase::postgres();
-        let postmaster = postmaster(&database)?;
-        Ok(Self { database, postmaster })
+    /// A database if that is the store.
+    pub(super) fn of(store: Store) -> Result<Option<Self>> {
+        (store == Store::Postgres).then(Self::create).transpose()
     }
 
     pub(super) fn url(&self) -> &str {
         self.database.url()
     }
 
+    pub(super) fn run(&self, statement: &str) {
+        let _no_rows = self.database.query(statement);
+    }
+
     /// Makes commits take longer, as on a slow disk or with a slow standby.
-    pub(super) fn delay_commits(&self, microseconds: u32) -> Result<()> {
-        let url = Url::parse(self.url())?;
-        let name = url.path().trim_start_matches('/');
-        for setting in [format!("commit_delay = {microseconds}"), "commit_siblings = 0".to_owned()]
-        {
-            let _no_rows = self.database.query(&format!("ALTER DATABASE {name} SET {setting}"));
-        }
-        Ok(())
+    pub(super) fn delay_commits(&self, microseconds: u32) {
+        self.database.set("commit_delay", &microseconds.to_string());
+        self.database.set("commit_siblings", "0");
     }
 
-    /// Lets the planner know the tables, as autovacuum would within a minute, so that the figures
-    /// do not hang on when it comes.
-    pub(super) fn analyze(&self) {
-        let _no_rows = self.database.query("ANALYZE");
-    }
-
-    /// The same for a store that was filled fast and will only be read: what PostgreSQL would come
-    /// to by itself within minutes, a vacuum and writing back what was changed, would else fall
-    /// into somebody's turn.
-    pub(super) fn settle(&self) {
-        for statement in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
-            let _no_rows = self.database.query(statement);
+    /// Its URL through a server that is further away by this time for each way.
+    pub(super) fn url_at_a_distance(&self, distance: Duration) -> Result<String> {
+        if distance.is_zero() {
+            return Ok(self.url().to_owned());
         }
+        let address = distant_server::start(self.database.server(), distance)?;
+        Ok(self.database.url_through(address))
     }
 
     pub(super) fn wal_bytes(&self) -> Result<u64> {
@@ -79,20 +73,8 @@ impl Database {
     }
 
     /// Processor time of the whole database server so far: user and system time of the postmaster and
-    /// its children.
-    pub(super) fn cpu_time(&self) -> Result<Option<Duration>> {
+    /// its children, in seconds.
+    pub(super) fn cpu_time(&self) -> Result<Option<f64>> {
         self.postmaster.map(family_cpu_time).transpose()
     }
-}
-
-fn postmaster(database: &TestDatabase) -> Result<Option<i32>> {
-    let rows = database.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
-    let pid = rows
-        .first()
-        .and_then(|row| row.first()?.as_ref())
-        .context("PostgreSQL does not tell its process")?
-        .trim()
-        .parse()?;
-    let stat = Process::new(pid).and_then(|process| process.stat());
-    Ok(stat.is_ok_and(|stat| stat.comm.starts_with("postgres")).then_some(pid))
 }

@@ -5,15 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, sleep_until};
 
 /// Listens on a free port; each way to the server takes `delay` longer. It ends with this process.
-pub(super) fn start(server: SocketAddr, delay: Duration) -> Result<SocketAddr> {
+pub(super) fn start(server: String, delay: Duration) -> Result<SocketAddr> {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -23,11 +23,11 @@ pub(super) fn start(server: SocketAddr, delay: Duration) -> Result<SocketAddr> {
     Ok(address)
 }
 
-async fn serve(listener: std::net::TcpListener, server: SocketAddr, delay: Duration) -> Result<()> {
+async fn serve(listener: std::net::TcpListener, server: String, delay: Duration) -> Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (client, _) = listener.accept().await?;
-        let server = TcpStream::connect(server).await?;
+        let server = TcpStream::connect(&server).await?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (from_client, to_client) = client.into_split();
@@ -38,12 +38,21 @@ async fn serve(listener: std::net::TcpListener, server: SocketAddr, delay: Durat
 }
 
 async fn carry(
-    from: impl AsyncReadExt + Unpin,
+    mut from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
     delay: Duration,
 ) -> Result<()> {
     let (way, mut arriving) = unbounded_channel();
-    let departures = depart(from, way, delay);
+    let departures = async move {
+        loop {
+            let mut bytes = BytesMut::with_capacity(1 << 16);
+            if from.read_buf(&mut bytes).await? == 0 {
+                return Ok(());
+            }
+            // The receiver is gone if the other side has ended.
+            let _ = way.send((Instant::now() + delay, bytes));
+        }
+    };
     let arrivals = async {
         while let Some((due, bytes)) = arriving.recv().await {
             sleep_until(due).await;
@@ -52,19 +61,4 @@ async fn carry(
         to.shutdown().await
     };
     tokio::try_join!(departures, arrivals).map(|_| ())
-}
-
-async fn depart(
-    mut from: impl AsyncReadExt + Unpin,
-    way: UnboundedSender<(Instant, Bytes)>,
-    delay: Duration,
-) -> Result<()> {
-    loop {
-        let mut bytes = BytesMut::with_capacity(1 << 16);
-        if from.read_buf(&mut bytes).await? == 0 {
-            return Ok(());
-        }
-        // The receiver is gone if the other side has ended.
-        let _ = way.send((Instant::now() + delay, bytes.freeze()));
-    }
 }

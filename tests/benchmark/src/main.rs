@@ -3,43 +3,44 @@
 //! Requests per second depend on the machine and on its other users. So one run measures all
 //! subjects in turn, a round at a time, and compares within the same round.
 
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts and times of a bounded run, far below 2^52"
+)]
+
 mod arguments;
 mod callers;
-mod capacity;
-mod collector;
 mod connection;
 mod database;
-mod disk;
 mod distant_server;
 mod figures;
-mod growth;
-mod growth_targets;
+mod history;
 mod instances;
 mod load;
 mod process;
-mod program;
 mod proposals;
+mod reads;
 mod report;
+mod sizes;
+mod soak;
+mod stage;
 mod subject;
 mod turn;
 mod work;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
 use arguments::{Arguments, Reference, Store};
-use database::Database;
 use figures::{Rounds, megabytes};
-use report::{Report, Row, preamble};
+use report::{Report, Row, preamble, time_to_sync};
 use subject::{Kind, Subject};
-use work::{AnswerSizes, Bodies, Group};
+use work::{AnswerSizes, Bodies, Requests, Work, made_up_bodies};
 
 /// Lets one subject's disk and processor work ebb away before the next one's turn.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -56,19 +57,24 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.stores.contains(&Store::Postgres) || arguments.instances.is_some() {
-        Database::require_server()?;
-    }
-    let folder = temporary_folder(arguments.folder.as_deref())?;
+    // Refuses at once what would else fail after the other stores were filled.
+    let needs_server = arguments.stores.contains(&Store::Postgres) || arguments.instances.is_some();
+    ensure!(
+        !needs_server || std::env::var_os("TEST_POSTGRES_URL").is_some(),
+        "TEST_POSTGRES_URL does not name a PostgreSQL server: see --help"
+    );
+    let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let folder = tempfile::Builder::new().prefix("benchmark-").tempdir_in(&parent);
+    let folder = folder.context("cannot make a temporary folder")?;
+    // Stores of small items stay in a folder that is given.
+    let kept = arguments.folder.as_deref().unwrap_or(folder.path());
     let run = async {
         match (arguments.instances, arguments.soak) {
             (Some(instances), _) => instances::measure(arguments, instances, folder.path()).await,
-            (_, Some(minutes)) => capacity::soak::run(arguments, minutes, folder.path()).await,
-            _ if !arguments.capacity.is_empty() => {
-                capacity::measure(arguments, folder.path()).await
-            }
+            (_, Some(minutes)) => soak::run(arguments, minutes, kept).await,
+            _ if !arguments.capacity.is_empty() => sizes::measure_capacity(arguments, kept).await,
             _ if arguments.growth.is_empty() => measure(arguments, folder.path()).await,
-            _ => growth::measure(arguments, folder.path()).await,
+            _ => sizes::measure_growth(arguments, folder.path()).await,
         }
     };
     tokio::select! {
@@ -78,100 +84,72 @@ async fn run(arguments: &Arguments) -> Result<()> {
 }
 
 async fn measure(arguments: &Arguments, folder: &Path) -> Result<()> {
-    let bodies = Bodies::make_up();
+    let bodies = made_up_bodies();
     let (subjects, sizes) = subjects(arguments, &bodies, folder).await?;
-    let sync = disk::time_to_sync(folder)?;
-    let report = Report::new(take_turns(arguments, &subjects).await?);
-    println!(
-        "{}\n\n{}\n",
-        preamble(arguments, sizes[&Group::Proposals], bodies.mean_length(), sync),
-        report.table(arguments.markdown)
-    );
+    let sync = time_to_sync(folder)?;
+    let report = Report(take_turns(arguments, &subjects).await?);
+    println!("{}\n", preamble(arguments, &sizes, &bodies, sync));
+    println!("{}\n", report.table(arguments.markdown));
     for gate in report.gates() {
         println!("{gate}");
     }
     for Subject { kind, memory_before, .. } in &subjects {
-        println!(
-            "{}: {} MB at its peak before the first turn, filling included.",
-            kind.title(),
-            megabytes(*memory_before)
-        );
+        let (title, memory) = (kind.title(), megabytes(*memory_before));
+        println!("{title}: {memory} MB at its peak before the first turn, filling included.");
     }
-    conclude(report.disturbance(), &report.failures())
+    report.conclude()
 }
 
 async fn subjects(
     arguments: &Arguments,
     bodies: &Bodies,
     folder: &Path,
-) -> Result<(Vec<Subject>, BTreeMap<Group, AnswerSizes>)> {
+) -> Result<(Vec<Subject>, AnswerSizes)> {
     let mut subjects = Vec::new();
+    let has = |reference| arguments.references.contains(&reference);
     for &store in &arguments.stores {
-        let by_hand =
-            arguments.references.contains(&Reference::Minimal).then_some(Kind::Minimal(store));
-        let logged =
-            arguments.references.contains(&Reference::Logged).then_some(Kind::Logged(store));
-        let baseline = arguments.baseline.is_some().then_some(Kind::Baseline(store));
-        let references = [baseline, by_hand, logged].into_iter().flatten();
-        let extras = arguments.with.iter().map(|extra| Kind::With(*extra, store));
-        for kind in std::iter::once(Kind::Service(store)).chain(references).chain(extras) {
+        let references = [
+            (true, Kind::Service(store)),
+            (arguments.baseline.is_some(), Kind::Baseline(store)),
+            (has(Reference::Minimal), Kind::Minimal(store)),
+            (has(Reference::Logged), Kind::Logged(store)),
+        ];
+        let chosen =
+            references.into_iter().filter_map(|(is_chosen, kind)| is_chosen.then_some(kind));
+        for kind in chosen.chain(arguments.with.iter().map(|extra| Kind::With(*extra, store))) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
-            subjects.push(Subject::on_store(kind, store, arguments, bodies.clone(), folder).await?);
+            let requests = Requests::to_service(bodies.clone(), arguments.proposals);
+            subjects.push(Subject::start(kind, requests, arguments, folder).await?);
         }
     }
-    let mut sizes = BTreeMap::new();
-    for group in arguments.filled_groups() {
-        let size = match subjects.first() {
-            Some(service) => service.answer_sizes(group).await?,
-            None => AnswerSizes::typical(bodies.mean_length()),
-        };
-        sizes.insert(group, size);
-    }
-    if arguments.references.contains(&Reference::Bare) {
-        subjects.push(Subject::bare_route(arguments, bodies.clone(), &sizes, folder).await?);
+    let sizes = match subjects.first() {
+        Some(service) => service.answer_sizes().await?,
+        // About what the service answers, for a run of the references alone.
+        None => [(Work::Item, 3_136), (Work::Page, 78_400), (Work::DeepPage, 78_400)].into(),
+    };
+    if has(Reference::Bare) {
+        let requests = Requests::to_bare_route(bodies.clone(), arguments.proposals, &sizes);
+        subjects.push(Subject::start(Kind::BareRoute, requests, arguments, folder).await?);
     }
     Ok((subjects, sizes))
 }
 
 async fn take_turns(arguments: &Arguments, subjects: &[Subject]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (work, group) in arguments.works() {
-        let subjects: Vec<_> = subjects.iter().filter(|subject| subject.kind.has(group)).collect();
-        let title = group.title(work);
-        let row = |subject: &&Subject| Row {
-            title: title.clone(),
-            subject: subject.kind,
-            rounds: Rounds::default(),
-        };
+    for work in arguments.works() {
+        let row =
+            |Subject { kind, .. }: &_| Row { work, subject: *kind, rounds: Rounds::default() };
         let mut of_work: Vec<_> = subjects.iter().map(row).collect();
         for round in 1..=arguments.rounds {
-            eprintln!("{title}, round {round} of {}", arguments.rounds);
-            for (row, subject) in of_work.iter_mut().zip(&subjects) {
+            eprintln!("{}, round {round} of {}", work.title(), arguments.rounds);
+            for (row, subject) in of_work.iter_mut().zip(subjects) {
                 tokio::time::sleep(PAUSE).await;
-                row.rounds.0.push(subject.measure((work, group), arguments).await?);
+                row.rounds.0.push(subject.measure(work, arguments).await?);
             }
         }
         rows.append(&mut of_work);
     }
     Ok(rows)
-}
-
-fn conclude(disturbance: f64, failures: &[String]) -> Result<()> {
-    println!(
-        "Processes without a part in the benchmark took up to {disturbance:.2} processors in a turn."
-    );
-    ensure!(failures.is_empty(), "not every answer was a success:\n{}", failures.join("\n"));
-    Ok(())
-}
-
-fn temporary_folder(parent: Option<&Path>) -> Result<TempDir> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("benchmark-");
-    let folder = match parent {
-        Some(parent) => builder.tempdir_in(parent),
-        None => builder.tempdir(),
-    };
-    folder.context("cannot make a temporary folder")
 }
 
 /// Ends the run in an orderly way, so that no server and no database stays behind.

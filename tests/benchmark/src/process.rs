@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use procfs::process::{ClearRefs, Process, Stat};
 use procfs::{CurrentSI, KernelStats};
 
@@ -15,6 +15,23 @@ use crate::connection::Connection;
 
 const TIME_TO_START: Duration = Duration::from_secs(30);
 const READY: &[u8] = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n";
+
+/// The path of `proposal-service` or of a reference: next to the benchmark itself, unless
+/// `PROPOSAL_SERVICE_BIN` (and so on for the others) names it.
+pub(super) fn program(name: &str) -> Result<PathBuf> {
+    let variable = format!("{}_BIN", name.replace('-', "_").to_uppercase());
+    let given = std::env::var_os(&variable).map(PathBuf::from);
+    let path = given.unwrap_or(std::env::current_exe()?.with_file_name(name));
+    ensure!(path.is_file(), "{} is not built: see --help, or set {variable}", path.display());
+    Ok(path)
+}
+
+/// A command of the service.
+pub(super) fn command(arguments: &[&str]) -> Result<Command> {
+    let mut command = Command::new(program("proposal-service")?);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(command)
+}
 
 /// A running server. Dropping it kills the process and waits for its end.
 pub(super) struct Server {
@@ -29,8 +46,7 @@ impl Server {
         let log = folder.join(format!("{}.log", address.port()));
         let output = File::create(&log)?;
         let child = Command::new(program)
-            .arg("--listen")
-            .arg(address.to_string())
+            .args(["--listen", &address.to_string()])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -38,35 +54,24 @@ impl Server {
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
         let mut server = Self { child, log, address };
-        server.wait_until_ready().await?;
-        Ok(server)
-    }
-
-    async fn wait_until_ready(&mut self) -> Result<()> {
         let patience = Instant::now() + TIME_TO_START;
-        while Instant::now() < patience {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("the server ended with {status}:\n{}", self.last_words());
-            }
-            if is_ready(self.address).await {
-                return Ok(());
+        while !is_ready(address).await {
+            let ended = server.child.try_wait()?.is_some();
+            if ended || Instant::now() > patience {
+                bail!("the server does not start:\n{}", server.last_words());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        bail!(
-            "the server is not ready after {} s:\n{}",
-            TIME_TO_START.as_secs(),
-            self.last_words()
-        );
+        Ok(server)
     }
 
     pub(super) fn last_words(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<_> = text.lines().rev().take(10).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(10)..].join("\n")
     }
 
-    pub(super) fn cpu_time(&self) -> Result<Duration> {
+    pub(super) fn cpu_time(&self) -> Result<f64> {
         Ok(own_time(&self.process()?.stat()?))
     }
 
@@ -91,8 +96,7 @@ impl Server {
     }
 
     fn process(&self) -> Result<Process> {
-        let pid = self.child.id();
-        Process::new(i32::try_from(pid)?).with_context(|| format!("process {pid} is gone"))
+        Process::new(i32::try_from(self.child.id())?).context("the server is gone")
     }
 }
 
@@ -104,40 +108,32 @@ impl Drop for Server {
     }
 }
 
-pub(super) fn generator_cpu_time() -> Result<Duration> {
+pub(super) fn generator_cpu_time() -> Result<f64> {
     Ok(own_time(&Process::myself()?.stat()?))
 }
 
-pub(super) fn machine_cpu_time() -> Result<Duration> {
+pub(super) fn machine_cpu_time() -> Result<f64> {
     let total = KernelStats::current()?.total;
-    Ok(ticks(
-        total.user
-            + total.nice
-            + total.system
-            + total.irq.unwrap_or_default()
-            + total.softirq.unwrap_or_default(),
-    ))
+    let interrupts = total.irq.unwrap_or_default() + total.softirq.unwrap_or_default();
+    Ok(seconds(total.user + total.nice + total.system + interrupts))
 }
 
-pub(super) fn family_cpu_time(parent: i32) -> Result<Duration> {
+/// Processor time of a process and its children.
+pub(super) fn family_cpu_time(parent: i32) -> Result<f64> {
     let members =
         procfs::process::all_processes()?.flatten().filter_map(|process| process.stat().ok());
     Ok(members
         .filter(|stat| stat.pid == parent || stat.ppid == parent)
-        .map(|stat| own_time(&stat) + reaped_time(&stat))
+        .map(|stat| own_time(&stat) + seconds((stat.cutime + stat.cstime).unsigned_abs()))
         .sum())
 }
 
-fn own_time(stat: &Stat) -> Duration {
-    ticks(stat.utime + stat.stime)
+fn own_time(stat: &Stat) -> f64 {
+    seconds(stat.utime + stat.stime)
 }
 
-fn reaped_time(stat: &Stat) -> Duration {
-    ticks(u64::try_from(stat.cutime + stat.cstime).unwrap_or_default())
-}
-
-fn ticks(count: u64) -> Duration {
-    Duration::from_millis(count * 1_000 / procfs::ticks_per_second())
+fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / procfs::ticks_per_second() as f64
 }
 
 async fn is_ready(address: SocketAddr) -> bool {

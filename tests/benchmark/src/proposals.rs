@@ -1,105 +1,24 @@
 //! Made-up proposals of about 2.5 KB: valid, all different, and of prose-like text.
 
+use std::sync::LazyLock;
+
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-const WORDS: &[&str] = &[
-    "abaca",
-    "adaptation",
-    "agency",
-    "analysis",
-    "Añonuevo",
-    "assessment",
-    "barangay",
-    "baseline",
-    "biodiversity",
-    "budget",
-    "calibration",
-    "carrageenan",
-    "climate",
-    "coastal",
-    "community",
-    "conservation",
-    "cooperator",
-    "data",
-    "demand",
-    "development",
-    "diagnostic",
-    "drought",
-    "ecology",
-    "efficiency",
-    "emission",
-    "enterprise",
-    "equitable",
-    "evaluation",
-    "evidence",
-    "extension",
-    "farmer",
-    "fertilizer",
-    "field",
-    "fishery",
-    "forecast",
-    "gender-responsive",
-    "groundwater",
-    "harvest",
-    "household",
-    "hydrology",
-    "improved",
-    "income",
-    "indigenous",
-    "innovation",
-    "intercropping",
-    "irrigation",
-    "island",
-    "laboratory",
-    "landslide",
-    "livelihood",
-    "mangrove",
-    "market",
-    "measurement",
-    "method",
-    "model",
-    "monitoring",
-    "municipality",
-    "nutrient",
-    "observation",
-    "outcome",
-    "participatory",
-    "Peñaranda",
-    "pilot",
-    "policy",
-    "postharvest",
-    "prototype",
-    "province",
-    "rainfed",
-    "randomized",
-    "resilience",
-    "rice",
-    "salinity",
-    "sampling",
-    "sensor",
-    "sediment",
-    "smallholder",
-    "soil",
-    "stakeholder",
-    "survey",
-    "sustainable",
-    "sweetpotato",
-    "technology",
-    "training",
-    "treatment",
-    "tropical",
-    "typhoon",
-    "upland",
-    "validation",
-    "variety",
-    "water",
-    "watershed",
-    "yield",
-    "₱18,000",
-    "5 t/ha",
-    "\"best practice\"",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "abaca;adaptation;agency;analysis;Añonuevo;assessment;barangay;baseline;biodiversity;budget;\
+        calibration;carrageenan;climate;coastal;community;conservation;cooperator;data;demand;\
+        development;diagnostic;drought;ecology;efficiency;emission;enterprise;equitable;evaluation;\
+        evidence;extension;farmer;fertilizer;field;fishery;forecast;gender-responsive;groundwater;\
+        harvest;household;hydrology;improved;income;indigenous;innovation;intercropping;irrigation;\
+        island;laboratory;landslide;livelihood;mangrove;market;measurement;method;model;monitoring;\
+        municipality;nutrient;observation;outcome;participatory;Peñaranda;pilot;policy;postharvest;\
+        prototype;province;rainfed;randomized;resilience;rice;salinity;sampling;sensor;sediment;\
+        smallholder;soil;stakeholder;survey;sustainable;sweetpotato;technology;training;treatment;\
+        tropical;typhoon;upland;validation;variety;water;watershed;yield;₱18,000;5 t/ha;\
+        \"best practice\"";
+    words.split(';').collect()
+});
 
 pub(super) fn made_up_proposal(random: &mut Rng) -> Vec<u8> {
     let sites =
@@ -130,24 +49,10 @@ pub(super) fn made_up_proposal(random: &mut Rng) -> Vec<u8> {
     proposal.to_string().into_bytes()
 }
 
-/// The JSON of a file's description without its beginning, `{"proposal_id":"…",`.
-pub(super) fn made_up_file(random: &mut Rng) -> Vec<u8> {
-    let number = random.u32(1..=99_999);
-    let file = json!({
-        "document_type": "endorsement",
-        "filename": format!("endorsement-{number:05}.pdf"),
-        "media_type": "application/pdf",
-        "size_bytes": random.u32(1_000..=9_000_000),
-        "sha256": format!("{:064x}", random.u128(..)),
-        "uploaded_by": format!("R-{number:05}"),
-    });
-    file.to_string().into_bytes().split_off(1)
-}
-
 fn text(random: &mut Rng, length: usize) -> String {
     let mut text = String::with_capacity(length + 20);
     while text.len() < length {
-        text.push_str(random.choice(WORDS).copied().unwrap_or_default());
+        text.push_str(random.choice(WORDS.iter()).copied().unwrap_or_default());
         text.push(' ');
     }
     text.truncate(text.trim_end().len());

@@ -1,19 +1,18 @@
 //! The subjects of measurements: the service on a store, or a reference.
 
-use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use fastrand::Rng;
 
 use crate::arguments::{Arguments, Extra, Store};
 use crate::callers;
-use crate::collector;
 use crate::database::Database;
 use crate::load::Load;
-use crate::process::Server;
-use crate::program::program;
+use crate::process::{Server, program};
 use crate::turn::{Measurement, Running};
-use crate::work::{AnswerSizes, Bodies, Group, Requests, Work};
+use crate::work::{AnswerSizes, Requests, Work};
 
 const SAMPLE: usize = 200;
 
@@ -39,23 +38,27 @@ pub(super) struct Subject {
 }
 
 impl Kind {
-    /// Returns whether it is the service, which puts off what it can.
-    const fn is_service(self) -> bool {
-        matches!(self, Self::Service(_) | Self::With(..) | Self::Baseline(_))
-    }
-
     pub(super) fn title(self) -> String {
-        let (name, store) = match self {
-            Self::Service(store) => ("service", store),
-            Self::With(extra, store) => {
-                return format!("with {} on {}", extra.name(), store.title());
-            }
-            Self::Baseline(store) => ("baseline", store),
-            Self::Minimal(store) => ("minimal axum", store),
-            Self::Logged(store) => ("logged axum", store),
+        let name = match self {
+            Self::Service(_) => "service".to_owned(),
+            Self::With(extra, _) => format!("with {}", extra.name()),
+            Self::Baseline(_) => "baseline".to_owned(),
+            Self::Minimal(_) => "minimal axum".to_owned(),
+            Self::Logged(_) => "logged axum".to_owned(),
             Self::BareRoute => return "bare poem route".to_owned(),
         };
-        format!("{name} on {}", store.title())
+        format!("{name} on {}", self.store().map_or("", Store::title))
+    }
+
+    const fn store(self) -> Option<Store> {
+        match self {
+            Self::Service(store)
+            | Self::With(_, store)
+            | Self::Baseline(store)
+            | Self::Minimal(store)
+            | Self::Logged(store) => Some(store),
+            Self::BareRoute => None,
+        }
     }
 
     /// The bare route and, on the same store: the hand-written server, or the service without the
@@ -72,17 +75,9 @@ impl Kind {
         }
     }
 
-    pub(super) fn has(self, group: Group) -> bool {
-        group == Group::Proposals || !matches!(self, Self::Minimal(_) | Self::Logged(_))
-    }
-
-    fn file(self) -> String {
-        match self {
-            Self::With(extra, _) => format!("with-{}", extra.name()),
-            Self::Baseline(_) => "baseline".to_owned(),
-            Self::Logged(_) => "logged".to_owned(),
-            _ => self.program().to_owned(),
-        }
+    /// Returns whether it is the service, which puts off what it can.
+    fn is_service(self) -> bool {
+        self.program() == "proposal-service"
     }
 
     const fn program(self) -> &'static str {
@@ -95,34 +90,35 @@ impl Kind {
 }
 
 impl Subject {
-    pub(super) async fn on_store(
+    /// Starts a subject, and fills its store if it has one.
+    pub(super) async fn start(
         kind: Kind,
-        store: Store,
+        mut requests: Requests,
         arguments: &Arguments,
-        bodies: Bodies,
         folder: &Path,
     ) -> Result<Self> {
         let program = match (kind, &arguments.baseline) {
             (Kind::Baseline(_), Some(binary)) => binary.clone(),
             _ => program(kind.program())?,
         };
-        let database = if store == Store::Postgres { Some(Database::create()?) } else { None };
-        let url = database
-            .as_ref()
-            .map_or_else(|| sqlite_url(folder, &kind.file()), |database| database.url().to_owned());
-        let rules = folder.join("rules.yaml").display().to_string();
-        let identity = folder.join("identity.json");
-        let (file, mut tokens, collector) =
-            (identity.display().to_string(), Vec::new(), collector::start().await?);
-        let mut said = vec!["--database-url", &url];
+        let database = kind.store().map(Database::of).transpose()?.flatten();
+        let url = store_url(database.as_ref(), &folder.join(kind.title().replace(' ', "-")));
+        let [rules, identity] = ["rules.yaml", "identity.json"].map(|name| folder.join(name));
+        let [rules_file, identity_file] =
+            [&rules, &identity].map(|file| file.display().to_string());
+        let collector = callers::collector().await?;
+        let mut said = Vec::new();
+        if kind != Kind::BareRoute {
+            said.extend(["--database-url", url.as_str()]);
+        }
         match kind {
             Kind::With(Extra::Rules, _) => {
                 std::fs::write(&rules, TWENTY_RULES)?;
-                said.extend(["--rules", &rules]);
+                said.extend(["--rules", &rules_file]);
             }
             Kind::With(Extra::Callers, _) => {
-                tokens = callers::tokens(&identity)?;
-                said.extend(["--identity", &file]);
+                requests.tokens = callers::tokens(&identity).await?;
+                said.extend(["--identity", &identity_file]);
             }
             Kind::With(Extra::Metrics, _) => said.extend(ADMIN),
             Kind::With(Extra::Traces, _) => {
@@ -133,74 +129,60 @@ impl Subject {
             Kind::Service(_) | Kind::Baseline(_) | Kind::Minimal(_) | Kind::BareRoute => {}
         }
         let server = Server::start(&program, &said, folder).await?;
-        let requests = Requests::to_service(bodies, arguments.proposals).by(tokens);
-        let mut subject =
-            Self { kind, running: Running { server, database }, requests, memory_before: 0 };
-        subject
-            .fill(arguments)
-            .await
-            .with_context(|| format!("{}: cannot fill the store", kind.title()))?;
+        let running = Running { server, database };
+        let mut subject = Self { kind, running, requests, memory_before: 0 };
+        if kind != Kind::BareRoute {
+            let filled = subject.fill(arguments).await;
+            filled.with_context(|| format!("{}: cannot fill the store", kind.title()))?;
+        }
+        subject.memory_before = subject.running.server.peak_memory()?;
         Ok(subject)
-    }
-
-    pub(super) async fn bare_route(
-        arguments: &Arguments,
-        bodies: Bodies,
-        sizes: &BTreeMap<Group, AnswerSizes>,
-        folder: &Path,
-    ) -> Result<Self> {
-        let kind = Kind::BareRoute;
-        let server = Server::start(&program(kind.program())?, &[], folder).await?;
-        let requests = Requests::to_bare_route(bodies, arguments.proposals, sizes);
-        let memory_before = server.peak_memory()?;
-        Ok(Self { kind, running: Running { server, database: None }, requests, memory_before })
     }
 
     async fn fill(&mut self, arguments: &Arguments) -> Result<()> {
         let Running { server, database } = &self.running;
-        let mut load = Load::open(server.address, arguments.connections).await?;
-        // Proposals come first: the items of other groups name them.
-        for group in arguments.filled_groups().filter(|group| self.kind.has(*group)) {
-            let ids = load.create(group, &self.requests, arguments.proposals).await?;
-            self.requests.set_ids(group, ids);
-        }
+        let mut load = Load::open(&[server.address], arguments.connections).await?;
+        self.requests.ids = load.create(&self.requests, arguments.proposals).await?;
         if self.kind.is_service() {
-            self.running.settle(&self.requests).await?;
+            self.running.settle(&self.requests.authorization(&mut Rng::new())).await?;
         }
         if let Some(database) = database {
-            database.analyze();
+            // The planner knows the tables, as after autovacuum within a minute, so that the figures
+            // do not hang on when it comes.
+            database.run("ANALYZE");
         }
-        self.memory_before = server.peak_memory()?;
         Ok(())
     }
 
-    pub(super) async fn answer_sizes(&self, group: Group) -> Result<AnswerSizes> {
-        let mut load = Load::open(self.running.server.address, 1).await?;
-        Ok(AnswerSizes {
-            item: load.mean_answer((Work::Item, group), &self.requests, SAMPLE).await?,
-            page: load.mean_answer((Work::Page, group), &self.requests, 1).await?,
-            deep_page: load.mean_answer((Work::DeepPage, group), &self.requests, 1).await?,
-        })
+    pub(super) async fn answer_sizes(&self) -> Result<AnswerSizes> {
+        let mut load = Load::open(&[self.running.server.address], 1).await?;
+        let mut sizes = AnswerSizes::new();
+        for (work, sample) in [(Work::Item, SAMPLE), (Work::Page, 1), (Work::DeepPage, 1)] {
+            sizes.insert(work, load.mean_answer(work, &self.requests, sample).await?);
+        }
+        Ok(sizes)
     }
 
-    pub(super) async fn measure(
-        &self,
-        (work, group): (Work, Group),
-        arguments: &Arguments,
-    ) -> Result<Measurement> {
-        let mut measured = self
-            .running
-            .turn(&self.requests.of(work, group), arguments)
-            .await
-            .with_context(|| self.kind.title())?;
-        if work.writes() && self.kind.is_service() {
-            measured.settling =
-                Some(self.running.settle(&self.requests).await.with_context(|| self.kind.title())?);
-        }
-        Ok(measured)
+    pub(super) async fn measure(&self, work: Work, arguments: &Arguments) -> Result<Measurement> {
+        let measured = async {
+            let source = |random: &mut Rng, request: &mut Vec<u8>| {
+                self.requests.write(work, random, request);
+            };
+            let time = Duration::from_secs(arguments.seconds);
+            let turn = self.running.turn(&source, arguments.connections, [time / 10, time]);
+            let mut measured = turn.await?;
+            if work.writes() && self.kind.is_service() {
+                let authorization = self.requests.authorization(&mut Rng::new());
+                measured.settling = Some(self.running.settle(&authorization).await?);
+            }
+            anyhow::Ok(measured)
+        };
+        measured.await.with_context(|| format!("{}, {}", self.kind.title(), work.title()))
     }
 }
 
-pub(super) fn sqlite_url(folder: &Path, name: &str) -> String {
-    format!("sqlite://{}/{name}.db?mode=rwc", folder.display())
+/// The URL of a database, or of a file where there is none.
+pub(super) fn store_url(database: Option<&Database>, file: &Path) -> String {
+    let of_file = || format!("sqlite://{}.db?mode=rwc", file.display());
+    database.map_or_else(of_file, |database| database.url().to_owned())
 }

@@ -1,17 +1,17 @@
 //! One turn: a running server is kept busy for a while, and what that took of the machine.
 
-use std::ops::Add;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 
-use crate::arguments::Arguments;
 use crate::connection::Connection;
 use crate::database::Database;
-use crate::load::{Load, Source, Tally, accepted};
+use crate::load::{Load, Tally};
 use crate::process::{Server, generator_cpu_time, machine_cpu_time};
-use crate::work::Requests;
+
+/// How long a store may take to be indexed.
+const PATIENCE: Duration = Duration::from_hours(6);
 
 /// A running server and the PostgreSQL database it works on, if any. The server ends first: it
 /// holds connections to the database.
@@ -28,57 +28,35 @@ pub(super) struct Measurement {
     pub(super) write_calls: u64,
     /// The bytes of PostgreSQL's write-ahead log, where whole pages are not written to it.
     pub(super) wal_bytes: Option<u64>,
-    pub(super) settling: Option<Settling>,
+    pub(super) settling: Option<(Duration, CpuTime)>,
 }
 
-pub(super) struct Settling {
-    pub(super) elapsed: Duration,
-    pub(super) cpu: CpuTime,
-}
-
-/// A search that finds nothing, which is known only when everything is indexed.
-struct Search<'a>(&'a Requests);
-
-impl Source for Search<'_> {
-    fn write(&self, random: &mut Rng, request: &mut Vec<u8>) -> std::io::Result<()> {
-        request.clear();
-        request.extend_from_slice(
-            b"GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nhost: localhost\r\n",
-        );
-        self.0.write_token(random, request)?;
-        request.extend_from_slice(b"\r\n");
-        Ok(())
-    }
-
-    fn title(&self) -> String {
-        "search".to_owned()
-    }
-}
-
+/// Processor time in seconds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CpuTime {
-    pub(super) server: Duration,
+    pub(super) server: f64,
     /// The whole database server, where there is one and it can be seen.
-    pub(super) database: Option<Duration>,
-    pub(super) generator: Duration,
+    pub(super) database: Option<f64>,
+    pub(super) generator: f64,
     /// All of the machine, those above among it.
-    machine: Duration,
+    machine: f64,
 }
 
 impl Running {
-    /// One turn, on new connections, after a tenth of its time to warm up.
+    /// One turn, on new connections, after some time to warm up.
     pub(super) async fn turn(
         &self,
-        source: &impl Source,
-        arguments: &Arguments,
+        source: &impl Fn(&mut Rng, &mut Vec<u8>),
+        connections: u16,
+        [warm_up, time]: [Duration; 2],
     ) -> Result<Measurement> {
-        let time = Duration::from_secs(arguments.seconds);
-        let mut load = Load::open(self.server.address, arguments.connections).await?;
+        let failure = || format!("the server's last words:\n{}\n", self.server.last_words());
+        let mut load = Load::open(&[self.server.address], connections).await?;
         self.server.forget_peak_memory()?;
-        load.repeat(source, time / 10).await.with_context(|| self.failure(source))?;
+        load.repeat(source, warm_up, None).await.with_context(failure)?;
         let wal_before = self.wal_bytes()?;
         let (before, calls_before) = (self.cpu_time()?, self.server.write_calls()?);
-        let tally = load.repeat(source, time).await.with_context(|| self.failure(source))?;
+        let tally = load.repeat(source, time, None).await.with_context(failure)?;
         let cpu = self.cpu_time()?.since(before);
         let write_calls = self.server.write_calls()? - calls_before;
         let wal_bytes = self.wal_bytes()?.zip(wal_before).map(|(after, before)| after - before);
@@ -86,12 +64,23 @@ impl Running {
         Ok(Measurement { tally, cpu, peak_memory, write_calls, wal_bytes, settling: None })
     }
 
-    /// Lets the service do what it put off, so that it does not do it in the turn of another.
-    pub(super) async fn settle(&self, requests: &Requests) -> Result<Settling> {
+    /// Lets the service do what it put off, so that it does not do it in the turn of another: a
+    /// search that finds nothing is answered only when everything is indexed.
+    pub(super) async fn settle(&self, authorization: &str) -> Result<(Duration, CpuTime)> {
         let (start, before) = (Instant::now(), self.cpu_time()?);
         let mut connection = Connection::open(self.server.address).await?;
-        accepted(&mut connection, &Search(requests), &mut Rng::with_seed(0)).await?;
-        Ok(Settling { elapsed: start.elapsed(), cpu: self.cpu_time()?.since(before) })
+        let search = format!(
+            "GET /v1/proposals?q=zzzz&page_size=1&total=none HTTP/1.1\r\nHost: localhost\r\n{authorization}\r\n"
+        );
+        loop {
+            let status = connection.exchange(search.as_bytes()).await?;
+            if status == 200 {
+                return Ok((start.elapsed(), self.cpu_time()?.since(before)));
+            }
+            let is_late = status == 503 && start.elapsed() < PATIENCE;
+            ensure!(is_late, "a search is answered {status}: {}", self.server.last_words());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     fn wal_bytes(&self) -> Result<Option<u64>> {
@@ -107,44 +96,28 @@ impl Running {
             machine: machine_cpu_time()?,
         })
     }
-
-    fn failure(&self, source: &impl Source) -> String {
-        format!("{}; the server's last words:\n{}\n", source.title(), self.server.last_words())
-    }
 }
 
 impl CpuTime {
-    fn since(self, before: Self) -> Self {
+    pub(super) fn with(self, other: Self, of_both: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            server: self.server.saturating_sub(before.server),
-            database: self
-                .database
-                .zip(before.database)
-                .map(|(after, before)| after.saturating_sub(before)),
-            generator: self.generator.saturating_sub(before.generator),
-            machine: self.machine.saturating_sub(before.machine),
+            server: of_both(self.server, other.server),
+            database: self.database.zip(other.database).map(|(one, other)| of_both(one, other)),
+            generator: of_both(self.generator, other.generator),
+            machine: of_both(self.machine, other.machine),
         }
     }
 
-    pub(super) fn service(self) -> Duration {
+    fn since(self, before: Self) -> Self {
+        self.with(before, |after, before| (after - before).max(0.0))
+    }
+
+    pub(super) fn service(self) -> f64 {
         self.server + self.database.unwrap_or_default()
     }
 
     /// The processor time of processes that have no part in the benchmark.
-    pub(super) fn others(self) -> Duration {
-        self.machine.saturating_sub(self.service() + self.generator)
-    }
-}
-
-impl Add for CpuTime {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            server: self.server + other.server,
-            database: self.database.zip(other.database).map(|(one, other)| one + other),
-            generator: self.generator + other.generator,
-            machine: self.machine + other.machine,
-        }
+    pub(super) fn others(self) -> f64 {
+        (self.machine - self.service() - self.generator).max(0.0)
     }
 }

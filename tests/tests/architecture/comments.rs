@@ -1,6 +1,5 @@
 //! Doc comments begin as statements, not as questions.
 
-use crate::exemptions::assert_only_exempt;
 use crate::sources::every_file;
 
 /// First words of a doc comment that are not allowed.
@@ -15,10 +14,10 @@ fn doc_comments_begin_with_a_verb_or_a_noun() {
             let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
             let comment = comment.unwrap_or_default().trim_start();
             if is_end && REFUSED.iter().any(|beginning| comment.starts_with(beginning)) {
-                refused.push((path.clone(), format!("{number} {comment}")));
+                refused.push(format!("{path}:{number} {comment}"));
             }
             is_end = comment.is_empty();
         }
     }
-    assert_only_exempt("beginnings of doc comments", refused);
+    assert!(refused.is_empty(), "{refused:#?}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::workspace;
+use crate::workspace::{self, has_extension};
 
 /// Folders whose names begin a path of the repository.
 const FOLDERS: [&str; 9] = [
@@ -19,12 +19,9 @@ const FOLDERS: [&str; 9] = [
     "tests/",
 ];
 
-/// Folders that a build creates.
-const BUILT: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
-
 #[test]
 fn paths_that_documents_name_exist() {
-    let files = files();
+    let files = workspace::files();
     let documents = files.iter().filter(|file| has_extension(file, "md"));
     let missing: Vec<_> = documents.flat_map(|document| missing_from(document, &files)).collect();
     assert!(missing.is_empty(), "a document names a path that does not exist: {missing:#?}");
@@ -72,30 +69,10 @@ fn is_path(words: &str) -> bool {
     is_source || FOLDERS.iter().any(|folder| words.starts_with(folder))
 }
 
-fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path).extension().is_some_and(|found| found == extension)
-}
-
 fn exists(path: &str, files: &BTreeSet<String>) -> bool {
     if let Some((beginning, end)) = path.split_once('*') {
         return files.iter().any(|file| file.starts_with(beginning) && file.ends_with(end));
     }
     let is_end = |file: &String| file.strip_suffix(path).is_some_and(|start| start.ends_with('/'));
     workspace::root().join(path).exists() || files.iter().any(is_end)
-}
-
-fn files() -> BTreeSet<String> {
-    let (mut found, mut folders) = (BTreeSet::new(), vec![workspace::root()]);
-    while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry"));
-        for entry in entries.filter(|entry| BUILT.iter().all(|built| entry.file_name() != *built)) {
-            if entry.file_type().expect("a type").is_dir() {
-                folders.push(entry.path());
-            } else {
-                found.insert(workspace::relative(&entry.path()));
-            }
-        }
-    }
-    found
 }

@@ -6,7 +6,6 @@ mod carriers;
 mod comments;
 mod dependencies;
 mod documents;
-mod exemptions;
 mod guarantees;
 mod imports;
 mod sizes;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 use syn::{Attribute, Item};
@@ -18,11 +17,7 @@ pub fn product() -> Vec<Crate> {
 
 /// The path from the root and the text of every Rust file of the repository, including tests.
 pub fn every_file() -> Vec<(String, String)> {
-    let folders = ["adapters", "application", "bootstrap", "domain", "tests"];
-    let files = folders.iter().flat_map(|folder| rust_files(&workspace::root().join(folder)));
-    files
-        .map(|file| (workspace::relative(&file), fs::read_to_string(&file).expect("UTF-8")))
-        .collect()
+    rust_files("").into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
 /// The files of the product that are compiled outside tests.
@@ -51,10 +46,10 @@ impl Crate {
     fn read(package: &serde_json::Value) -> Self {
         let (mut folders, mut files) = (BTreeMap::new(), Vec::new());
         for source_folder in workspace::source_folders(package) {
-            for file in rust_files(&source_folder) {
-                let folder = workspace::relative(file.parent().expect("a folder"));
-                *folders.entry(folder).or_default() += 1;
-                files.push(SourceFile::read(&source_folder, &file));
+            for path in rust_files(&format!("{source_folder}/")) {
+                let (folder, _) = path.rsplit_once('/').expect("a folder");
+                *folders.entry(folder.to_owned()).or_default() += 1;
+                files.push(SourceFile::read(&source_folder, path));
             }
         }
         let tests: Vec<_> = files.iter().flat_map(SourceFile::test_modules).collect();
@@ -67,12 +62,11 @@ impl Crate {
 }
 
 impl SourceFile {
-    fn read(source_folder: &Path, file: &Path) -> Self {
-        let (path, text) = (workspace::relative(file), fs::read_to_string(file).expect("UTF-8"));
+    fn read(source_folder: &str, path: String) -> Self {
+        let text = read(&path);
         let items = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}")).items;
-        let within = file.strip_prefix(source_folder).expect("a folder").with_extension("");
-        let parts = within.iter().map(|part| part.to_str().expect("UTF-8").to_owned());
-        let mut module: Vec<_> = parts.collect();
+        let within = path[source_folder.len() + 1..].trim_end_matches(".rs");
+        let mut module: Vec<_> = within.split('/').map(str::to_owned).collect();
         module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
         Self { path, module, text, items }
     }
@@ -92,16 +86,15 @@ impl SourceFile {
     }
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
-    let is_own =
-        |folder: &&PathBuf| !["target", "node_modules"].iter().any(|it| folder.ends_with(it));
-    files.extend(folders.iter().filter(is_own).flat_map(|folder| rust_files(folder)));
-    files.sort();
-    files
+/// The Rust files in a folder, by their paths from the root.
+fn rust_files(folder: &str) -> Vec<String> {
+    let is_within =
+        |path: &String| path.starts_with(folder) && workspace::has_extension(path, "rs");
+    workspace::files().into_iter().filter(is_within).collect()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace::root().join(path)).expect("UTF-8")
 }
 
 /// Returns whether an item is compiled for tests only.

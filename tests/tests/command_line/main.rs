@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a failure ends the test")]
 
-mod access;
 mod loading;
 mod manuals;
 mod policies;
@@ -16,6 +15,7 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use tests::stores::TestDatabase;
 use tests::tool::tool;
 use tests::{Request, free_address, wait_until};
 
@@ -269,9 +269,19 @@ fn an_unreachable_postgresql_is_named_immediately_with_the_cause_and_without_its
 fn a_command_that_cannot_run_names_the_cause_and_makes_no_file() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let folder = folder_with(&[("file", "rules: []\n")]);
+    let files = [
+        ("file", "rules: []\n"),
+        ("keys.yaml", "keys: []\n"),
+        ("nameless.yaml", "keys: [{name: a}]\n"),
+        ("open.yaml", "keys: [\n"),
+        ("policies.yaml", "policies: [{id: all, group: files, allow: [read], to: [signed_in]}]\n"),
+        ("short.yaml", "policies: [{id: a, group: files, allow: [read]}]\n"),
+        ("seven.yaml", "policies: 7\n"),
+    ];
+    let folder = folder_with(&files);
     let unreachable = ["--database-url", "postgres://me@127.0.0.1:1/proposals"];
     let serve = |arguments: &[&'static str]| [&ON_FREE_PORT[..], arguments].concat();
+    let access = |identity, policies| serve(&["--identity", identity, "--policies", policies]);
     let unprepared = "sqlite://a/b.db?mode=rwc";
     for (arguments, cause) in [
         (vec!["migrate", "--database-url", "sqlite://a/b.db"], unprepared),
@@ -281,6 +291,13 @@ fn a_command_that_cannot_run_names_the_cause_and_makes_no_file() {
         ([&serve(&["--identity", "missing.yaml"])[..], &unreachable].concat(), "missing.yaml"),
         ([&serve(&["--policies", "missing.yaml"])[..], &unreachable].concat(), "missing.yaml"),
         (serve(&["--rules", "missing.yaml"]), "missing.yaml"),
+        (
+            access("nameless.yaml", "policies.yaml"),
+            ": nameless.yaml:1:8: a key needs the key `sha256`",
+        ),
+        (access("open.yaml", "policies.yaml"), ": open.yaml:"),
+        (access("keys.yaml", "short.yaml"), ": short.yaml:1:12: a policy needs the key `to`"),
+        (access("keys.yaml", "seven.yaml"), ": seven.yaml:1:11: `policies` must be a list"),
         (vec!["rules", "check", "/dev/zero"], "/dev/zero"),
         (vec!["rules", "audit", "file", "--database-url", unprepared], "a/b.db"),
         (vec!["load", "missing.csv", "--group", "files"], "cannot read missing.csv"),
@@ -288,8 +305,23 @@ fn a_command_that_cannot_run_names_the_cause_and_makes_no_file() {
     ] {
         let line = refused(&command(&folder, &arguments).output().unwrap(), 1);
         assert!(line.contains(cause) && !line.contains("user"), "{arguments:?}: {line}");
-        let files = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(files, 1, "{arguments:?} made a file");
+        let found = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(found, files.len(), "{arguments:?} made a file");
+    }
+}
+
+#[test]
+fn an_error_in_a_file_prevents_the_start_before_a_database_is_migrated() {
+    let database = TestDatabase::postgres();
+    let folder = folder_with(&[("identity.yaml", "keys: 7\n")]);
+    let serve = [&ON_FREE_PORT[..], &["--database-url", database.url()]].concat();
+    for (arguments, words) in [
+        (["--identity", "identity.yaml"], "identity.yaml:1:7: "),
+        (["--migrate", "never"], "the database is not prepared"),
+    ] {
+        let output = command(&folder, &[&serve[..], &arguments].concat()).output().unwrap();
+        let line = refused(&output, 1);
+        assert!(line.contains(words), "{line}");
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tests::Service;
 use tests::stores::TestDatabase;
-use url::Url;
 
 use crate::load::Load;
 use crate::postgres_server::PostgresServer;
@@ -54,8 +53,7 @@ fn the_response_to_a_write_is_true_while_the_disk_fills() {
     let database = TestDatabase::on_server(server.url());
     let space = format!("CREATE TABLESPACE small LOCATION '{}'", server.small_disk().display());
     let _ = database.query(&space);
-    let name = &Url::parse(database.url()).unwrap().path()[1..].to_owned();
-    let _ = database.query(&format!("ALTER DATABASE {name} SET default_tablespace = small"));
+    database.set("default_tablespace", "small");
     let service = Service::start_on(&database);
     for statement in FILL {
         let _ = database.query(statement);

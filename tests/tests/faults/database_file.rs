@@ -7,7 +7,7 @@ use std::time::Duration;
 use tests::stores::TestDatabase;
 use tests::{Service, Store, tool};
 
-use crate::{FILES, refused_start, until};
+use crate::{FILES, await_status, refused_start};
 
 /// The longest time that writes may be taken for a file that is gone.
 const UNTIL_REFUSED: Duration = Duration::from_secs(150);
@@ -73,9 +73,7 @@ fn no_write_is_acknowledged_for_a_file_that_was_removed_or_replaced() {
                 service.create(FILES, "{}");
                 service.get("/readyz").send().expect(200);
                 lose(file_of(&service));
-                until("a refusal", UNTIL_REFUSED, || {
-                    service.post(FILES).json("{}").send_unchecked().status == 503
-                });
+                await_status(&service, "POST", FILES, 503, UNTIL_REFUSED);
                 service.post(FILES).json("{}").send_in_vain();
                 service.get("/readyz").send_in_vain();
                 service.get("/healthz").send().expect(200);

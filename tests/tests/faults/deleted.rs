@@ -4,9 +4,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tests::on_each_store;
+use tests::{End, on_each_store};
 
-use crate::load::End;
 use crate::until;
 
 const PROPOSALS: &str = "/v1/proposals";

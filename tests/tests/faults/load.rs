@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::stores::TestDatabase;
-use tests::{Answer, Item, Request, Service};
+use tests::{Answer, End, Item, Request, Service};
 
 use crate::{FILES, until};
 
@@ -189,15 +189,10 @@ impl Load {
     }
 
     fn read_created(&self, address: SocketAddr) -> Outcome {
-        let Some((path, body)) = self
-            .created
-            .lock()
-            .unwrap()
-            .last_key_value()
-            .map(|(path, body)| (path.clone(), body.clone()))
-        else {
-            return Outcome::Done;
-        };
+        let created = self.created.lock().unwrap();
+        let last = created.last_key_value().map(|(path, body)| (path.clone(), body.clone()));
+        drop(created);
+        let Some((path, body)) = last else { return Outcome::Done };
         self.ask(Request::new(address, "GET", &path), 200, |answer| {
             drop(answer.with_members(&body));
         })
@@ -287,15 +282,6 @@ enum Outcome {
     Full,
     /// The service is gone.
     Gone,
-}
-
-/// Sets its sign at the end of a scope.
-pub struct End<'a>(pub &'a AtomicBool);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Repeats a client's work until it is over or the service is gone.

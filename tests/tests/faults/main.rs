@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use tests::binary;
+use tests::{Service, binary};
 
 mod cancelled;
 mod clock;
@@ -47,6 +47,18 @@ fn until(what: &str, bound: Duration, mut is_so: impl FnMut() -> bool) {
         sleep(Duration::from_millis(20));
     }
     println!("{what} after {:?}", since.elapsed());
+}
+
+/// The status of the response to a request, a POST with an empty item.
+#[track_caller]
+fn status(service: &Service, method: &str, path: &str) -> u16 {
+    let request = service.request(method, path);
+    if method == "POST" { request.json("{}") } else { request }.send_unchecked().status
+}
+
+#[track_caller]
+fn await_status(service: &Service, method: &str, path: &str, wanted: u16, bound: Duration) {
+    until(&format!("{method} {path}: {wanted}"), bound, || status(service, method, path) == wanted);
 }
 
 /// Starts a service that must refuse to start, with a line that contains the reason; returns its log.

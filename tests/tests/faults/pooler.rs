@@ -2,49 +2,31 @@
 //! the server: the one that was idle last.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use url::Url;
+use tests::stores::TestDatabase;
 
 /// The idle server connections, and the server's answer to a new one.
 type Idle = Arc<Mutex<Vec<(TcpStream, Vec<u8>)>>>;
 
-/// Passes the messages of clients on to a server.
-pub struct Pooler {
-    url: Url,
+/// Starts a pooler before the server of a database, and returns the URL through it.
+pub fn url_of_pooler(database: &TestDatabase) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = database.url_through(listener.local_addr().expect("a bound listener has an address"));
+    let server = database.server();
+    thread::spawn(move || {
+        let idle = Idle::default();
+        for client in listener.incoming().flatten() {
+            let (idle, server) = (Arc::clone(&idle), server.clone());
+            thread::spawn(move || drop(serve(client, &server, &idle)));
+        }
+    });
+    url
 }
 
-impl Pooler {
-    /// A pooler before the server that a URL names.
-    pub fn to(server: &Url) -> Self {
-        let address: SocketAddr =
-            format!("{}:{}", server.host_str().unwrap(), server.port().unwrap_or(5432))
-                .parse()
-                .expect("an IP address");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let own = listener.local_addr().expect("a bound listener has an address");
-        thread::spawn(move || {
-            let idle = Idle::default();
-            for client in listener.incoming().flatten() {
-                let idle = Arc::clone(&idle);
-                thread::spawn(move || drop(serve(client, address, &idle)));
-            }
-        });
-        let mut url = server.clone();
-        url.set_ip_host(own.ip()).unwrap();
-        url.set_port(Some(own.port())).unwrap();
-        Self { url }
-    }
-
-    /// Where to connect instead of to the server.
-    pub const fn url(&self) -> &Url {
-        &self.url
-    }
-}
-
-fn serve(mut client: TcpStream, address: SocketAddr, idle: &Idle) -> io::Result<()> {
+fn serve(mut client: TcpStream, address: &str, idle: &Idle) -> io::Result<()> {
     let mut startup = message(&mut client, false)?;
     // There is no TLS.
     if startup.len() == 8 {
@@ -78,7 +60,7 @@ fn serve(mut client: TcpStream, address: SocketAddr, idle: &Idle) -> io::Result<
     }
 }
 
-fn connect(address: SocketAddr, startup: &[u8]) -> io::Result<(TcpStream, Vec<u8>)> {
+fn connect(address: &str, startup: &[u8]) -> io::Result<(TcpStream, Vec<u8>)> {
     let mut server = TcpStream::connect(address)?;
     server.write_all(startup)?;
     let (answer, _) = answer(&mut server)?;

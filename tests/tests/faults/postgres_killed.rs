@@ -8,9 +8,9 @@ use std::time::Duration;
 use tests::stores::TestDatabase;
 use tests::{Service, number};
 
+use crate::await_status;
 use crate::load::Load;
 use crate::postgres_server::PostgresServer;
-use crate::until;
 
 /// Rounds, unless `TEST_KILLS` says otherwise.
 const ROUNDS: u64 = 6;
@@ -27,9 +27,7 @@ fn no_acknowledged_write_is_lost_and_the_service_continues() {
     let database = TestDatabase::on_server(server.url());
     let service = Service::start_on(&database);
     let load = Load::new(&service);
-    let is_ready = || {
-        until("readiness", PATIENCE, || service.get("/readyz").send_unchecked().status == 200);
-    };
+    let is_ready = || await_status(&service, "GET", "/readyz", 200, PATIENCE);
     for round in 0..number("TEST_KILLS", ROUNDS) {
         let refused = load.refused();
         load.run(service.address(), &round.to_string(), || {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tests::Gate;
 
-use crate::{FILES, at_once, until};
+use crate::{FILES, at_once, await_status};
 
 /// Ten times the bounds for writes to be back, and for the service to be not ready.
 const BACK: Duration = Duration::from_mins(5);
@@ -21,19 +21,18 @@ fn the_service_recovers_when_connections_or_the_server_fall_silent() {
 
 fn when_open_connections_fall_silent_writes_and_searches_come_back() {
     let (gate, service) = Gate::before_service();
-    let status = |method: &str, path: &str| {
-        let request = service.request(method, path);
-        if method == "POST" { request.json("{}") } else { request }.send_unchecked().status
-    };
     for _ in 0..2 {
         let kept = service.create(FILES, r#"{"text":"xylophone"}"#);
         gate.silence_open_connections();
         let silent = Instant::now();
-        let left = || BACK.saturating_sub(silent.elapsed());
-        until("writes", left(), || status("POST", FILES) == 201);
-        until("every kind of write", left(), || status("DELETE", &kept.path) == 204);
-        until("searches", left(), || status("GET", "/v1/files?q=xylophone") == 200);
-        until("readiness", left(), || status("GET", "/readyz") == 200);
+        for (method, path, status) in [
+            ("POST", FILES, 201),
+            ("DELETE", &kept.path, 204),
+            ("GET", "/v1/files?q=xylophone", 200),
+            ("GET", "/readyz", 200),
+        ] {
+            await_status(&service, method, path, status, BACK.saturating_sub(silent.elapsed()));
+        }
     }
 }
 
@@ -41,8 +40,7 @@ fn while_the_server_is_silent_the_service_is_not_ready() {
     let (gate, service) = Gate::before_service();
     service.create(FILES, "{}");
     gate.silence();
-    let is_ready = || service.get("/readyz").send_unchecked().status == 200;
-    until("the silence", NOTICED, || service.get("/readyz").send_unchecked().status == 503);
+    await_status(&service, "GET", "/readyz", 503, NOTICED);
     let still_silent = Instant::now() + Duration::from_secs(12);
     while Instant::now() < still_silent {
         service.get("/readyz").send_in_vain();
@@ -50,8 +48,6 @@ fn while_the_server_is_silent_the_service_is_not_ready() {
     }
     gate.open();
     let open = Instant::now();
-    until("readiness", BACK, is_ready);
-    until("writes", BACK.saturating_sub(open.elapsed()), || {
-        service.post(FILES).json("{}").send_unchecked().status == 201
-    });
+    await_status(&service, "GET", "/readyz", 200, BACK);
+    await_status(&service, "POST", FILES, 201, BACK.saturating_sub(open.elapsed()));
 }

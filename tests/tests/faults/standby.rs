@@ -4,30 +4,26 @@ use std::time::{Duration, Instant};
 
 use tests::Service;
 use tests::stores::TestDatabase;
-use url::Url;
 
 use crate::postgres_server::PostgresServer;
 use crate::replicas::{TOKEN, is_of_standby};
-use crate::{FILES, at_once, until};
+use crate::{FILES, at_once, await_status, until};
 
 /// Ten times the bound for writes to be back.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 #[test]
 fn on_a_server_that_takes_no_writes_the_service_reads_and_is_not_ready() {
+    const END_OTHERS: &str = "SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity \
+                              WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let database = TestDatabase::postgres();
     let service = Service::start_on(&database);
     let kept = service.create(FILES, r#"{"n":1}"#);
-    let name = &Url::parse(database.url()).unwrap().path()[1..].to_owned();
-    let server = TestDatabase::existing(&std::env::var("TEST_POSTGRES_URL").unwrap());
     let set = |value: &str| {
-        let _ = server
-            .query(&format!("ALTER DATABASE {name} SET default_transaction_read_only = {value}"));
-        let _ = server.query(&format!("SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity WHERE datname = '{name}'"));
+        database.set("default_transaction_read_only", value);
+        let _ = database.query(END_OTHERS);
     };
-    let await_status = |path: &str, status: u16| {
-        until(path, PATIENCE, || service.get(path).send_unchecked().status == status);
-    };
+    let await_status = |path: &str, status| await_status(&service, "GET", path, status, PATIENCE);
     set("on");
     await_status("/readyz", 503);
     service.post(FILES).json("{}").send_in_vain();
@@ -82,7 +78,7 @@ fn take_over(has_replica: bool) {
     standby.start_again();
     service.post(FILES).json("{}").send_in_vain();
     standby.promote();
-    until("readiness", PATIENCE, || service.get("/readyz").send_unchecked().status == 200);
+    await_status(&service, "GET", "/readyz", 200, PATIENCE);
 
     let begun = Instant::now();
     for _ in 0..10 {

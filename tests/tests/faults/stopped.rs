@@ -8,7 +8,7 @@ use tests::Service;
 use tests::stores::TestDatabase;
 
 use crate::load::Load;
-use crate::{FILES, until};
+use crate::{FILES, await_status};
 
 /// Ten times the bound for the others to write again.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -23,7 +23,7 @@ fn the_others_write_again_and_the_stopped_one_does_no_harm() {
     let load = Load::new(&other);
     load.run(stopped.address(), "stopped", || {
         stop_within_a_transaction(&stopped, &database);
-        until("a write", PATIENCE, || other.post(FILES).json("{}").send_unchecked().status == 201);
+        await_status(&other, "POST", FILES, 201, PATIENCE);
         stopped.resume();
         load.wait_for_more(100);
     });

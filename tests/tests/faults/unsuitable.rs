@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use tests::Service;
 use tests::stores::TestDatabase;
-use url::Url;
 
-use crate::pooler::Pooler;
+use crate::pooler::url_of_pooler;
 use crate::postgres_server::PostgresServer;
 use crate::refused_start;
 
@@ -28,11 +27,10 @@ fn engines_that_do_not_keep_what_writes_need_are_refused() {
     ] {
         let database = TestDatabase::postgres();
         drop(Service::start_on(&database));
-        let name = &Url::parse(database.url()).unwrap().path()[1..].to_owned();
-        let first = format!("ALTER DATABASE {name} SET search_path = other, pg_catalog, public");
-        for statement in ["CREATE SCHEMA other", statement, &first] {
+        for statement in ["CREATE SCHEMA other", statement] {
             let _ = database.query(statement);
         }
+        database.set("search_path", "other, pg_catalog, public");
         refused_start(database.url(), reason);
     }
 }
@@ -41,8 +39,7 @@ fn engines_that_do_not_keep_what_writes_need_are_refused() {
 fn a_pooler_that_loses_settings_is_refused_with_the_statements_that_help() {
     let database = TestDatabase::postgres();
     drop(Service::start_on(&database));
-    let pooler = Pooler::to(&Url::parse(database.url()).unwrap());
-    let log = refused_start(pooler.url().as_str(), "do not keep their settings");
+    let log = refused_start(&url_of_pooler(&database), "do not keep their settings");
     let help = "ALTER ROLE \"postgres\" SET plan_cache_mode = 'force_generic_plan'";
     assert!(log.contains(help), "{log}");
 }

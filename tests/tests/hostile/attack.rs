@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{RwLock, RwLockWriteGuard};
-use tests::{Item, Service};
+use tests::{End, Item, Service};
 
 /// A request that asks for little.
 pub const GET: &str = "GET /v1/statuses HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -59,15 +59,6 @@ pub fn withstands_alone(service: &Service, attack: impl FnOnce()) {
     assert!(peak < MOST_MEMORY, "{} MiB at the peak", peak >> 20);
     for sign in ["panicked", "status=500", "ERROR"] {
         assert!(!log.contains(sign), "{log}");
-    }
-}
-
-/// Ends the attack when it is dropped.
-struct End<'a>(&'a AtomicBool);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -157,8 +148,12 @@ pub fn answer_to(service: &Service, bytes: impl AsRef<[u8]>) -> String {
 /// Sends bytes that must get one answer, with one of these statuses.
 #[track_caller]
 pub fn expect_one(service: &Service, what: &str, bytes: impl AsRef<[u8]>, allowed: &[u16]) {
-    let text = answer_to(service, bytes);
-    let is_allowed = matches!(statuses(&text)[..], [status] if allowed.contains(&status));
+    require_one(what, &answer_to(service, bytes), allowed);
+}
+
+#[track_caller]
+fn require_one(what: &str, text: &str, allowed: &[u16]) {
+    let is_allowed = matches!(statuses(text)[..], [status] if allowed.contains(&status));
     assert!(is_allowed, "{what} is not {allowed:?}: {text}");
 }
 
@@ -180,9 +175,7 @@ pub fn send_slowly(
             });
         }
         for half in halves {
-            let text = half.rest();
-            let is_allowed = matches!(statuses(&text)[..], [status] if allowed.contains(&status));
-            assert!(is_allowed, "{text}");
+            require_one("a half", &half.rest(), allowed);
         }
     });
 }

@@ -12,6 +12,8 @@ pub const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spread
 
 const NAMES: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 
+const PACKAGES: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
+
 /// A workbook with one sheet, of these rows and shared strings.
 pub fn workbook(rows: &str, strings: &str) -> Vec<u8> {
     workbook_of(rows, NAMES, strings)
@@ -19,30 +21,24 @@ pub fn workbook(rows: &str, strings: &str) -> Vec<u8> {
 
 /// The same with attributes of the shared strings, which end with an open quotation.
 fn workbook_of(rows: &str, attributes: &str, strings: &str) -> Vec<u8> {
-    let open = "application/vnd.openxmlformats";
-    let kinds = format!("{open}-officedocument.spreadsheetml");
-    let packages = "http://schemas.openxmlformats.org/package/2006";
     let relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
-    let types = format!(
-        r#"<Types xmlns="{packages}/content-types"><Default Extension="rels" ContentType="{open}-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kinds}.worksheet+xml"/><Override PartName="/xl/sharedStrings.xml" ContentType="{kinds}.sharedStrings+xml"/></Types>"#
-    );
-    let related = |targets: &[(&str, &str)]| {
-        let related = targets.iter().enumerate().map(|(number, (kind, target))| {
-            format!(r#"<Relationship Id="r{number}" Type="{relations}/{kind}" Target="{target}"/>"#)
-        });
-        let related: String = related.collect();
-        format!(r#"<Relationships xmlns="{packages}/relationships">{related}</Relationships>"#)
+    let relation = |id: &str, kind: &str, target: &str| {
+        format!(r#"<Relationship Id="{id}" Type="{relations}/{kind}" Target="{target}"/>"#)
     };
+    let related =
+        |all: String| format!(r#"<Relationships xmlns="{PACKAGES}">{all}</Relationships>"#);
+    let strings_of_book = relation("r1", "sharedStrings", "sharedStrings.xml");
     let book = format!(
         r#"<workbook xmlns="{NAMES}" xmlns:r="{relations}"><sheets><sheet name="s" sheetId="1" r:id="r0"/></sheets></workbook>"#
     );
-    let parts = [("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")];
     let mut file = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in [
-        ("[Content_Types].xml", types),
-        ("_rels/.rels", related(&[("officeDocument", "xl/workbook.xml")])),
+        ("_rels/.rels", related(relation("r0", "officeDocument", "xl/workbook.xml"))),
         ("xl/workbook.xml", book),
-        ("xl/_rels/workbook.xml.rels", related(&parts)),
+        (
+            "xl/_rels/workbook.xml.rels",
+            related(relation("r0", "worksheet", "worksheets/sheet1.xml") + &strings_of_book),
+        ),
         (
             "xl/worksheets/sheet1.xml",
             format!(r#"<worksheet xmlns="{NAMES}"><sheetData>{rows}</sheetData></worksheet>"#),

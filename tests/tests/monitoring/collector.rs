@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -27,10 +27,11 @@ pub enum Manner {
 }
 
 #[derive(Default)]
-struct Taken {
+pub struct Taken {
     spans: Vec<Span>,
-    resource: BTreeMap<String, Value>,
-    headers: Vec<String>,
+    pub resource: BTreeMap<String, Value>,
+    /// The header lines of the last request.
+    pub headers: Vec<String>,
 }
 
 pub struct Collector {
@@ -62,17 +63,12 @@ impl Collector {
         *self.manner.lock().unwrap() = manner;
     }
 
+    pub fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap()
+    }
+
     pub fn spans(&self) -> Vec<Span> {
-        self.taken.lock().unwrap().spans.clone()
-    }
-
-    pub fn resource(&self) -> BTreeMap<String, Value> {
-        self.taken.lock().unwrap().resource.clone()
-    }
-
-    /// The header lines of the last request.
-    pub fn headers(&self) -> Vec<String> {
-        self.taken.lock().unwrap().headers.clone()
+        self.taken().spans.clone()
     }
 
     /// The spans of a trace, once this number was received.

@@ -1,6 +1,6 @@
 //! Traces, as a collector receives them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -29,23 +29,18 @@ fn send(request: Request, number: u8, status: u16) -> (String, Answer) {
     (trace, answer.expect(status))
 }
 
-/// The sorted names of spans with the names of their parents.
-fn tree(spans: &[Span]) -> Vec<(String, String)> {
+/// The names of spans with the names of their parents.
+fn tree(spans: &[Span]) -> BTreeSet<(String, String)> {
     let by_id: BTreeMap<_, _> = spans.iter().map(|span| (&span.span_id, &span.name)).collect();
     let parent = |span: &Span| match by_id.get(&span.parent_span_id) {
         Some(name) => (*name).clone(),
         None => hex(&span.parent_span_id),
     };
-    let mut tree: Vec<_> = spans.iter().map(|span| (span.name.clone(), parent(span))).collect();
-    tree.sort();
-    tree
+    spans.iter().map(|span| (span.name.clone(), parent(span))).collect()
 }
 
-fn expected(tree: &[(&str, &str)]) -> Vec<(String, String)> {
-    let own = |(name, parent): &(&str, &str)| ((*name).to_owned(), (*parent).to_owned());
-    let mut tree: Vec<_> = tree.iter().map(own).collect();
-    tree.sort();
-    tree
+fn expected(tree: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+    tree.iter().map(|(name, parent)| ((*name).to_owned(), (*parent).to_owned())).collect()
 }
 
 #[test]
@@ -118,8 +113,8 @@ fn a_write_is_traced_to_the_commit_of_its_batch(
         json!(of_batch),
         json!({"db.system.name": system, "db.operation.name": "write", "db.operation.batch.size": 1})
     );
-    assert_eq!(collector.resource()["service.name"], "proposal-service");
-    assert!(collector.headers().iter().any(|line| line == "post /v1/traces http/1.1"));
+    assert_eq!(collector.taken().resource["service.name"], "proposal-service");
+    assert!(collector.taken().headers.iter().any(|line| line == "post /v1/traces http/1.1"));
     let all = format!("{:?}", collector.spans());
     assert!(!all.contains("dry_run") && !all.contains("Rapid"), "{all}");
 }

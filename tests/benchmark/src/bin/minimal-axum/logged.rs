@@ -5,14 +5,32 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
+use crate::postgres::Statements;
 use crate::proposal::{Keys, Proposal};
-use crate::{postgres, sqlite};
+use crate::store::Reads;
 
 /// Rows of totals on PostgreSQL, so that writers seldom wait for each other.
 pub const LANES: i32 = 16;
 
-pub const SQLITE: sqlite::Statements = sqlite::Statements {
-    schema: "CREATE TABLE IF NOT EXISTS logged_changes (
+/// Indexes of both stores.
+pub const INDEXES: &str =
+    "CREATE UNIQUE INDEX IF NOT EXISTS logged_changes_by_item ON logged_changes (item_id, version);
+    CREATE INDEX IF NOT EXISTS logged_changes_by_time ON logged_changes (time, item_id);
+    CREATE INDEX IF NOT EXISTS logged_by_program_id ON logged_proposals (program_id, id) WHERE program_id IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS logged_by_research_type ON logged_proposals (research_type, id) WHERE research_type IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS logged_by_researcher_id ON logged_proposals (researcher_id, id) WHERE researcher_id IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS logged_by_start_date ON logged_proposals (start_date, id) WHERE start_date IS NOT NULL;";
+
+pub const READS: Reads = Reads {
+    item: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members \
+           FROM logged_proposals p JOIN logged_changes c ON c.sequence = p.sequence WHERE p.id = $1",
+    page: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members, (SELECT CAST(sum(items) AS bigint) FROM logged_totals) \
+           FROM (SELECT * FROM logged_proposals ORDER BY id LIMIT $1 OFFSET $2) p \
+           JOIN logged_changes c ON c.sequence = p.sequence ORDER BY p.id",
+    count: "SELECT CAST(sum(items) AS bigint) FROM logged_totals",
+};
+
+pub const SQLITE_SCHEMA: &str = "CREATE TABLE IF NOT EXISTS logged_changes (
         sequence INTEGER PRIMARY KEY,
         item_id BLOB NOT NULL,
         version INTEGER NOT NULL,
@@ -21,8 +39,6 @@ pub const SQLITE: sqlite::Statements = sqlite::Statements {
         caller TEXT,
         members TEXT NOT NULL
     ) STRICT;
-    CREATE UNIQUE INDEX IF NOT EXISTS logged_changes_by_item ON logged_changes (item_id, version);
-    CREATE INDEX IF NOT EXISTS logged_changes_by_time ON logged_changes (time, item_id);
     CREATE TABLE IF NOT EXISTS logged_proposals (
         id BLOB PRIMARY KEY NOT NULL,
         version INTEGER NOT NULL,
@@ -34,19 +50,8 @@ pub const SQLITE: sqlite::Statements = sqlite::Statements {
         researcher_id TEXT,
         start_date TEXT
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS logged_by_program_id ON logged_proposals (program_id, id) WHERE program_id IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_research_type ON logged_proposals (research_type, id) WHERE research_type IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_researcher_id ON logged_proposals (researcher_id, id) WHERE researcher_id IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_start_date ON logged_proposals (start_date, id) WHERE start_date IS NOT NULL;
     CREATE TABLE IF NOT EXISTS logged_totals (collection TEXT PRIMARY KEY, items INTEGER NOT NULL, writes INTEGER NOT NULL) STRICT;
-    INSERT OR IGNORE INTO logged_totals VALUES ('proposals', 0, 0)",
-    select: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members \
-             FROM logged_proposals p JOIN logged_changes c ON c.sequence = p.sequence WHERE p.id = ?1",
-    select_page: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members, (SELECT items FROM logged_totals) \
-                  FROM (SELECT * FROM logged_proposals ORDER BY id LIMIT ?1 OFFSET ?2) p \
-                  JOIN logged_changes c ON c.sequence = p.sequence ORDER BY p.id",
-    count: "SELECT items FROM logged_totals",
-};
+    INSERT OR IGNORE INTO logged_totals VALUES ('proposals', 0, 0)";
 
 const LOG: &str = "INSERT INTO logged_changes (item_id, version, kind, time, members) VALUES (?1, ?2, ?3, ?4, ?5)";
 const INSERT: &str = "INSERT INTO logged_proposals (id, version, sequence, created_at, updated_at, program_id, research_type, \
@@ -94,7 +99,7 @@ pub fn replace(
     Ok(Some(body))
 }
 
-pub const POSTGRES: postgres::Statements = postgres::Statements {
+pub const POSTGRES: Statements = Statements {
     schema: "CREATE TABLE IF NOT EXISTS logged_changes (
         sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         item_id uuid NOT NULL,
@@ -104,8 +109,6 @@ pub const POSTGRES: postgres::Statements = postgres::Statements {
         caller text,
         members json NOT NULL
     );
-    CREATE UNIQUE INDEX IF NOT EXISTS logged_changes_by_item ON logged_changes (item_id, version);
-    CREATE INDEX IF NOT EXISTS logged_changes_by_time ON logged_changes (time, item_id);
     CREATE TABLE IF NOT EXISTS logged_proposals (
         id uuid PRIMARY KEY,
         version bigint NOT NULL,
@@ -117,10 +120,6 @@ pub const POSTGRES: postgres::Statements = postgres::Statements {
         researcher_id text,
         start_date text
     ) WITH (fillfactor = 80);
-    CREATE INDEX IF NOT EXISTS logged_by_program_id ON logged_proposals (program_id, id) WHERE program_id IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_research_type ON logged_proposals (research_type, id) WHERE research_type IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_researcher_id ON logged_proposals (researcher_id, id) WHERE researcher_id IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS logged_by_start_date ON logged_proposals (start_date, id) WHERE start_date IS NOT NULL;
     CREATE TABLE IF NOT EXISTS logged_totals (lane integer PRIMARY KEY, items bigint NOT NULL, writes bigint NOT NULL) WITH (fillfactor = 50);
     INSERT INTO logged_totals SELECT lane, 0, 0 FROM generate_series(0, 15) lane ON CONFLICT DO NOTHING",
     insert: "WITH logged AS (INSERT INTO logged_changes (item_id, version, kind, time, members) \
@@ -134,10 +133,4 @@ pub const POSTGRES: postgres::Statements = postgres::Statements {
              counted AS (UPDATE logged_totals SET writes = writes + 1 WHERE lane = $8 AND EXISTS (SELECT 1 FROM found)) \
              UPDATE logged_proposals p SET version = l.version, sequence = l.sequence, updated_at = $2, program_id = $4, \
              research_type = $5, researcher_id = $6, start_date = $7 FROM logged l WHERE p.id = $1 RETURNING p.version, p.created_at",
-    select: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members \
-             FROM logged_proposals p JOIN logged_changes c ON c.sequence = p.sequence WHERE p.id = $1",
-    select_page: "SELECT p.id, p.version, p.created_at, p.updated_at, c.members, (SELECT sum(items)::bigint FROM logged_totals) AS total \
-                  FROM (SELECT * FROM logged_proposals ORDER BY id LIMIT $1 OFFSET $2) p \
-                  JOIN logged_changes c ON c.sequence = p.sequence ORDER BY p.id",
-    count: "SELECT sum(items)::bigint FROM logged_totals",
 };

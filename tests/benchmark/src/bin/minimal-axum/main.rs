@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use anyhow::bail;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
@@ -27,7 +28,9 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
+use postgres::Postgres;
 use proposal::{Checked, Proposal, Refusal, new_id, now};
+use sqlite::Sqlite;
 use store::Store;
 
 #[global_allocator]
@@ -51,25 +54,30 @@ struct Arguments {
 
 #[derive(Deserialize)]
 struct PageQuery {
-    #[serde(default = "first_page")]
-    page: i64,
-    #[serde(default = "usual_page_size")]
-    page_size: i64,
+    page: Option<i64>,
+    page_size: Option<i64>,
 }
 
-enum ApiError {
-    Missing,
-    Refused(Refusal),
-    BadPage,
-    Store(anyhow::Error),
-}
-
-type Answer = Result<Response, ApiError>;
+type Answer = Result<Response, Refusal>;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let store = Arc::new(Store::open(&arguments.database_url, arguments.log).await?);
+    let (url, is_logged) = (arguments.database_url.as_str(), arguments.log);
+    match url.split_once(':') {
+        Some(("sqlite", _)) => serve(Sqlite::open(url, is_logged)?, arguments).await,
+        Some(("postgres" | "postgresql", _)) => {
+            serve(Postgres::open(url, is_logged).await?, arguments).await
+        }
+        _ => bail!("neither an SQLite nor a PostgreSQL URL: {url}"),
+    }
+}
+
+/// The store, and whether it has a log.
+type Shared<S> = State<Arc<(S, bool)>>;
+
+async fn serve(store: impl Store, arguments: Arguments) -> anyhow::Result<()> {
+    let store = Arc::new((store, arguments.log));
     let routes = Router::new()
         .route("/readyz", get(async || "ready"))
         .route("/v1/proposals", get(read_page).post(create))
@@ -82,32 +90,37 @@ async fn main() -> anyhow::Result<()> {
     Ok(axum::serve(listener, routes).await?)
 }
 
-async fn create(State(store): State<Arc<Store>>, members: String) -> Answer {
-    let checked = Checked::of(members, store.is_logged()).map_err(ApiError::Refused)?;
+async fn create<S: Store>(State(store): Shared<S>, members: String) -> Answer {
+    let checked = Checked::of(members, store.1)?;
     let members = &checked.members;
     let (id, now) = (new_id(), now());
     let mut body = String::with_capacity(members.len() + 256);
     Proposal { id, version: 1, created_at: now, updated_at: now, members }.push_json(&mut body);
-    store.create(id, now, checked).await?;
+    store.0.create(id, now, checked).await?;
     let location = (header::LOCATION, format!("/v1/proposals/{id}"));
     Ok((StatusCode::CREATED, [location], json(body)).into_response())
 }
 
-async fn read(State(store): State<Arc<Store>>, Path(id): Path<Uuid>) -> Answer {
-    store.read(id).await?.map(json).ok_or(ApiError::Missing)
+async fn read<S: Store>(State(store): Shared<S>, Path(id): Path<Uuid>) -> Answer {
+    store.0.read(id).await?.map(json).ok_or_else(missing)
 }
 
-async fn replace(State(store): State<Arc<Store>>, Path(id): Path<Uuid>, members: String) -> Answer {
-    let checked = Checked::of(members, store.is_logged()).map_err(ApiError::Refused)?;
-    store.replace(id, now(), checked).await?.map(json).ok_or(ApiError::Missing)
+async fn replace<S: Store>(
+    State(store): Shared<S>,
+    Path(id): Path<Uuid>,
+    members: String,
+) -> Answer {
+    let checked = Checked::of(members, store.1)?;
+    store.0.replace(id, now(), checked).await?.map(json).ok_or_else(missing)
 }
 
-async fn read_page(State(store): State<Arc<Store>>, Query(query): Query<PageQuery>) -> Answer {
-    let PageQuery { page, page_size } = query;
+async fn read_page<S: Store>(State(store): Shared<S>, Query(query): Query<PageQuery>) -> Answer {
+    let (page, page_size) = (query.page.unwrap_or(1), query.page_size.unwrap_or(25));
     if page < 1 || !(1..=LARGEST_PAGE).contains(&page_size) {
-        return Err(ApiError::BadPage);
+        let reason = format!("page is 1 or more, page_size 1 to {LARGEST_PAGE}");
+        return Err(Refusal(StatusCode::BAD_REQUEST, reason));
     }
-    let mut found = store.page(page_size, (page - 1).saturating_mul(page_size)).await?;
+    let mut found = store.0.page(page_size, (page - 1).saturating_mul(page_size)).await?;
     let page_count = (found.total + page_size - 1) / page_size;
     let body = &mut found.body;
     // Writing to a string cannot fail.
@@ -123,37 +136,19 @@ fn json(body: String) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Body::from(body)).into_response()
 }
 
-const fn first_page() -> i64 {
-    1
+fn missing() -> Refusal {
+    Refusal(StatusCode::NOT_FOUND, "there is no such proposal".to_owned())
 }
 
-const fn usual_page_size() -> i64 {
-    25
-}
-
-impl From<anyhow::Error> for ApiError {
+impl From<anyhow::Error> for Refusal {
     fn from(error: anyhow::Error) -> Self {
-        Self::Store(error)
+        eprintln!("minimal-axum: {error:#}");
+        Self(StatusCode::INTERNAL_SERVER_ERROR, "the store failed".to_owned())
     }
 }
 
-impl IntoResponse for ApiError {
+impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, reason) = match self {
-            Self::Missing => (StatusCode::NOT_FOUND, "there is no such proposal".to_owned()),
-            Self::Refused(Refusal::NotJson(reason)) => (StatusCode::BAD_REQUEST, reason),
-            Self::Refused(Refusal::Incomplete(reason)) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, reason)
-            }
-            Self::BadPage => (
-                StatusCode::BAD_REQUEST,
-                format!("page is 1 or more, page_size 1 to {LARGEST_PAGE}"),
-            ),
-            Self::Store(error) => {
-                eprintln!("minimal-axum: {error:#}");
-                (StatusCode::INTERNAL_SERVER_ERROR, "the store failed".to_owned())
-            }
-        };
-        (status, json(serde_json::json!({ "error": reason }).to_string())).into_response()
+        (self.0, json(serde_json::json!({ "error": self.1 }).to_string())).into_response()
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::logged::{self, LANES};
 use crate::proposal::{Checked, Proposal};
-use crate::store::{PAGE_START, Page};
+use crate::store::{PAGE_START, PLAIN, Page, Reads, Store};
 
 const CONNECTIONS: u32 = 10;
 
@@ -27,28 +27,26 @@ const STATEMENTS: Statements = Statements {
     insert: "INSERT INTO minimal_proposals (id, version, created_at, updated_at, members) VALUES ($1, 1, $2, $2, $3::text::json)",
     update: "UPDATE minimal_proposals SET version = version + 1, updated_at = $2, members = $3::text::json \
              WHERE id = $1 RETURNING version, created_at",
-    select: "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1",
-    select_page: "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) AS total \
-                  FROM minimal_proposals ORDER BY id LIMIT $1 OFFSET $2",
-    count: "SELECT count(*) FROM minimal_proposals",
 };
 
-/// The statements that depend on the tables. Writes take `$1` id, `$2` time and `$3` members; with
+/// Writes, which depend on the tables. They take `$1` id, `$2` time and `$3` members; with
 /// keys also these, and a number that spreads the writers.
 pub struct Statements {
     pub schema: &'static str,
     pub insert: &'static str,
     pub update: &'static str,
-    pub select: &'static str,
-    pub select_page: &'static str,
-    pub count: &'static str,
 }
 
-pub struct Postgres(PgPool, &'static Statements);
+pub struct Postgres {
+    pool: PgPool,
+    statements: &'static Statements,
+    reads: &'static Reads,
+}
 
 impl Postgres {
     pub async fn open(url: &str, is_logged: bool) -> Result<Self> {
-        let statements = if is_logged { &logged::POSTGRES } else { &STATEMENTS };
+        let (statements, reads) =
+            if is_logged { (&logged::POSTGRES, &logged::READS) } else { (&STATEMENTS, &PLAIN) };
         // A ping before each statement would be a second round trip.
         let options = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
@@ -56,31 +54,33 @@ impl Postgres {
             .test_before_acquire(false);
         let pool = options.connect(url).await?;
         pool.execute(statements.schema).await?;
-        Ok(Self(pool, statements))
+        if is_logged {
+            pool.execute(logged::INDEXES).await?;
+        }
+        Ok(Self { pool, statements, reads })
     }
+}
 
-    pub async fn create(&self, id: Uuid, now: Timestamp, checked: &Checked) -> Result<()> {
-        write(self.1.insert, id, now, checked)?.execute(&self.0).await?;
+impl Store for Postgres {
+    async fn create(&self, id: Uuid, now: Timestamp, new: Checked) -> Result<()> {
+        write(self.statements.insert, id, now, &new)?.execute(&self.pool).await?;
         Ok(())
     }
 
-    pub async fn replace(
-        &self,
-        id: Uuid,
-        now: Timestamp,
-        checked: &Checked,
-    ) -> Result<Option<String>> {
-        let row = write(self.1.update, id, now, checked)?.fetch_optional(&self.0).await?;
+    async fn replace(&self, id: Uuid, now: Timestamp, new: Checked) -> Result<Option<String>> {
+        let update = write(self.statements.update, id, now, &new)?;
+        let row = update.fetch_optional(&self.pool).await?;
         let Some(row) = row else { return Ok(None) };
         let mut body = String::new();
-        let members = checked.members.as_str();
+        let members = new.members.as_str();
         let (version, created_at) = (row.try_get(0)?, time(&row, 1)?);
         Proposal { id, version, created_at, updated_at: now, members }.push_json(&mut body);
         Ok(Some(body))
     }
 
-    pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        let Some(row) = sqlx::query(self.1.select).bind(id).fetch_optional(&self.0).await? else {
+    async fn read(&self, id: Uuid) -> Result<Option<String>> {
+        let row = sqlx::query(self.reads.item).bind(id).fetch_optional(&self.pool).await?;
+        let Some(row) = row else {
             return Ok(None);
         };
         let mut body = String::new();
@@ -88,9 +88,9 @@ impl Postgres {
         Ok(Some(body))
     }
 
-    pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        let rows =
-            sqlx::query(self.1.select_page).bind(size).bind(offset).fetch_all(&self.0).await?;
+    async fn page(&self, size: i64, offset: i64) -> Result<Page> {
+        let query = sqlx::query(self.reads.page).bind(size).bind(offset);
+        let rows = query.fetch_all(&self.pool).await?;
         let mut body = PAGE_START.to_owned();
         for (number, row) in rows.iter().enumerate() {
             if number > 0 {
@@ -101,7 +101,7 @@ impl Postgres {
         let total = match rows.first() {
             Some(row) => row.try_get(5)?,
             // A page behind the last has no row to carry the total.
-            None => sqlx::query_scalar(self.1.count).fetch_one(&self.0).await?,
+            None => sqlx::query_scalar(self.reads.count).fetch_one(&self.pool).await?,
         };
         Ok(Page { body, total })
     }

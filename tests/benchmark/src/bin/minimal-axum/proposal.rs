@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,22 +21,13 @@ pub struct Proposal<'a, T> {
 
 const KEY_LENGTH: usize = 200;
 
-pub enum Refusal {
-    NotJson(String),
-    Incomplete(String),
-}
+/// A request that is not done, and why.
+#[derive(Debug)]
+pub struct Refusal(pub StatusCode, pub String);
 
+/// The required members, and those that the log's tables have in columns, whose values are skipped, too.
 #[derive(Deserialize)]
-struct Required<'a> {
-    #[serde(borrow)]
-    proposal_type: Cow<'a, str>,
-    #[serde(borrow)]
-    project_title: Cow<'a, str>,
-}
-
-/// The same with the members that the log's tables have in columns, whose values are skipped, too.
-#[derive(Deserialize)]
-struct Indexed<'a> {
+struct Known<'a> {
     #[serde(borrow)]
     proposal_type: Cow<'a, str>,
     #[serde(borrow)]
@@ -60,12 +52,19 @@ pub struct Checked {
 
 impl Checked {
     pub fn of(members: String, has_keys: bool) -> Result<Self, Refusal> {
-        let keys = if has_keys {
-            Some(check_and_index(&members)?)
-        } else {
-            check_members(&members)?;
-            None
-        };
+        let known = read(&members)?;
+        for (name, value) in
+            [("proposal_type", &known.proposal_type), ("project_title", &known.project_title)]
+        {
+            if value.trim().is_empty() {
+                let reason = format!("{name} is blank");
+                return Err(Refusal(StatusCode::UNPROCESSABLE_ENTITY, reason));
+            }
+        }
+        let key =
+            |value: &RawValue| value.get().trim_matches('"').chars().take(KEY_LENGTH).collect();
+        let keys = [known.program_id, known.research_type, known.researcher_id, known.start_date];
+        let keys = has_keys.then(|| keys.map(|value| value.map(key)));
         Ok(Self { members, keys })
     }
 }
@@ -84,36 +83,18 @@ impl<T: Display> Proposal<'_, T> {
     }
 }
 
-fn check_members(text: &str) -> Result<(), Refusal> {
-    let Required { proposal_type, project_title } = read(text)?;
-    check_required([("proposal_type", &proposal_type), ("project_title", &project_title)])
-}
-
-fn check_and_index(text: &str) -> Result<Keys, Refusal> {
-    let read: Indexed<'_> = read(text)?;
-    check_required([
-        ("proposal_type", &read.proposal_type),
-        ("project_title", &read.project_title),
-    ])?;
-    let key = |value: &RawValue| value.get().trim_matches('"').chars().take(KEY_LENGTH).collect();
-    let keys = [read.program_id, read.research_type, read.researcher_id, read.start_date];
-    Ok(keys.map(|value| value.map(key)))
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Refusal> {
+fn read(text: &str) -> Result<Known<'_>, Refusal> {
     // serde would take a list in place of an object.
     if !text.trim_start().starts_with('{') {
-        return Err(Refusal::NotJson("a proposal is a JSON object".to_owned()));
+        let reason = "a proposal is a JSON object".to_owned();
+        return Err(Refusal(StatusCode::BAD_REQUEST, reason));
     }
     serde_json::from_str(text).map_err(|error| {
-        let reason = error.to_string();
-        if error.is_data() { Refusal::Incomplete(reason) } else { Refusal::NotJson(reason) }
+        let is_data = error.is_data();
+        let status =
+            if is_data { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
+        Refusal(status, error.to_string())
     })
-}
-
-fn check_required(members: [(&str, &str); 2]) -> Result<(), Refusal> {
-    let blank = members.into_iter().find(|(_, value)| value.trim().is_empty());
-    blank.map_or(Ok(()), |(name, _)| Err(Refusal::Incomplete(format!("{name} is blank"))))
 }
 
 /// An id in creation order, so that new rows go to the end of the index.
@@ -131,49 +112,35 @@ pub fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use super::{Checked, Proposal, Refusal, check_members};
+    use super::{Checked, Proposal, Refusal};
+
+    fn checked(members: &str) -> Result<Checked, Refusal> {
+        Checked::of(members.to_owned(), true)
+    }
 
     #[test]
     fn both_required_members_must_say_something() {
-        assert!(
-            check_members(r#"{"proposal_type":"R&D","project_title":"T\u0041","x":[1]}"#).is_ok()
-        );
-        for incomplete in
-            [r#"{"proposal_type":"R&D"}"#, r#"{"proposal_type":"R&D","project_title":" "}"#]
-        {
-            assert!(
-                matches!(check_members(incomplete), Err(Refusal::Incomplete(_))),
-                "{incomplete}"
-            );
-        }
-        for not_json in
-            ["", "[\"a\",\"b\"]", r#"{"proposal_type":"R&D","project_title":"T","x":[1}"#]
-        {
-            assert!(matches!(check_members(not_json), Err(Refusal::NotJson(_))), "{not_json}");
+        for (members, status) in [
+            (r#"{"proposal_type":"R&D","project_title":"T\u0041","x":[1]}"#, None),
+            (r#"{"proposal_type":"R&D"}"#, Some(422)),
+            (r#"{"proposal_type":"R&D","project_title":" "}"#, Some(422)),
+            ("", Some(400)),
+            (r#"["a","b"]"#, Some(400)),
+            (r#"{"proposal_type":"R&D","project_title":"T","x":[1}"#, Some(400)),
+        ] {
+            let refused = checked(members).err();
+            assert_eq!(refused.map(|Refusal(status, _)| status.as_u16()), status, "{members}");
         }
     }
 
     #[test]
-    fn a_proposal_is_json() {
-        let mut out = String::new();
-        let proposal = Proposal {
-            id: uuid::Uuid::nil(),
-            version: 2,
-            created_at: "now",
-            updated_at: "now",
-            members: r#"{"a":1}"#,
-        };
-        proposal.push_json(&mut out);
-        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
-        assert_eq!((&value["version"], &value["members"]["a"]), (&2.into(), &1.into()));
-    }
-
-    #[test]
-    fn keys_are_taken_out_of_the_members() {
+    fn a_proposal_is_json_and_its_keys_are_taken_out_of_its_members() {
         let members = r#"{"proposal_type":"R&D","project_title":"T","program_id":7,"start_date":"2026-01-01","x":[1]}"#;
-        let checked = Checked::of(members.to_owned(), true);
-        let keys = checked.ok().and_then(|checked| checked.keys).unwrap();
-        let keys = keys.map(Option::unwrap_or_default);
-        assert_eq!(keys, ["7", "", "", "2026-01-01"]);
+        let (id, created_at, mut out) = (uuid::Uuid::nil(), "now", String::new());
+        Proposal { id, version: 2, created_at, updated_at: "now", members }.push_json(&mut out);
+        let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&value["version"], &value["members"]["program_id"]), (&2.into(), &7.into()));
+        let keys = checked(members).ok().and_then(|checked| checked.keys).unwrap();
+        assert_eq!(keys.map(Option::unwrap_or_default), ["7", "", "", "2026-01-01"]);
     }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::logged;
 use crate::proposal::{Checked, Proposal};
-use crate::store::{PAGE_START, Page};
+use crate::store::{PAGE_START, PLAIN, Page, Reads, Store};
 
 const LARGEST_GROUP: usize = 256;
 
@@ -27,26 +27,13 @@ const INSERT: &str = "INSERT INTO minimal_proposals (id, version, created_at, up
 const UPDATE: &str = "UPDATE minimal_proposals SET version = version + 1, updated_at = ?2, members = ?3 WHERE id = ?1 \
                       RETURNING id, version, created_at, updated_at, members";
 
-pub struct Statements {
-    pub schema: &'static str,
-    pub select: &'static str,
-    pub select_page: &'static str,
-    pub count: &'static str,
-}
-
-const STATEMENTS: Statements = Statements {
-    schema: "CREATE TABLE IF NOT EXISTS minimal_proposals (
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS minimal_proposals (
     id BLOB PRIMARY KEY NOT NULL,
     version INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     members TEXT NOT NULL
-) STRICT",
-    select: "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = ?1",
-    select_page: "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) \
-                  FROM minimal_proposals ORDER BY id LIMIT ?1 OFFSET ?2",
-    count: "SELECT count(*) FROM minimal_proposals",
-};
+) STRICT";
 
 type Read = Box<dyn FnOnce(&Connection) + Send>;
 
@@ -57,15 +44,20 @@ type AfterCommit = Box<dyn FnOnce(Result<(), String>)>;
 pub struct Sqlite {
     reads: Sender<Read>,
     writes: Sender<Write>,
-    statements: &'static Statements,
+    statements: &'static Reads,
 }
 
 impl Sqlite {
     pub fn open(url: &str, is_logged: bool) -> Result<Self> {
-        let statements = if is_logged { &logged::SQLITE } else { &STATEMENTS };
+        let (schema, indexes, statements) = if is_logged {
+            (logged::SQLITE_SCHEMA, logged::INDEXES, &logged::READS)
+        } else {
+            (SCHEMA, "", &PLAIN)
+        };
         let file = file(url)?;
         let (writes, open_writes) = unbounded();
-        let connection = open_writer(&file, statements.schema)?;
+        let connection = open_writer(&file, schema)?;
+        connection.execute_batch(indexes)?;
         thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || write_groups(&connection, &open_writes))?;
@@ -76,47 +68,6 @@ impl Sqlite {
             thread::Builder::new().name("reader".to_owned()).spawn(work)?;
         }
         Ok(Self { reads, writes, statements })
-    }
-
-    pub async fn create(&self, id: Uuid, now: Timestamp, checked: Checked) -> Result<()> {
-        let Checked { members, keys } = checked;
-        let insert = move |writer: &Connection| match keys {
-            Some(keys) => logged::create(writer, id, now, &members, &keys),
-            None => writer
-                .prepare_cached(INSERT)?
-                .execute(params![id, now.to_string(), members])
-                .map(drop),
-        };
-        self.write(insert).await?;
-        Ok(())
-    }
-
-    pub async fn replace(
-        &self,
-        id: Uuid,
-        now: Timestamp,
-        checked: Checked,
-    ) -> Result<Option<String>> {
-        let Checked { members, keys } = checked;
-        let update = move |writer: &Connection| match keys {
-            Some(keys) => logged::replace(writer, id, now, &members, &keys),
-            None => writer
-                .prepare_cached(UPDATE)?
-                .query_row(params![id, now.to_string(), members], item)
-                .optional(),
-        };
-        self.write(update).await
-    }
-
-    pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        let select = self.statements.select;
-        self.ask(move |reader| reader.prepare_cached(select)?.query_row([id], item).optional())
-            .await
-    }
-
-    pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        let statements = self.statements;
-        self.ask(move |reader| page(reader, statements, size, offset)).await
     }
 
     async fn ask<T, F>(&self, question: F) -> Result<T>
@@ -150,6 +101,43 @@ impl Sqlite {
         };
         self.writes.send(Box::new(write)).map_err(|_| anyhow!("the writer is gone"))?;
         answered.await?
+    }
+}
+
+impl Store for Sqlite {
+    async fn create(&self, id: Uuid, now: Timestamp, new: Checked) -> Result<()> {
+        let Checked { members, keys } = new;
+        let insert = move |writer: &Connection| match keys {
+            Some(keys) => logged::create(writer, id, now, &members, &keys),
+            None => writer
+                .prepare_cached(INSERT)?
+                .execute(params![id, now.to_string(), members])
+                .map(drop),
+        };
+        self.write(insert).await
+    }
+
+    async fn replace(&self, id: Uuid, now: Timestamp, new: Checked) -> Result<Option<String>> {
+        let Checked { members, keys } = new;
+        let update = move |writer: &Connection| match keys {
+            Some(keys) => logged::replace(writer, id, now, &members, &keys),
+            None => writer
+                .prepare_cached(UPDATE)?
+                .query_row(params![id, now.to_string(), members], item)
+                .optional(),
+        };
+        self.write(update).await
+    }
+
+    async fn read(&self, id: Uuid) -> Result<Option<String>> {
+        let select = self.statements.item;
+        self.ask(move |reader| reader.prepare_cached(select)?.query_row([id], item).optional())
+            .await
+    }
+
+    async fn page(&self, size: i64, offset: i64) -> Result<Page> {
+        let statements = self.statements;
+        self.ask(move |reader| page(reader, statements, size, offset)).await
     }
 }
 
@@ -204,13 +192,8 @@ fn commit(
     committed.map(drop)
 }
 
-fn page(
-    reader: &Connection,
-    statements: &Statements,
-    size: i64,
-    offset: i64,
-) -> rusqlite::Result<Page> {
-    let mut statement = reader.prepare_cached(statements.select_page)?;
+fn page(reader: &Connection, statements: &Reads, size: i64, offset: i64) -> rusqlite::Result<Page> {
+    let mut statement = reader.prepare_cached(statements.page)?;
     let mut rows = statement.query([size, offset])?;
     let mut body = PAGE_START.to_owned();
     let mut total = None;

@@ -1,21 +1,30 @@
-//! The store behind the routes: whichever the URL names.
+//! The store behind the routes, and the statements that stores of both kinds have.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::postgres::Postgres;
 use crate::proposal::Checked;
-use crate::sqlite::Sqlite;
 
-pub struct Store {
-    engine: Engine,
-    is_logged: bool,
-}
+/// Proposals on SQLite or PostgreSQL.
+pub trait Store: Send + Sync + 'static {
+    fn create(
+        &self,
+        id: Uuid,
+        now: Timestamp,
+        new: Checked,
+    ) -> impl Future<Output = Result<()>> + Send;
 
-enum Engine {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
+    fn replace(
+        &self,
+        id: Uuid,
+        now: Timestamp,
+        new: Checked,
+    ) -> impl Future<Output = Result<Option<String>>> + Send;
+
+    fn read(&self, id: Uuid) -> impl Future<Output = Result<Option<String>>> + Send;
+
+    fn page(&self, size: i64, offset: i64) -> impl Future<Output = Result<Page>> + Send;
 }
 
 pub struct Page {
@@ -25,52 +34,17 @@ pub struct Page {
 
 pub const PAGE_START: &str = r#"{"items":["#;
 
-impl Store {
-    pub async fn open(url: &str, is_logged: bool) -> Result<Self> {
-        let engine = match url.split_once(':') {
-            Some(("sqlite", _)) => Engine::Sqlite(Sqlite::open(url, is_logged)?),
-            Some(("postgres" | "postgresql", _)) => {
-                Engine::Postgres(Postgres::open(url, is_logged).await?)
-            }
-            _ => bail!("neither an SQLite nor a PostgreSQL URL: {url}"),
-        };
-        Ok(Self { engine, is_logged })
-    }
-
-    pub const fn is_logged(&self) -> bool {
-        self.is_logged
-    }
-
-    pub async fn create(&self, id: Uuid, now: Timestamp, checked: Checked) -> Result<()> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.create(id, now, checked).await,
-            Engine::Postgres(store) => store.create(id, now, &checked).await,
-        }
-    }
-
-    pub async fn replace(
-        &self,
-        id: Uuid,
-        now: Timestamp,
-        checked: Checked,
-    ) -> Result<Option<String>> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.replace(id, now, checked).await,
-            Engine::Postgres(store) => store.replace(id, now, &checked).await,
-        }
-    }
-
-    pub async fn read(&self, id: Uuid) -> Result<Option<String>> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.read(id).await,
-            Engine::Postgres(store) => store.read(id).await,
-        }
-    }
-
-    pub async fn page(&self, size: i64, offset: i64) -> Result<Page> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.page(size, offset).await,
-            Engine::Postgres(store) => store.page(size, offset).await,
-        }
-    }
+/// Reads, which depend on the tables.
+pub struct Reads {
+    pub item: &'static str,
+    /// A row has the total, too.
+    pub page: &'static str,
+    pub count: &'static str,
 }
+
+pub const PLAIN: Reads = Reads {
+    item: "SELECT id, version, created_at, updated_at, members FROM minimal_proposals WHERE id = $1",
+    page: "SELECT id, version, created_at, updated_at, members, (SELECT count(*) FROM minimal_proposals) \
+           FROM minimal_proposals ORDER BY id LIMIT $1 OFFSET $2",
+    count: "SELECT count(*) FROM minimal_proposals",
+};

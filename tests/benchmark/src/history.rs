@@ -40,11 +40,9 @@ impl History {
         }
         digest.update(line.as_bytes());
         file.write_all(line.as_bytes())?;
-        let digest = digest.finish();
-        let mut sha256 = String::new();
-        for byte in digest.as_ref() {
-            let _ = write!(sha256, "{byte:02x}");
-        }
+        let bytes = digest.finish();
+        let sha256 =
+            bytes.as_ref().iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         writeln!(file, "{{\"changes\":{},\"sha256\":\"{sha256}\"}}", self.items)?;
         file.flush()
     }
@@ -57,6 +55,11 @@ impl History {
         bytes[6] = bytes[6] & 0x0f | 0x70;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         Uuid::from_bytes(bytes)
+    }
+
+    /// The id of a proposal: of the one before an item of the rare group.
+    pub(super) fn id_of_proposal(self, number: u64) -> Uuid {
+        Self::id(number - u64::from(self.is_rare(number)))
     }
 
     pub(super) fn researcher(number: u64) -> String {
@@ -73,7 +76,7 @@ impl History {
         format!(
             "PUT /v1/proposals/{} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            Self::id(number),
+            self.id_of_proposal(number),
             body.len()
         )
         .into_bytes()
