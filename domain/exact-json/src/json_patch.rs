@@ -213,7 +213,7 @@ mod tests {
 
     const LONG: &str = "a string so long that a patch of the rest is shorter than the whole document again, for paths of any length";
 
-    /// Two states and the patch, with `LONG` in the place of a long string.
+    /// Two states and the patch, with `LONG` in the place of a long string. An indented line continues the row before.
     const DIFFERENCES: &str = r#"
 {"a":1} => {"a":1} => []
 {"a":1,"b":2} => {"b":2,"a":1} => []

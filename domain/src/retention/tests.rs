@@ -76,7 +76,7 @@ fn versions_at_the_end_of_a_period_are_kept_for_its_time() {
         ("a day before", "2026-10-22T12:00:00Z", "2026-10-23T23:59:59Z", false),
         ("within a month", "2026-09-01T00:00:00Z", "2026-09-30T23:59:59Z", false),
         ("over the end of a month", "2026-09-01T00:00:00Z", "2026-10-01T00:00:00Z", true),
-        ("over that of a month, long ago", "2025-10-01T00:00:00Z", "2025-11-22T00:00:00Z", false),
+        ("over a month's end, long ago", "2025-10-01T00:00:00Z", "2025-11-22T00:00:00Z", false),
         ("over many months until a year ago", "2011-10-01T00:00:00Z", "2025-11-23T00:00:00Z", true),
     ] {
         let version =

@@ -355,6 +355,16 @@ fn demonstration_items_are_loaded_once() {
         let page = running.ask("GET", "/v1/proposals?embed=program", "");
         let program = &page["_embedded"]["proposals"][0]["_embedded"]["program"];
         assert!(program["title"].is_string(), "the proposal names the programme: {page}");
+        for (path, total) in [
+            ("/v1/gadscores", 1),
+            ("/v1/statuses", 1),
+            ("/v1/files", 1),
+            ("/lib", 2),
+            ("/v1/cashprogram", 1),
+            ("/status", 1),
+        ] {
+            assert_eq!(running.ask("GET", path, "")["total_items"], total, "{path}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::attack::{answer_to, expect_one, expect_total, statuses, withstands};
 
 const FILES: &str = "/v1/files";
 
-const FRAMINGS: [&str; 24] = [
+const FRAMINGS: [&str; 25] = [
     "Content-Length: 00x",
     "Content-Length: +0",
     "Content-Length: -0",
@@ -24,6 +24,7 @@ const FRAMINGS: [&str; 24] = [
     "Transfer-Encoding: xchunked",
     "Transfer-Encoding: identity",
     "Transfer-Encoding: gzip",
+    "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n",
     "Transfer-Encoding : chunked",
     "Transfer-Encoding:\u{b}chunked",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",

@@ -102,8 +102,10 @@ fn a_picked_item_has_the_items_entity_tag(service: &Service) {
 
 fn unknown_fields_are_refused(service: &Service) {
     let item = service.create(PROPOSALS, FULL);
+    let many = format!("fields={}a", "a,".repeat(100));
     for (fields, mentioned) in [
-        ("fields=titel", &["Unknown field `titel` of a proposal in `fields`."][..]),
+        (&*many, &["`fields`", "at most 100 names"][..]),
+        ("fields=titel", &["Unknown field `titel` of a proposal in `fields`."]),
         ("fields=created_at", &["`fields`", "created_at"]),
         ("fields=_meta", &["`fields`", "_meta"]),
         ("fields=projecttitle", &["`fields`", "projecttitle", "`project_title`"]),

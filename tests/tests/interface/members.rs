@@ -160,7 +160,8 @@ fn an_id_in_a_body_must_be_the_paths(service: &Service) {
     let own = format!(r#"{{"id":"{}","a":1}}"#, item.id);
     service.replace(&item.path, own.clone()).with_members(r#"{"a":1}"#);
     service.change(&item.path, own.clone()).with_members(r#"{"a":1}"#);
-    service.post(FILES).json(own).send().refusing(&["/id"]);
+    let refused = service.post(FILES).json(own).send().refusing(&["/id"]);
+    assert_eq!(refused.errors()[0].code, "id_not_allowed");
     for id in [&*format!("\"{UNKNOWN_ID}\""), "\"\"", "7", "{}"] {
         let other = format!(r#"{{"a":2,"id":{id}}}"#);
         for write in writes(service, &item.path, other) {

@@ -53,6 +53,7 @@ const ACCEPTS: &[(&str, &str, &str)] = &[
     ("a charset", "application/json; charset=utf-8", JSON),
     ("a parameter", "application/json;indent=2;q=0.5, application/hal+json;q=0.4", JSON),
     ("a quotation", r#"application/json;profile="a,b;c";q=0.5, application/hal+json;q=0.4"#, JSON),
+    ("a comma in it", r#"application/json;profile="a,b";q=0.3, application/hal+json;q=0.4"#, HAL),
     ("no subtype", "application, application/json", JSON),
     ("no subtype alone", "application", NONE),
     ("a range of types with a subtype", "*/json", NONE),

@@ -21,12 +21,14 @@ const QUERIES: &[&str] = &[
     "sort=-x,n",
     "sort=y,-x",
     "sort=-nothing",
+    "sort=-x,id,y",
     "sort=created_at",
     "sort=-updated_at",
     "filter[keep]=yes",
     "filter[keep]=yes&sort=-x&fields=n,keep",
     "q=word",
     "q=word&sort=x",
+    "q=word&sort=created_at",
     "total=none",
     "total=none&q=word&filter[keep]=yes",
 ];
@@ -303,6 +305,9 @@ fn a_cursor_goes_with_another_view_and_page_size(service: &Service) {
     ] {
         let answer = service.list(COLLECTION, &format!("sort=-n&{query}&cursor={cursor}"));
         assert_eq!(ns(&answer.items()), expected, "{query}");
+        if !query.contains("page=") {
+            assert_eq!(answer.value()["page"], 1, "{query}");
+        }
     }
 }
 

@@ -243,6 +243,9 @@ fn the_elements_of_a_replacement_are_judged_together(service: &Service) {
     assert_eq!(errors(&doubled), both.concat());
     let [first, second] = [2030, 2031]
         .map(|year| service.create("/v1/cashprogram", &format!(r#"{{"year":{year}}}"#)).id);
+    let kept = put(&format!(r#"[{{"id":"{first}","year":2030}},{{"year":"2030"}}]"#)).expect(422);
+    let both = [one("one_per_year", "/0/year"), one("one_per_year", "/1/year")];
+    assert_eq!(errors(&kept), both.concat());
     put(&format!(r#"[{{"id":"{first}","year":2031}},{{"id":"{second}","year":2030}}]"#))
         .expect(200);
     put(r#"[{"year":2030},{"year":2031}]"#).expect(200);

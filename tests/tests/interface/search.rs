@@ -164,7 +164,8 @@ fn a_snippet_marks_what_was_found_and_is_safe_in_html(service: &Service) {
     let answer = service.list(FILES, "q=nadel");
     let snippet = answer.items()[0]["_meta"]["snippet"].as_str().expect("a text").to_owned();
     let is_piece = snippet.contains("before <mark>Nadél</mark> &amp; co after");
-    assert!(is_piece && snippet.len() < 500, "{snippet}");
+    let is_cut = snippet.starts_with('…') && snippet.ends_with('…');
+    assert!(is_piece && is_cut && snippet.len() < 400, "{snippet}");
 }
 
 fn a_search_goes_with_filters_fields_and_pages(service: &Service) {

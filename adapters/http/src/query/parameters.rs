@@ -206,7 +206,7 @@ mod tests {
     use super::{FilterParameter, Parameter, Parameters};
 
     #[test]
-    fn a_refusal_says_what_is_known() {
+    fn a_refusal_lists_the_known_parameters() {
         for (query, known, expected) in [
             ("a=1", &[][..], "takes none"),
             ("filter[a]=1", &["fields"], "`fields`"),

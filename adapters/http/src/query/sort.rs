@@ -39,7 +39,7 @@ mod tests {
     use crate::groups::named;
 
     #[test]
-    fn keys_are_few_names_with_a_direction() {
+    fn a_sort_has_at_most_8_keys_each_with_a_direction() {
         let keys = |group: &str, query: &str| {
             let parameters = Parameters::read(query, &["sort"]).ok().unwrap();
             read(&parameters, named(group)).map_err(|problem| problem.to_string())

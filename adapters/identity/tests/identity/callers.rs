@@ -215,9 +215,9 @@ async fn who_acts_can_be_revoked_and_is_named_as_callers_are() {
 
 #[tokio::test]
 async fn a_caller_takes_no_more_memory_than_the_longest_token() {
-    let long = "claims.long, two: claims.long, three: claims.long";
-    let lines = format!("  claims: {{attributes: {{one: {long}}}}}\n");
-    let (signer, issuer, world) = known_issuer(&lines).await;
+    let lines =
+        "  claims: {attributes: {one: claims.long, two: claims.long, three: claims.long}}\n";
+    let (signer, issuer, world) = known_issuer(lines).await;
     let token = |length| issuer.token_with(&signer, &json!({"long": "a".repeat(length)}));
     assert_eq!(world.refusal(&token(2_000)).await, "accepted as agency:ana");
     assert!(world.refusal(&token(3_000)).await.contains("cannot compute `attributes`"));

@@ -137,7 +137,7 @@ impl Signer {
     }
 }
 
-/// An object with other members.
+/// A copy of an object with these members added or replaced.
 pub fn with(object: &Value, members: &Value) -> Value {
     let mut changed = object.clone();
     for (name, value) in members.as_object().expect("an object") {
@@ -246,7 +246,7 @@ impl Issuer {
         signer.signed(&with(&self.payload(), claims))
     }
 
-    /// A service that knows it, with some lines more.
+    /// A service that knows this issuer, with some lines more.
     pub fn world(&self, lines: &str) -> World {
         World::new(&self.file(lines))
     }

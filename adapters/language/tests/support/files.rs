@@ -1,5 +1,5 @@
-//! Files in their own folder, and the errors of their reader. The tests of each adapter that reads files have
-//! it as a module; their root has `FILE`, a name of such a file, and `read`, which makes a `Loaded` of files.
+//! Makes files in a temporary folder and reads their errors. Shared by the tests of the adapters that read files: the
+//! root of each test crate defines `FILE`, the name of a file, and `read`, which loads a path.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub fn assert_error(text: &str, expected: &str) {
     assert!(is_that_one, "{text}\n{expected}\n{errors:#?}");
 }
 
-/// Asserts the errors of changes: each has a part of the text, what replaces it, and the error.
+/// Asserts the errors of changes: each has a part of the text, its replacement, and the error.
 #[track_caller]
 pub fn assert_errors(sound: &str, changes: &[(&str, &str, &str)]) {
     for (part, other, expected) in changes {
@@ -77,7 +77,7 @@ pub fn assert_published(name: &str, schema: &str) {
     assert!(published == schema, "docs/schemas/{name} is not the schema of the reader");
 }
 
-/// The rows of a table: what is before and after each `=>`. Lines that begin with four spaces continue a row.
+/// The rows of a table, as the texts before and after `=>`. Lines that begin with four spaces continue a row.
 pub fn rows(table: &str) -> Vec<(String, String)> {
     let table = table.trim_matches('\n').replace("\n    ", " ");
     let row = |row: &str| row.split_once(" => ").map(|(left, right)| (left.into(), right.into()));

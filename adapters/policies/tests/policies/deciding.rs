@@ -176,7 +176,7 @@ impl Plain {
         )
     }
 
-    /// Returns whether it is about a caller with these roles; an anonymous one has none.
+    /// Returns whether the policy applies to a caller with these roles. `None` is an anonymous caller.
     fn concerns(&self, roles: Option<&[&str]>, group: &str, operation: Operation) -> bool {
         let is_meant = self.to.iter().any(|to| match *to {
             "anyone" => true,

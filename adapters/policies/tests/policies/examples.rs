@@ -44,7 +44,7 @@ fn the_page_names_every_group() {
 }
 
 #[test]
-fn the_published_schema_accepts_the_example_and_refuses_what_the_reader_refuses() {
+fn the_published_schema_accepts_the_example_and_refuses_files_of_a_wrong_form() {
     assert_published("policies.json", &schema());
     let example = fs::read_to_string(docs("examples/policies/agency.yaml")).expect("a file");
     assert_eq!(faults(&schema(), &example), [""; 0]);

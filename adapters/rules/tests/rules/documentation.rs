@@ -1,4 +1,4 @@
-//! `docs/rules.md`: what it says of keys and members, its example, and the published schema.
+//! `docs/rules.md`: its keys and members, its example, and the published schema.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn the_page_names_every_key_of_the_published_schema() {
 }
 
 #[test]
-fn every_example_is_valid_and_what_the_reader_refuses_by_its_form_is_not() {
+fn every_example_is_valid_and_files_of_a_wrong_form_are_not() {
     let files = fs::read_dir(docs("examples/rules")).expect("a folder");
     let files = files.map(|file| file.expect("a file").path());
     let is_yaml = |path: &std::path::PathBuf| path.extension().is_some_and(|kind| kind == "yaml");

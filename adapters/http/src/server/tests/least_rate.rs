@@ -9,10 +9,10 @@ use super::{BIG, SHORT, Server, ServerLimits, generous, read_slowly};
 async fn an_export_read_more_slowly_than_the_least_rate_is_given_up() {
     let limits = ServerLimits { least_rate: u32::MAX, rate_window: SHORT, ..generous() };
     let server = Server::start(limits).await;
-    assert!(read_slowly(&server, "/export").await < BIG);
-    assert!(read_slowly(&server, "/big").await > BIG, "other responses have no least rate");
+    assert!(read_slowly(&server, "/export").await.0 < BIG);
+    assert!(read_slowly(&server, "/big").await.0 > BIG, "other responses have no least rate");
     let server = Server::start(ServerLimits { rate_window: SHORT, ..generous() }).await;
-    assert!(read_slowly(&server, "/export").await > BIG, "fast enough");
+    assert!(read_slowly(&server, "/export").await.0 > BIG, "fast enough");
 }
 
 #[tokio::test]

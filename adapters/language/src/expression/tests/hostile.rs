@@ -187,21 +187,21 @@ fn any_source() -> impl Strategy<Value = String> {
     };
     let functions = super::super::functions::FUNCTIONS.iter().flat_map(|function| {
         let one = function.parameters.len() == 1;
-        let forms = if one { ["(A)._()", "_(A)"] } else { ["(A)._(B)", "_(A, B)"] };
+        let forms = if one { ["(①)._()", "_(①)"] } else { ["(①)._(②)", "_(①, ②)"] };
         forms.map(|form| form.replace('_', function.name))
     });
     let mut kinds = vec![
-        with("(A _ B)", "+ - * / % == != < <= > >= && || in"),
+        with("(① _ ②)", "+ - * / % == != < <= > >= && || in"),
         functions.collect(),
-        with("(A)._(x, B)", "all exists exists_one map filter"),
+        with("(①)._(x, ②)", "all exists exists_one map filter"),
     ];
-    let others = "(A ? B : C)|(A)[B]|{A: B}|[A, B]|has((A).name)|(A).name|!(A)|-(A)";
+    let others = "(① ? ② : ③)|(①)[②]|{①: ②}|[①, ②]|has((①).name)|(①).name|!(①)|-(①)";
     kinds.extend(others.split('|').map(|form| vec![form.to_owned()]));
     leaf.prop_recursive(5, 60, 4, move |inner| {
         let form = prop::sample::select(kinds.clone()).prop_flat_map(prop::sample::select);
         (form, [inner.clone(), inner.clone(), inner]).prop_map(|(form, parts)| {
             let part = |letter| match letter {
-                'A'..='C' => parts[letter as usize - 'A' as usize].clone(),
+                '①'..='③' => parts[letter as usize - '①' as usize].clone(),
                 other => other.to_string(),
             };
             form.chars().map(part).collect()

@@ -29,7 +29,7 @@ fn parts(source: &str) -> Vec<String> {
     traced(source).1.into_iter().map(part).collect()
 }
 
-/// Parts come before the whole, what is not evaluated is absent, an error is noted where it arises, and a macro shows
+/// Parts come before the whole, a part that is not evaluated is absent, an error is noted where it arises, and a macro shows
 /// each element alone.
 const PARTS: &str = r#"
 self.count > 2 || self.budget > 1.0
@@ -57,11 +57,12 @@ self.tags.exists(tag, tag == "feed")
 #[test]
 fn parts_are_shown_in_the_order_of_their_evaluation() {
     let sources = PARTS.lines().filter(|line| !line.starts_with(' ') && !line.is_empty());
-    let shown = sources.fold(String::from("\n"), |shown, source| {
-        let parts = parts(source).into_iter().map(|part| format!("    {part}\n"));
-        format!("{shown}{source}\n{}", parts.collect::<String>())
-    });
-    assert_eq!(shown, PARTS);
+    let mut shown = vec![String::new()];
+    for source in sources {
+        shown.push(source.to_owned());
+        shown.extend(parts(source).iter().map(|part| format!("    {part}")));
+    }
+    assert_eq!(shown, PARTS.lines().collect::<Vec<_>>());
 }
 
 /// The source of the whole is the last part; each is a fixed point of writing and reading.

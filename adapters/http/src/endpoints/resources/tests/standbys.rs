@@ -34,7 +34,7 @@ fn standby(items: MockItemRepository) -> MockStandbys {
     chosen(items, true)
 }
 
-/// A standby that is chosen, and that is the same when the answer is there, or another.
+/// A standby that is chosen. `is_confirmed`: it is still the same server when its answer has come.
 fn chosen(items: MockItemRepository, is_confirmed: bool) -> MockStandbys {
     let mut standbys = unchosen(items);
     standbys.expect_choose().returning(|least| {
@@ -117,8 +117,8 @@ async fn a_standby_is_asked_for_the_position_of_the_token() {
     assert_eq!(answer_with_standby(holding(2), standbys, request).await.status(), StatusCode::OK);
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         let request = request_with_token(method, "7-h-00000000");
-        let nothing = MockItemRepository::new;
-        let response = answer_with_standby(nothing(), unchosen(nothing()), request).await;
+        let unused = MockItemRepository::new;
+        let response = answer_with_standby(unused(), unchosen(unused()), request).await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
     }
 }
