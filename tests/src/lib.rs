@@ -35,5 +35,8 @@ pub fn raise_open_files(least: u64) {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
         .expect("a raised limit");
     let files = limit.maximum.unwrap_or(u64::MAX);
-    assert!(files >= least, "{least} are needed; the hard limit is {files} open files: raise it");
+    assert!(
+        files >= least,
+        "{least} open files are needed, but the hard limit is {files}: raise it"
+    );
 }

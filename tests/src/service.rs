@@ -357,7 +357,7 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Sets its sign at the end of a scope, also when that fails.
+/// Sets its flag at the end of a scope, also after a panic.
 pub struct End<'a>(pub &'a AtomicBool);
 
 impl Drop for End<'_> {

@@ -92,7 +92,7 @@ pub(super) fn small_reads(items: u64) -> Vec<Read> {
         }),
     ];
     let read = |(title, target): (&'static str, &dyn Fn(u64) -> String)| {
-        // One in ten is asked for, and what follows it is walked.
+        // One page in ten is requested, and the ten that follow it.
         let (step, walked) = if title == NEXT { (10, 10) } else { (1, 0) };
         let targets = (0..DIFFERENT).step_by(step).map(target).collect();
         Read { title, targets, walked, has_items: false }

@@ -58,7 +58,7 @@ impl Report {
     }
 
     /// A line for each count that must not grow. Counts do not depend on who else uses the machine,
-    /// but for how many writes share a commit.
+    /// except for the number of writes that share a commit.
     pub(super) fn gates(&self) -> Vec<String> {
         let gates = [
             (Store::Sqlite, Work::Create, "write calls", 7.0),

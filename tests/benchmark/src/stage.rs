@@ -56,8 +56,7 @@ impl Stage {
             print("fill", &seconds(start.elapsed()));
         }
         if let Some(database) = &database {
-            // What PostgreSQL would come to by itself within minutes would else fall into
-            // somebody's turn.
+            // Otherwise autovacuum and a checkpoint would run during a turn.
             database.run("VACUUM (ANALYZE)");
             database.run("CHECKPOINT");
         }

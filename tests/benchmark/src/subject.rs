@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether it is the service, which puts off what it can.
+    /// Returns whether the program is the service, which indexes after its answers.
     fn is_service(self) -> bool {
         self.program() == "proposal-service"
     }
@@ -148,7 +148,7 @@ impl Subject {
         }
         if let Some(database) = database {
             // The planner knows the tables, as after autovacuum within a minute, so that the figures
-            // do not hang on when it comes.
+            // do not depend on the time of autovacuum.
             database.run("ANALYZE");
         }
         Ok(())

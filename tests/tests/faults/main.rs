@@ -49,7 +49,7 @@ fn until(what: &str, bound: Duration, mut is_so: impl FnMut() -> bool) {
     println!("{what} after {:?}", since.elapsed());
 }
 
-/// The status of the response to a request, a POST with an empty item.
+/// The status of the response to a request. A POST sends an empty item.
 #[track_caller]
 fn status(service: &Service, method: &str, path: &str) -> u16 {
     let request = service.request(method, path);

@@ -107,6 +107,7 @@ tests::cases![
     values_of_every_type_are_found,
     an_invalid_filter_is_refused,
     identifiers_are_found_as_texts_and_as_numbers,
+    large_integers_are_compared_exactly,
     pieces_are_found_without_regard_to_case_and_without_wildcards,
     members_with_odd_names_are_found,
     times_of_items_are_compared,
@@ -285,6 +286,14 @@ fn identifiers_are_found_as_texts_and_as_numbers(service: &Service) {
         ] {
             assert_eq!(types(service, field, condition), expected, "{field}{condition}");
         }
+    }
+}
+
+fn large_integers_are_compared_exactly(service: &Service) {
+    store_values(service, &["9007199254740992", "9007199254740993"]);
+    for (operator, expected) in [("", "1"), ("[lt]", "0"), ("[gte]", "1"), ("[ne]", "0")] {
+        let query = format!("filter[x]{operator}=9007199254740993");
+        assert_eq!(found(service, &query), expected, "{query}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Traces, as a collector receives them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -30,17 +30,22 @@ fn send(request: Request, number: u8, status: u16) -> (String, Answer) {
 }
 
 /// The names of spans with the names of their parents.
-fn tree(spans: &[Span]) -> BTreeSet<(String, String)> {
+fn tree(spans: &[Span]) -> Vec<(String, String)> {
     let by_id: BTreeMap<_, _> = spans.iter().map(|span| (&span.span_id, &span.name)).collect();
     let parent = |span: &Span| match by_id.get(&span.parent_span_id) {
         Some(name) => (*name).clone(),
         None => hex(&span.parent_span_id),
     };
-    spans.iter().map(|span| (span.name.clone(), parent(span))).collect()
+    let mut tree: Vec<_> = spans.iter().map(|span| (span.name.clone(), parent(span))).collect();
+    tree.sort();
+    tree
 }
 
-fn expected(tree: &[(&str, &str)]) -> BTreeSet<(String, String)> {
-    tree.iter().map(|(name, parent)| ((*name).to_owned(), (*parent).to_owned())).collect()
+fn expected(tree: &[(&str, &str)]) -> Vec<(String, String)> {
+    let spans = tree.iter().map(|(name, parent)| ((*name).to_owned(), (*parent).to_owned()));
+    let mut tree: Vec<_> = spans.collect();
+    tree.sort();
+    tree
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Every obligation of the repository ports, on `SQLite` and on a real `PostgreSQL`: the model
-//! compares what random histories lead to, and named cases show what it does not reach.
+//! Every obligation of the repository ports, on `SQLite` and on a real `PostgreSQL`: a model
+//! checks random histories; named cases cover the rest.
 //!
 //! A case is a function over a [`TestStore`]; [`on_both_stores`] makes two tests of it, `sqlite::…`
 //! and `postgres::…`. A case that depends on a feature of the server (a statement, a plan, a collation,

@@ -59,6 +59,10 @@ async fn every_reference_is_a_link_while_its_target_exists(store: &TestStore) {
         let restored = NewItem { id, ..new_item("{}") };
         store.items.restore(targets, restored, at(NOW)).await.unwrap();
         assert_eq!(links(store, scope, index, &shown).await, [Some(id); 2], "{scope:?}");
+        let later = store.try_insert(scope, referring(index, member, id)).await.unwrap();
+        assert_eq!(later.links.reference(index), Some(id), "{scope:?}");
+        let updated = store.update(scope, &later, "{}").await.unwrap();
+        assert_eq!(updated.links.reference(index), None, "{scope:?}");
     }
 }
 

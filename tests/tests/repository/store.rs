@@ -168,7 +168,7 @@ impl TestStore {
         Self { items: store.items(), store, database }
     }
 
-    /// The items of a second instance, where a database can have one.
+    /// The repository of a second instance; on `SQLite`, of the only one.
     pub async fn other_items(&self) -> Arc<dyn ItemRepository> {
         if self.database.is_sqlite() {
             return Arc::clone(&self.items);

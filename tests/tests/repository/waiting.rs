@@ -117,7 +117,7 @@ async fn the_newest_matches_are_ranked_and_can_be_walked(store: &TestStore) {
         assert_eq!(page.total, Total::AtLeast(RANKED as u64));
         scores.extend(page.items.iter().filter_map(|listed| listed.score));
         seen.extend(page.items.iter().map(|listed| listed.shown.clone()));
-        // The scores of those that are walked do not move.
+        // A write does not change the scores of the matches that are still to come.
         store.insert(CASH, r#"{"text":"wheat wheat"}"#).await;
         let Some(last) = page.last.clone().filter(|_| page.has_more) else { break };
         query.position = PageStart::After(last);

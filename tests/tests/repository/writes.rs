@@ -1,4 +1,4 @@
-//! The times of writes, large writes, and those to a closed store; the model proves what each kind does.
+//! Times of writes, large writes, and writes to a closed store. The model covers the effects of each kind of write.
 
 use application::RepositoryError;
 use domain::WriteOperation;

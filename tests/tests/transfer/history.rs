@@ -45,8 +45,8 @@ pub fn fill(database: &TestDatabase, count: usize) {
         let mut running = JoinSet::new();
         let mut proposals: Vec<ShownItem> = Vec::new();
         for number in 1..count {
-            let place = (number * 7).checked_rem(proposals.len());
-            let proposal = place.map(|place| proposals[place].item.id);
+            let proposal =
+                (!proposals.is_empty()).then(|| proposals[number * 7 % proposals.len()].item.id);
             running.spawn(author.clone().history(number, proposal, program));
             if running.len() >= AT_A_TIME {
                 proposals.extend(running.join_next().await.unwrap().unwrap());

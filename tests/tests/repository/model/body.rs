@@ -16,7 +16,6 @@ const TYPES: &[&str] =
     &[r#""Applied""#, r#""applied""#, r#""Basic""#, r#""Pilot Testing""#, r#""Ñandú""#];
 const RESEARCHERS: &[&str] = &[r#""R-1""#, "7", r#""7""#, "12"];
 const DAYS: &[&str] = &[r#""2026-01-01""#, r#""2026-06-30""#, r#""2027-01-01""#];
-const SUBJECTS: &[&str] = &[r#""a""#, r#""ab""#, "7", r#""7""#, "null"];
 
 const YEARS: &[&str] = &["2026", r#""2026""#, "2027", r#""20 26""#, "null"];
 
@@ -70,7 +69,7 @@ impl Body {
                 add(random, "researcher_id", RESEARCHERS);
                 add(random, "start_date", DAYS);
             }
-            "status" => add(random, "subject", SUBJECTS),
+            "status" => add(random, "subject", &[VALUES, ODD].concat()),
             "cashprogram" => {
                 let amounts: Vec<_> = AMOUNTS.iter().map(|(written, _)| *written).collect();
                 add(random, "year", YEARS);
@@ -99,7 +98,10 @@ impl Body {
             members.push(("notes", format!("\"{}\"", words.join(" "))));
         }
         if random.u8(..30) == 0 {
-            members.push(("long", format!("\"{}\"", "x".repeat(random.usize(3_000..30_000)))));
+            let long = "x".repeat(random.usize(3_000..30_000));
+            // Counts distinguish values by their first 200 characters.
+            let about_the_bound = "ñ".repeat(random.usize(195..205));
+            members.push(("long", format!("\"{}\"", one(random, &[&*long, &about_the_bound]))));
         }
         random.shuffle(&mut members);
         Self::of(members)

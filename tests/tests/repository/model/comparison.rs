@@ -292,7 +292,7 @@ impl History<'_> {
         assert_eq!(ids, expected, "{query:?}");
     }
 
-    /// Compares what is selected now, and what was selected earlier.
+    /// Compares a new selection, and the contents of earlier selections.
     async fn compare_selection(&mut self) {
         let scope = self.scope();
         let page = RandomPage::random(&mut self.random, &self.model, scope);
@@ -337,7 +337,7 @@ impl History<'_> {
             assert_eq!(found, Ok(expected), "{name} of {scope:?}");
         }
         let others = self.items().value_counts(&reach(scope), "x", 9).await.unwrap();
-        assert_eq!(others.counts, [], "they are not counted");
+        assert_eq!(others.counts, [], "`x` is not a counted member");
     }
 
     async fn compare_key(&mut self) {

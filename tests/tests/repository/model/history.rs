@@ -158,7 +158,13 @@ impl<'a> History<'a> {
         self.instance().store.wait_until_indexed().await.unwrap();
         let bodies = self.instance().store.version_bodies();
         let mut found = bodies.superseded(Sequence(0), before, 10_000).await.unwrap().versions;
-        assert!(found.iter().all(|version| version.bytes > 0), "{found:?}");
+        for SupersededVersion { change, bytes, .. } in &found {
+            let length = self.model.length_of_body(*change);
+            assert!(
+                (1..=length + 50).contains(bytes),
+                "{bytes} bytes store {length} of {change:?}"
+            );
+        }
         let without_size = |version: &SupersededVersion| SupersededVersion { bytes: 0, ..*version };
         assert_eq!(
             found.iter().map(without_size).collect::<Vec<_>>(),
@@ -168,9 +174,13 @@ impl<'a> History<'a> {
         found.truncate(found.len().div_ceil(2));
         // The body that an item is at is not removed.
         let current = self.model.records().map(|(_, record)| record.sequence());
-        let all: Vec<_> = found.iter().map(|version| version.change).chain(current).collect();
-        let time = now();
+        let unknown = [Sequence(-1), Sequence(i64::MAX)];
+        let all = found.iter().map(|version| version.change).chain(current).chain(unknown);
+        let (all, time): (Vec<_>, _) = (all.collect(), now());
         assert_eq!(bodies.remove(&all, time).await, Ok(found.len() as u64));
+        // Removed bodies keep the time of their removal.
+        assert_eq!(bodies.remove(&all, now()).await, Ok(0));
+        assert_eq!(bodies.remove(&[], now()).await, Ok(0));
         for version in &found {
             self.model.remove_body(version, time);
         }

@@ -281,7 +281,7 @@ impl RandomWrites<'_> {
         revision.map(Revision)
     }
 
-    /// A lookup of any items but one, which it would often find otherwise.
+    /// A lookup that leaves out one item. Half of these lookups are in the collection of that item.
     pub fn lookup(&mut self, without: ItemId) -> Lookup {
         let own = self.model.records().find(|(id, _)| *id == without);
         let own = own.map(|(_, record)| record.collection).filter(|_| self.random.bool());
@@ -304,6 +304,9 @@ impl RandomWrites<'_> {
     }
 
     fn indexed_value(&mut self) -> &'static str {
+        if self.random.bool() {
+            return one(self.random, &[WRITTEN, ODD_WRITTEN].concat());
+        }
         one(self.random, &["Applied", "Basic", "7", "12", "R-1", "2026-01-01", "a", "ab"])
     }
 
@@ -338,8 +341,8 @@ impl RandomWrites<'_> {
         // Only a known caller has a client or a party that acts for them.
         let mut with_caller = |texts| known(one(self.random, texts)).filter(|_| caller.is_some());
         let (acting, client) =
-            (with_caller(&["", "", "dora"]), with_caller(&["", "portal", "importer"]));
-        let request_id = known(one(self.random, &["", "r1", "r2"]));
+            (with_caller(&["", "", "agency:'{1}'"]), with_caller(&["", "portal\\1,", "importer"]));
+        let request_id = known(one(self.random, &["", "r1", "request 2"]));
         let mut warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
         if matches!(change, Change::Delete(..)) && self.random.bool() {
             warrant = warrant.without(self.undeletable());

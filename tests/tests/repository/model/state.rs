@@ -259,7 +259,10 @@ impl Model {
     /// The amounts of the items by month.
     pub fn sums(&self, scope: Scope) -> Vec<ValueCount> {
         most_frequent(
-            self.ids(scope).into_iter().filter_map(|id| self.body(id)).flat_map(|b| b.amounts()),
+            self.ids(scope)
+                .into_iter()
+                .filter_map(|id| self.body(id))
+                .flat_map(|body| body.amounts()),
         )
     }
 
@@ -287,6 +290,12 @@ impl Model {
         found
     }
 
+    pub fn length_of_body(&self, sequence: Sequence) -> u64 {
+        let mut versions = self.records().flat_map(|(_, record)| &record.versions);
+        let (_, body) = versions.find(|(change, _)| change.sequence == sequence).unwrap();
+        body.as_ref().unwrap().encoded.len() as u64
+    }
+
     pub fn remove_body(&mut self, version: &SupersededVersion, time: Timestamp) {
         let empty = Arc::new(Body::of(Vec::new()));
         let versions = &mut self.records.get_mut(&version.item).unwrap().versions;
@@ -297,7 +306,7 @@ impl Model {
         logged.unwrap().removed_at = Some(time);
     }
 
-    /// The changes that items are at, and what they left.
+    /// The last change of each item, with its content.
     pub fn contents(&self, ids: &[ItemId]) -> Vec<ItemContent> {
         let content = |id: &ItemId| {
             let record = &self.records[id];
