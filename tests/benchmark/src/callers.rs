@@ -1,5 +1,5 @@
 //! Callers of the service: an issuer that publishes its key, and the access tokens (RFC 9068) that it
-//! gave them. And a collector of traces that takes everything and keeps nothing.
+//! gave them. Also a collector that accepts all traces and discards them.
 
 use std::future::ready;
 use std::path::Path;

@@ -57,7 +57,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<()> {
-    // Refuses at once what would else fail after the other stores were filled.
+    // Otherwise the run would fail only after the other stores were filled.
     let needs_server = arguments.stores.contains(&Store::Postgres) || arguments.instances.is_some();
     ensure!(
         !needs_server || std::env::var_os("TEST_POSTGRES_URL").is_some(),
@@ -124,7 +124,7 @@ async fn subjects(
     }
     let sizes = match subjects.first() {
         Some(service) => service.answer_sizes().await?,
-        // About what the service answers, for a run of the references alone.
+        // The typical sizes of the responses of the service, for a run of the references alone.
         None => [(Work::Item, 3_136), (Work::Page, 78_400), (Work::DeepPage, 78_400)].into(),
     };
     if has(Reference::Bare) {

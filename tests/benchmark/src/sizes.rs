@@ -1,5 +1,5 @@
-//! The cost of more items: the same reads on stores of several sizes, and what is done to a whole
-//! store. All stores run at once and take turns, so that other work of the machine affects them
+//! The cost of more items: the same reads on stores of several sizes, and commands on whole
+//! stores. All stores run at once and take turns, so that other work of the machine affects them
 //! equally.
 
 use std::cell::Cell;
@@ -18,7 +18,7 @@ use crate::report::{common_preamble, conclude, table};
 use crate::stage::{Fill, MEDIAN_SIZE, Stage, import, seed};
 use crate::turn::Measurement;
 
-/// Items that are written again, to know what a further version takes.
+/// Items that are replaced, to measure the bytes of a further version.
 const REPLACED: u64 = 20_000;
 
 struct Row<'a> {
@@ -40,7 +40,7 @@ pub(super) async fn measure_growth(arguments: &Arguments, folder: &Path) -> Resu
         common_preamble(arguments)
     );
     println!("{}\n", table_of(&rows, arguments.markdown));
-    conclude(rows.iter().map(|row| (format!("{}, {}", row.read, row.stage.title()), &row.rounds)))
+    conclude(rows.iter().map(Row::titled))
 }
 
 /// Measures the storage of small items, and reads of them on one connection.
@@ -53,7 +53,7 @@ pub(super) async fn measure_capacity(arguments: &Arguments, folder: &Path) -> Re
         stage.copy(folder)?;
         stage.replace(REPLACED.min(stage.items)).await?;
     }
-    Ok(())
+    conclude(rows.iter().map(Row::titled))
 }
 
 async fn stages(arguments: &Arguments, fill: Fill, folder: &Path) -> Result<Vec<Stage>> {
@@ -101,6 +101,10 @@ async fn take_turns<'a>(
 }
 
 impl Row<'_> {
+    fn titled(&self) -> (String, &Rounds) {
+        (format!("{}, {}", self.read, self.stage.title()), &self.rounds)
+    }
+
     fn cells(&self, rows: &[Self]) -> Vec<String> {
         let smallest = rows
             .iter()

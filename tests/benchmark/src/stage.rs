@@ -1,4 +1,4 @@
-//! A store of a size: filling it, indexing it, and what else is done to a whole store, each timed.
+//! A store of a size, with timed commands: fill, index, copy and replace.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -120,7 +120,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Times the commands that copy the store. What they made is removed.
+    /// Times the commands that copy the store, and removes the copies.
     pub(super) fn copy(&self, folder: &Path) -> Result<()> {
         let commands =
             if self.store == Store::Sqlite { &["backup", "export"][..] } else { &["export"] };

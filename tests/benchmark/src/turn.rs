@@ -64,8 +64,8 @@ impl Running {
         Ok(Measurement { tally, cpu, peak_memory, write_calls, wal_bytes, settling: None })
     }
 
-    /// Lets the service do what it put off, so that it does not do it in the turn of another: a
-    /// search that finds nothing is answered only when everything is indexed.
+    /// Waits until the service has indexed all its writes, so that indexing takes no time from the
+    /// next turn: a search without matches is answered only when everything is indexed.
     pub(super) async fn settle(&self, authorization: &str) -> Result<(Duration, CpuTime)> {
         let (start, before) = (Instant::now(), self.cpu_time()?);
         let mut connection = Connection::open(self.server.address).await?;

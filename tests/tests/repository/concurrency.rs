@@ -203,7 +203,8 @@ async fn no_client_reads_a_state_older_than_its_last_response(store: &TestStore)
 }
 
 async fn of_those_who_add_and_one_who_deletes_the_first_wins(store: &TestStore) {
-    let other = store.other_items().await;
+    let second = store.second_instance().await;
+    let other = second.as_ref().map_or_else(|| Arc::clone(&store.items), |second| second.items());
     for turn in 0..16 {
         let proposal = store.insert(PROPOSALS, "{}").await;
         let mut writers = JoinSet::new();
@@ -231,5 +232,8 @@ async fn of_those_who_add_and_one_who_deletes_the_first_wins(store: &TestStore) 
             Ok(())
         };
         assert_eq!(added, [expected; 8], "{deleted:?}");
+    }
+    if let Some(second) = second {
+        second.close().await;
     }
 }

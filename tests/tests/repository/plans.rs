@@ -188,7 +188,7 @@ fn fill(store: &TestStore, rows: u64) {
     }
 }
 
-/// The rows that are read by some work, which returns how many changes it inserts.
+/// The rows that the server reads while `work` runs. `work` returns the number of changes that it inserts.
 async fn read_by(store: &TestStore, work: impl AsyncFnOnce() -> i64) -> i64 {
     let before = counted(store, 0).await;
     let inserted = work().await;

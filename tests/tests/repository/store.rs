@@ -168,12 +168,9 @@ impl TestStore {
         Self { items: store.items(), store, database }
     }
 
-    /// The repository of a second instance; on `SQLite`, of the only one.
-    pub async fn other_items(&self) -> Arc<dyn ItemRepository> {
-        if self.database.is_sqlite() {
-            return Arc::clone(&self.items);
-        }
-        connect(&self.database).await.items()
+    /// A second instance, which is possible on `PostgreSQL` only.
+    pub async fn second_instance(&self) -> Option<Store> {
+        if self.database.is_sqlite() { None } else { Some(connect(&self.database).await) }
     }
 
     pub async fn insert(&self, scope: Scope, members: &str) -> ShownItem {

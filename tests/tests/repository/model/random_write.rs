@@ -167,7 +167,7 @@ impl RandomWrites<'_> {
         (Scope { collection, parent }, self.new_item(collection))
     }
 
-    /// Inserts and updates of items that have nothing to do with each other.
+    /// Inserts and updates of items that do not refer to each other.
     fn write_all(&mut self, collection: Collection) -> Change {
         let (mut changes, mut ids, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.random.usize(..5) {
