@@ -73,7 +73,7 @@ fn an_instance_that_still_migrates_has_not_started() {
         let starting = std::thread::spawn(move || {
             Service::start_at(TestDatabase::existing(&url), &url, &["--admin-listen", &address])
         });
-        wait_until(|| TcpStream::connect(admin).is_ok());
+        wait_until(|| Request::new(admin, "GET", "/healthz").try_send().is_some());
         ask("/startupz", 503);
         ask("/readyz", 503);
         ask("/healthz", 200);
