@@ -89,9 +89,6 @@ pub enum StoreError {
         "the database {0} cannot keep the data of this service: {1}; use PostgreSQL 15 or newer"
     )]
     Unsuitable(String, &'static str),
-    /// The operating system gives no thread to write on.
-    #[error("cannot start the writer thread: {0}")]
-    Thread(std::io::Error),
     /// The store is of the first edition of the schema.
     #[error(
         "the store was made by an unreleased first edition of this service: export it with commit {LAST_OF_FIRST_EDITION}, \
@@ -211,10 +208,11 @@ pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
     log(error, step, meaning(error))
 }
 
-/// Like [`logged`], for an error of the writer of an `SQLite` file.
-pub(crate) fn logged_sqlite(error: &rusqlite::Error, step: &'static str) -> RepositoryError {
-    let code = error.sqlite_error().map_or(0, |error| error.extended_code.cast_unsigned());
-    log(error, step, sqlite_meaning(code))
+/// Returns whether another connection has an `SQLite` file locked.
+pub(crate) fn is_busy(error: &DbErr) -> bool {
+    let code = source(error).and_then(SqlxError::as_database_error).and_then(DatabaseError::code);
+    code.and_then(|code| code.parse::<i32>().ok())
+        .is_some_and(|code| code & 0xff == ffi::SQLITE_BUSY)
 }
 
 fn log(error: &dyn Display, step: &'static str, meaning: RepositoryError) -> RepositoryError {
@@ -281,7 +279,7 @@ pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
         Some(SqlxError::Database(error)) => {
             error.code().is_some_and(|code| WORTH.contains(&&*code))
         }
-        _ => false,
+        _ => matches!(error, DbErr::RecordNotInserted),
     }
 }
 

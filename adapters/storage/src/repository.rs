@@ -16,7 +16,7 @@ use crate::cache::cached_reads::CachedReads;
 use crate::read::queued::QueuedReads;
 use crate::read::reads::Reads;
 use crate::search_index::indexer::Indexer;
-use crate::write::command::{Change, ContentChange, Deletion, RowOfMany, Written};
+use crate::write::command::{Change, ContentChange, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
 
@@ -136,7 +136,8 @@ impl ItemRepository for SqlItemRepository {
         changes: Vec<ItemChange>,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        let rows = changes.into_iter().map(|change| RowOfMany::new(collection, change)).collect();
+        let rows =
+            changes.into_iter().map(|change| RowChange::of_many(collection, change)).collect();
         self.writes.write(Change::Rows(rows), metadata).await.map(drop)
     }
 
@@ -166,8 +167,8 @@ impl ItemRepository for SqlItemRepository {
         expected: Version,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        let deletion = Deletion { scope, id, expected };
-        self.writes.write(Change::Delete(deletion), metadata).await.map(drop)
+        let row = RowChange::delete(scope, id, expected);
+        self.writes.write(Change::Row(row), metadata).await.map(drop)
     }
 
     async fn replace_all(

@@ -24,8 +24,8 @@ use quick_cache::DefaultHashBuilder;
 
 use crate::cache::item_cache::{CachedAt, ItemCache};
 use crate::sql::references;
-use crate::write::command::{Answer, Change, Deletion, Write, Written};
-use crate::write::row::{RowChange, RowChangeKind};
+use crate::write::command::{Answer, Change, Write, Written};
+use crate::write::row::{RowChange, RowKind};
 
 /// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;
@@ -105,18 +105,16 @@ impl WriteThroughCache {
     pub fn committed(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemNotFound, ParentNotFound, VersionConflict};
         match (&write.change, answer) {
-            (Change::Row(row), Ok(Written::Item(shown))) => match row.kind {
-                RowChangeKind::Insert { .. } => self.inserted(row, shown),
-                RowChangeKind::Update { .. } => self.written(row, shown),
-                RowChangeKind::Restore { .. } => self.forget_all(),
+            (Change::Row(row), Ok(written)) => match (row.kind, written) {
+                (RowKind::Insert, Written::Item(shown)) => self.inserted(row, shown),
+                (RowKind::Update, Written::Item(shown)) => self.written(row, shown),
+                (RowKind::Delete, _) if !has_dependents(row.scope.collection) => {
+                    *self.part_of(row.id) += 1;
+                    self.items.remove(row.id);
+                    self.count(row.scope.collection);
+                }
+                _ => self.forget_all(),
             },
-            (Change::Delete(Deletion { scope, id, .. }), Ok(_))
-                if !has_dependents(scope.collection) =>
-            {
-                *self.part_of(*id) += 1;
-                self.items.remove(*id);
-                self.count(scope.collection);
-            }
             (_, Err(ItemNotFound | ParentNotFound | VersionConflict | AnsweredBefore)) => {}
             _ => self.forget_all(),
         }

@@ -12,9 +12,7 @@ pub(crate) mod search_progress;
 pub(crate) mod total;
 pub(crate) mod value_count;
 
-use sea_orm::{
-    ConnectionTrait, DbErr, EntityTrait, IdenStatic as _, Iterable as _, QuerySelect, QueryTrait,
-};
+use sea_orm::{ConnectionTrait, DbErr, EntityTrait, QuerySelect, QueryTrait};
 
 /// Returns an error where a table or a column is missing.
 pub(crate) async fn check(database: &impl ConnectionTrait) -> Result<(), DbErr> {
@@ -28,13 +26,6 @@ pub(crate) async fn check(database: &impl ConnectionTrait) -> Result<(), DbErr> 
     check_table::<search_progress::Entity>(database).await?;
     check_table::<total::Entity>(database).await?;
     check_table::<value_count::Entity>(database).await
-}
-
-/// The names of a table's columns, with commas between them, in the order of its description. Inserts
-/// fill them in that order.
-pub(crate) fn columns<E: EntityTrait>() -> String {
-    let names: Vec<_> = E::Column::iter().map(|column| column.as_str().to_owned()).collect();
-    names.join(", ")
 }
 
 async fn check_table<E: EntityTrait>(database: &impl ConnectionTrait) -> Result<(), DbErr> {

@@ -10,18 +10,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use application::WriteMetadata;
-use domain::Version;
 use domain::json::encode_string;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, DbErr, Statement, Value};
 
 use crate::metrics::StoreMetrics;
 use crate::postgres::fence;
 use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
-use crate::sql::row_mapping;
-use crate::write::read_set::{CurrentReads, Look, LookedUp, looks};
+use crate::write::read_set::{CurrentReads, looks};
 
 /// Sets the values of lookups for the transaction: `$1`, a JSON array.
 const SET: &str = "SELECT set_config('proposal_service.lookups', $1, true)";
@@ -79,36 +77,12 @@ impl ExclusiveTransaction {
         let mut current_reads = CurrentReads::default();
         for (look, found) in looks.iter().zip(found) {
             match look.apart(found.len()) {
-                Some(apart) => look_one_by_one(&session, &apart, &mut current_reads).await?,
-                None => current_reads.note(look, looked_up(&found)?),
+                Some(apart) => current_reads.find(&session, apart).await?,
+                None => current_reads.note(look, &found)?,
             }
         }
         Ok(Self { session, time, current_reads, held })
     }
-}
-
-async fn look_one_by_one(
-    session: &Session,
-    looks: &[Look<'_>],
-    current_reads: &mut CurrentReads,
-) -> Result<(), DbErr> {
-    for look in looks {
-        let found = session.query_all_raw(look.statement(&POSTGRES)).await?;
-        current_reads.note(look, looked_up(&found)?);
-    }
-    Ok(())
-}
-
-fn looked_up(rows: &[QueryResult]) -> Result<Vec<LookedUp>, DbErr> {
-    let looked_up = |row: &QueryResult| {
-        Ok(LookedUp {
-            id: row_mapping::item_id(row, "id")?,
-            version: Version::from_number(row_mapping::get(row, "version")?),
-            parent: row_mapping::id(row, "parent")?,
-            value: row_mapping::get(row, "value")?,
-        })
-    };
-    rows.iter().map(looked_up).collect()
 }
 
 /// The text of a statement with its parameters taken from the setting, to whose `values` its own are

@@ -27,16 +27,6 @@ const TIME: &str = "proposal_service.time";
 /// A transaction that waits for writes in progress.
 pub(crate) const PASS: &str = "BEGIN; LOCK TABLE write_fence IN SHARE MODE; COMMIT";
 
-/// Returns the first table expressions of every write: they hold the fence, and `clock` has the
-/// time.
-pub(crate) fn shared() -> String {
-    format!(
-        "fence AS (DELETE FROM write_fence WHERE FALSE), \
-         clock AS MATERIALIZED (SELECT coalesce(nullif(current_setting('{TIME}', true), '')::bigint, \
-         greatest({NOW}, (SELECT last_value + 1 FROM write_clock))) AS time)"
-    )
-}
-
 /// The statements that exclude all other writes until the transaction ends. They close its `time`,
 /// which is later than the time of every change.
 pub(crate) fn exclude_others() -> String {

@@ -1,18 +1,14 @@
 //! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
-mod bookkeeping;
 mod cancellable;
 mod exclusive_transaction;
 mod fence;
-pub(crate) mod idempotency;
 mod lease;
 mod log_position;
 mod losses;
 mod pool;
 mod probe;
-pub(crate) mod row_writes;
 mod sample;
-pub(crate) mod search_index;
 mod server;
 mod server_process;
 mod session;
@@ -46,23 +42,19 @@ use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
-use crate::postgres::writes::PostgresWrites;
+use crate::postgres::writes::PostgresWriter;
 use crate::search_index::progress::Step;
+use crate::search_index::step::step;
 use crate::spans;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::sql::row_mapping;
 use crate::write::command::{Answer, Change, Write};
-use crate::write::queue::{WriteQueue, Writer};
-use crate::write::row::RowWrite;
+use crate::write::queue::WriteQueue;
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up
 /// the others.
 const WORKERS: usize = 4;
-
-/// Statements of this instance that insert and update at the same time. One takes more writes than
-/// two, which the database does with less work.
-const WRITE_WORKERS: usize = 1;
 
 /// Most connections that write: those of the workers, and some for writes of other kinds.
 const WRITING_CONNECTIONS: u32 = 4;
@@ -113,33 +105,11 @@ pub(crate) struct Postgres {
     readers: Pool,
     slow_readers: Cancellable,
     writers: Pool,
-    writes: Arc<PostgresWrites>,
+    writer: PostgresWriter,
     rows: WriteQueue,
     lease: Arc<Lease>,
     /// For the schema alone, and so not connected most of the time.
     schema: DatabaseConnection,
-}
-
-/// Does the writes that can be done together.
-struct PostgresWriter {
-    pool: Pool,
-    writes: Arc<PostgresWrites>,
-}
-
-#[async_trait]
-impl Writer for PostgresWriter {
-    const DIALECT: &'static Dialect = &POSTGRES;
-
-    async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
-        let rows: Vec<_> = writes
-            .iter()
-            .filter_map(|Write { change, metadata }| match change {
-                Change::Row(row) => Some(RowWrite { row, metadata }),
-                _ => None,
-            })
-            .collect();
-        self.writes.perform_rows(&self.pool, &rows).await
-    }
 }
 
 impl Postgres {
@@ -160,11 +130,10 @@ impl Postgres {
         let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
         let slow_readers =
             Cancellable { connections: pool(Purpose::Search, slow), others: readers.clone() };
-        let statements = Arc::new(PostgresWrites::new());
-        let writer = PostgresWriter { pool: writers.clone(), writes: Arc::clone(&statements) };
-        let rows = WriteQueue::start(writer, WRITE_WORKERS, options.acquire_timeout, &metrics);
+        let writer = PostgresWriter(writers.clone());
+        let rows = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         let lease = Lease::new(writers.clone());
-        Ok(Self { readers, slow_readers, writers, writes: statements, rows, lease, schema })
+        Ok(Self { readers, slow_readers, writers, writer, rows, lease, schema })
     }
 
     async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
@@ -229,7 +198,7 @@ impl Engine for Postgres {
             return self.rows.write(write).await;
         }
         let (began, span) = (Instant::now(), spans::write(&POSTGRES));
-        let answer = self.writes.perform(&self.writers, &write).instrument(span).await;
+        let answer = self.writer.write_alone(&write).instrument(span).await;
         self.metrics().operation(OperationKind::Write).observe(began.elapsed().as_secs_f64());
         answer
     }
@@ -270,9 +239,9 @@ impl Engine for Postgres {
         self.lease.require_writes().await?;
         let step = twice_if_lost(async || {
             let transaction = Session::begin(&self.readers, READ).await?;
-            let step = search_index::step(&transaction, limit, up_to).await?;
+            let done = step(&transaction, limit, up_to).await?;
             transaction.commit().await?;
-            Ok(step)
+            Ok(done)
         });
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }

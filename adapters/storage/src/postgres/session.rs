@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sea_orm::sea_query::Values;
-use sea_orm::sqlx::postgres::{PgConnection, PgQueryResult, PgRow};
+use sea_orm::sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sea_orm::sqlx::{
     AssertSqlSafe, Connection as _, Error as SqlxError, Executor as _, query_with, raw_sql,
 };
@@ -24,6 +24,8 @@ use crate::error::{is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::server::{READ_ONLY, require_writes};
 use crate::spans;
+use crate::write::row::{RowKind, WriteRow};
+use crate::write::statements::{POSTGRES, WriteConnection, WriteStatements};
 
 /// The time limit for cleaning an abandoned connection.
 const CLEANING: Duration = Duration::from_secs(5);
@@ -114,6 +116,11 @@ impl Session {
             self.lose(&mut *self.lease.lock().await);
         }
         is_writable.map_err(exec_error)
+    }
+
+    async fn query(&self, question: Question<'_>) -> Result<Vec<QueryResult>, DbErr> {
+        let reply = self.ask(question).await.map_err(query_error)?;
+        Ok(reply.rows.into_iter().flatten().map(QueryResult::from).collect())
     }
 
     fn lose(&self, lease: &mut Option<Lease>) {
@@ -235,9 +242,21 @@ impl ConnectionTrait for Session {
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        let reply = self.ask(Question::Statement(statement)).await;
-        let reply = reply.map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))?;
-        Ok(reply.rows.into_iter().flatten().map(QueryResult::from).collect())
+        self.query(Question::Statement(statement)).await
+    }
+}
+
+#[async_trait]
+impl WriteConnection for Session {
+    const STATEMENTS: &'static WriteStatements = &POSTGRES;
+
+    async fn query_rows(
+        &self,
+        kind: RowKind,
+        rows: &[WriteRow<'_>],
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let arrays = WriteRow::arrays(rows).map_err(query_error)?;
+        self.query(Question::Rows(POSTGRES.of_rows(kind), arrays)).await
     }
 }
 
@@ -245,6 +264,7 @@ impl ConnectionTrait for Session {
 enum Question<'a> {
     Simple(&'a str),
     Statement(Statement),
+    Rows(&'static str, PgArguments),
 }
 
 /// The answer of the server, as far as it has come.
@@ -268,6 +288,7 @@ impl Question<'_> {
                 let values = SqlxValues(values.unwrap_or_else(|| Values(Vec::new())));
                 connection.fetch_many(query_with(AssertSqlSafe(sql), values))
             }
+            Self::Rows(text, arrays) => connection.fetch_many(query_with(text, arrays)),
         };
         let mut rows = Vec::new();
         while let Some(result) = results.try_next().await? {
@@ -286,6 +307,10 @@ impl Question<'_> {
 
 fn lost(kind: io::ErrorKind, reason: &'static str) -> SqlxError {
     SqlxError::Io(io::Error::new(kind, reason))
+}
+
+fn query_error(error: SqlxError) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
 }
 
 fn exec_error(error: SqlxError) -> DbErr {

@@ -5,4 +5,5 @@ pub(crate) mod indexed_words;
 pub(crate) mod indexer;
 mod pace;
 pub(crate) mod progress;
+pub(crate) mod step;
 pub(crate) mod value_counts;

@@ -12,7 +12,6 @@ use domain::Collection;
 use uuid::Uuid;
 
 use crate::search_index::value_counts;
-use crate::sql::dialect::Dialect;
 
 /// Most bytes of members that are indexed at a time, or one item's: what they take in memory, and
 /// how long a write waits for them on `SQLite`, must not depend on what clients send.
@@ -30,29 +29,6 @@ pub(crate) const LAG: &str = "SELECT COALESCE((SELECT MAX(c.sequence) FROM chang
 /// Notes up to which change everything is indexed.
 pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
 
-/// The next changes: the item, the number of the item's first change, which identifies it in `SQLite`,
-/// and the sizes in bytes of the members after the change and before it. `$1` is the number to begin
-/// after, `$2` the last one, `$3` the limit; `rusqlite` numbers them in the order of their use.
-pub(crate) fn next(dialect: &Dialect) -> String {
-    format!(
-        "SELECT l.sequence, f.sequence AS number, l.collection, l.item_id AS id, CAST(l.bytes AS BIGINT) AS bytes, \
-         CAST((SELECT {bytes} FROM changes c WHERE c.item_id = l.item_id AND c.version = l.version - 1) AS BIGINT) AS superseded \
-         FROM (SELECT c.sequence, c.collection, c.item_id, c.version, {bytes} AS bytes FROM changes c \
-         WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3) l \
-         JOIN changes f ON f.item_id = l.item_id AND f.version = 1 ORDER BY l.sequence",
-        bytes = dialect.bytes_of_members,
-    )
-}
-
-/// The members of an item after its last change up to a number; null if the item was removed or has
-/// no such change. `item` and `sequence` are SQL expressions.
-pub(crate) fn members_at(item: &str, sequence: &str) -> String {
-    format!(
-        "(SELECT CAST(c.members AS TEXT) FROM changes c WHERE c.item_id = {item} AND c.sequence <= {sequence} \
-         ORDER BY c.version DESC LIMIT 1)"
-    )
-}
-
 /// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
@@ -65,7 +41,7 @@ pub(crate) struct Step {
     pub has_more: bool,
 }
 
-/// A row of [`next`].
+/// A change to index.
 pub(crate) struct Next {
     pub sequence: i64,
     pub id: Uuid,

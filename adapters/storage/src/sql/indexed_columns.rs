@@ -85,11 +85,6 @@ pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
     COLUMNS.iter().map(|name| text(name)).collect()
 }
 
-/// The columns at the end of a list: `, program_id, …`.
-pub(crate) fn columns() -> String {
-    each(|name| format!(", {name}"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -97,8 +92,6 @@ mod tests {
     use domain::Collection;
 
     use super::{COLUMNS, Keys, LENGTH, column, column_among};
-    use crate::entities::{self, item};
-    use crate::sql::references;
 
     #[test]
     fn every_indexed_member_has_its_own_column() {
@@ -116,12 +109,6 @@ mod tests {
                 COLUMNS.len(),
             );
         }
-    }
-
-    #[test]
-    fn the_columns_are_the_last_of_the_table() {
-        let columns = references::columns() + &super::columns();
-        assert!(entities::columns::<item::Entity>().ends_with(&columns), "{columns}");
     }
 
     #[test]

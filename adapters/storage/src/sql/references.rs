@@ -40,11 +40,6 @@ pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
     COLUMNS.iter().map(|name| text(name)).collect()
 }
 
-/// The columns at the end of a list: `, reference_0, …`.
-pub(crate) fn columns() -> String {
-    each(|name| format!(", {name}"))
-}
-
 /// The links of a row, each in the name of its column.
 pub(crate) fn links(row: &str) -> String {
     let link = |(index, column): (usize, &&str)| {

@@ -13,9 +13,6 @@ use crate::sql::dialect::Dialect;
 use crate::sql::references;
 use crate::sql::sql_text::SqlText;
 
-/// The columns of `changes` that every write fills, in the order every write fills them.
-pub(crate) const CHANGE_COLUMNS: &str = "collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members";
-
 /// The columns that are shown of a row, all but its members.
 pub(crate) fn shown_columns(dialect: &Dialect, row: &str) -> String {
     format!(

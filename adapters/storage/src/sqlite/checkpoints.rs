@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use std::time::Instant;
 
-use rusqlite::Connection;
+use sea_orm::ConnectionTrait as _;
 use tokio::sync::Mutex;
-use tokio::task::spawn_blocking;
 
 use crate::metrics::StoreMetrics;
+use crate::sqlite::connection::WritingConnection;
 
 /// About how many bytes are written until the log is copied.
 const LENGTH: usize = 16 * 1024 * 1024;
@@ -28,14 +28,14 @@ const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 /// When the log is copied.
 #[derive(Clone)]
 pub(crate) struct Checkpoints {
-    connection: Arc<Mutex<Option<Connection>>>,
+    connection: Arc<Mutex<Option<WritingConnection>>>,
     written: Arc<AtomicUsize>,
     is_almost_done: Arc<AtomicBool>,
     metrics: Arc<StoreMetrics>,
 }
 
 impl Checkpoints {
-    pub fn new(connection: Connection, metrics: &Arc<StoreMetrics>) -> Self {
+    pub fn new(connection: WritingConnection, metrics: &Arc<StoreMetrics>) -> Self {
         let metrics = Arc::clone(metrics);
         let (connection, written) = (Arc::new(Mutex::new(Some(connection))), Arc::default());
         Self { connection, written, is_almost_done: Arc::default(), metrics }
@@ -43,9 +43,9 @@ impl Checkpoints {
 
     /// To be called by the writer after each transaction, with its rows and about how many bytes
     /// there are in them.
-    pub fn after(&self, rows: usize, bytes: usize, writer: &Connection) {
+    pub async fn after(&self, rows: usize, bytes: usize, writer: &WritingConnection) {
         if self.is_almost_done.swap(false, Ordering::Relaxed) {
-            self.copy(writer);
+            self.copy(writer).await;
         }
         let bytes = bytes + rows * ROW_OVERHEAD;
         if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes < LENGTH {
@@ -54,18 +54,18 @@ impl Checkpoints {
         let Ok(connection) = Arc::clone(&self.connection).try_lock_owned() else { return };
         self.written.store(0, Ordering::Relaxed);
         let checkpoints = self.clone();
-        spawn_blocking(move || {
+        tokio::spawn(async move {
             if let Some(connection) = connection.as_ref() {
-                checkpoints.copy(connection);
+                checkpoints.copy(connection).await;
                 checkpoints.is_almost_done.store(true, Ordering::Relaxed);
             }
         });
     }
 
     /// Copies as much of the log as possible. The automatic checkpoint of the writer is the fallback.
-    fn copy(&self, connection: &Connection) {
+    async fn copy(&self, connection: &WritingConnection) {
         let began = Instant::now();
-        if let Err(error) = connection.query_row(COPY, [], |_| Ok(())) {
+        if let Err(error) = connection.execute_unprepared(COPY).await {
             tracing::warn!(%error, "cannot copy the write-ahead log into the database file");
         }
         self.metrics.checkpoint.observe(began.elapsed().as_secs_f64());

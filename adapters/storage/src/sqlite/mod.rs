@@ -1,31 +1,21 @@
 //! `SQLite`: a pool of readers and one writer on the same file.
-//!
-//! The writer uses a separate driver (`rusqlite`, over the same library): it executes a whole
-//! transaction on its own thread, while sea-orm's driver would switch threads for every statement.
 
 pub(crate) mod checkpoints;
+pub(crate) mod connection;
 pub(crate) mod file;
 pub(crate) mod interruptible;
-pub(crate) mod judgement;
-pub(crate) mod read_set;
 pub(crate) mod readers;
-pub(crate) mod rows;
-pub(crate) mod search_index;
-pub(crate) mod totals;
 pub(crate) mod writer;
-pub(crate) mod writes;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
-use rusqlite::OpenFlags;
+use sea_orm::sqlx::Error as SqlxError;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
@@ -36,11 +26,12 @@ use crate::StoreOptions;
 use crate::cache::write_through_cache::WriteThroughCache;
 use crate::engine::Engine;
 use crate::error::{StoreError, logged};
-use crate::metrics::{BUSY_WAITS, Sample, StoreMetrics};
+use crate::metrics::{Sample, StoreMetrics};
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
+use crate::sqlite::connection::WritingConnection;
 use crate::sqlite::file::{OwnedFile, existing_file, file};
 use crate::sqlite::interruptible::Interruptible;
 use crate::sqlite::writer::SqliteWriter;
@@ -50,29 +41,13 @@ use crate::write::queue::WriteQueue;
 /// The time that a connection waits for another process that has the file locked.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The pause between two attempts of the connection that writes.
-const BUSY_PAUSE: Duration = Duration::from_millis(5);
-
 /// Statements a connection keeps prepared: more than this crate has.
-const STATEMENTS_KEPT: usize = 256;
+pub(crate) const STATEMENTS_KEPT: usize = 256;
 
 /// The page cache of each connection in kibibytes; negative, as the pragma requires. All connections
 /// share the cache of the operating system. The file is not mapped into memory: every connection
 /// would have its own mapping, and each counts as memory of the service.
 const CACHED_KIBIBYTES: &str = "-2048";
-
-/// The settings of the writer's connection. It keeps more pages, because it goes back to those of
-/// its indexes again and again. The write-ahead log is copied into the file by another
-/// (`sqlite/checkpoints.rs`), and within a commit only if it still becomes long. Afterwards it is
-/// truncated to `journal_size_limit`.
-const WRITER_PRAGMAS: [(&str, &str); 6] = [
-    ("synchronous", "FULL"),
-    ("foreign_keys", "ON"),
-    ("cache_size", "-16384"),
-    ("wal_autocheckpoint", "32000"),
-    ("journal_size_limit", "67108864"),
-    ("temp_store", "MEMORY"),
-];
 
 /// An open `SQLite` file.
 pub(crate) struct Sqlite {
@@ -102,13 +77,13 @@ impl Sqlite {
         let slow_readers =
             Interruptible { connections: slow_readers.await.map_err(connect_error)? };
         let (cache, metrics) = (Arc::new(WriteThroughCache::new()), Arc::<StoreMetrics>::default());
-        let [connection, copying] = [writing_connection(&file), writing_connection(&file)];
-        let connect_error = |error: rusqlite::Error| StoreError::open(&file, &error);
-        let checkpoints = Checkpoints::new(copying.map_err(connect_error)?, &metrics);
-        let connection = connection.map_err(connect_error)?;
+        let connect_error =
+            |error: SqlxError| StoreError::Open(file.to_path_buf(), error.to_string());
+        let copying = WritingConnection::open(&file).await.map_err(connect_error)?;
+        let checkpoints = Checkpoints::new(copying, &metrics);
+        let connection = WritingConnection::open(&file).await.map_err(connect_error)?;
         let writer = SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &metrics);
-        let queue = WriteQueue::start_thread(writer.clone(), options.acquire_timeout, &metrics)
-            .map_err(StoreError::Thread)?;
+        let queue = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         Ok(Self { readers, slow_readers, preparing, writer, queue, cache, file: owned, metrics })
     }
 }
@@ -247,28 +222,6 @@ fn preparing_options(options: &StoreOptions) -> ConnectOptions {
     preparing
 }
 
-/// The connection of the writer. One thread at a time uses it, so it needs no mutex. Sorts and
-/// statement journals stay in memory.
-pub(crate) fn writing_connection(file: &Path) -> rusqlite::Result<rusqlite::Connection> {
-    let connection = rusqlite::Connection::open_with_flags(
-        file,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
-    connection.busy_handler(Some(wait_for_lock))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    for (name, value) in WRITER_PRAGMAS {
-        connection.pragma_update(None, name, value)?;
-    }
-    Ok(connection)
-}
-
-/// Waits a moment for another connection that has the file locked, if there is time left.
-fn wait_for_lock(attempts: i32) -> bool {
-    BUSY_WAITS.fetch_add(1, Ordering::Relaxed);
-    std::thread::sleep(BUSY_PAUSE);
-    BUSY_PAUSE * attempts.unsigned_abs() < BUSY_TIMEOUT
-}
-
 /// More statements than processors at a time gain nothing: SQLite reads within this process.
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
@@ -305,32 +258,4 @@ fn common(file: SqliteConnectOptions) -> SqliteConnectOptions {
     file.busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENTS_KEPT)
         .pragma("cache_size", CACHED_KIBIBYTES)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::Ordering;
-    use std::thread;
-    use std::time::Duration;
-
-    use crate::metrics::BUSY_WAITS;
-
-    #[test]
-    fn a_write_waits_for_a_lock_and_is_counted() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.db");
-        let other = rusqlite::Connection::open(&file).unwrap();
-        other
-            .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (b); BEGIN IMMEDIATE")
-            .unwrap();
-        let before = BUSY_WAITS.load(Ordering::Relaxed);
-        let ending = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(100));
-            other.execute_batch("COMMIT")
-        });
-        let connection = super::writing_connection(&file).unwrap();
-        connection.execute_batch("INSERT INTO a VALUES (1)").unwrap();
-        ending.join().unwrap().unwrap();
-        assert!(BUSY_WAITS.load(Ordering::Relaxed) > before);
-    }
 }

@@ -1,65 +1,57 @@
 //! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and
 //! so a flush to the disk.
 //!
-//! If a write of a batch fails unexpectedly, the batch is rolled back and each of its writes is
+//! If a write of a transaction fails unexpectedly, it is rolled back and each of its writes is
 //! retried in a separate transaction, so that the failure affects no other write.
-//!
-//! The writes of a transaction share its time, which is later than that of every earlier transaction,
-//! even if the clock goes back: a reader of the changes after a time misses no later commit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{Connection, TransactionBehavior, params_from_iter};
-use sea_orm::Statement;
-use tokio::sync::Mutex;
-use tokio::task::spawn_blocking;
+use sea_orm::{DbErr, Statement};
+use tokio::sync::{Mutex, MutexGuard};
+use tracing::Instrument as _;
 
 use crate::cache::write_through_cache::WriteThroughCache;
-use crate::error::logged_sqlite;
+use crate::error::logged;
 use crate::metrics::StoreMetrics;
 use crate::search_index::progress::Step;
+use crate::search_index::step::step;
 use crate::spans;
-use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
-use crate::sqlite::rows::parameter;
-use crate::sqlite::search_index;
-use crate::sqlite::totals::Totals;
-use crate::sqlite::writes::SqliteWrites;
-use crate::write::command::{Answer, Write};
+use crate::sqlite::connection::WritingConnection;
+use crate::write::batch::together;
+use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::Writer;
+use crate::write::read_set::{CurrentReads, looks};
+use crate::write::row::RowWrite;
+use crate::write::statements::{write_alone, write_rows};
 
-/// Why a transaction did not happen.
+/// Why a transaction was not committed.
 enum TransactionError {
     /// One of its writes failed.
-    Write(rusqlite::Error),
+    Write(DbErr),
     /// It could not be begun or committed.
-    Transaction(rusqlite::Error),
+    Transaction(DbErr),
 }
 
 impl TransactionError {
     fn logged(&self) -> RepositoryError {
         let (Self::Write(error) | Self::Transaction(error)) = self;
-        logged_sqlite(error, "write")
+        logged(error, "write")
     }
 }
 
-/// Executes writes on the only writing connection. It blocks during a transaction, so it runs on a
-/// dedicated thread.
+/// Executes writes on the only connection that writes.
 #[derive(Clone)]
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
-    connection: Arc<Mutex<Option<Connection>>>,
-    writes: Arc<SqliteWrites>,
+    connection: Arc<Mutex<Option<WritingConnection>>>,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
-    /// The time of the last transaction in microseconds, or 0 before it is known.
-    last: Arc<AtomicI64>,
     metrics: Arc<StoreMetrics>,
 }
 
@@ -69,18 +61,22 @@ impl Writer for SqliteWriter {
 
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let asked = Instant::now();
-        let answers = match self.connection.lock().await.as_mut() {
-            Some(connection) => {
-                let had = Instant::now();
-                self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
-                let answers = self.transactions(connection, writes);
-                self.metrics.lock_held.observe(had.elapsed().as_secs_f64());
-                let bytes = writes.iter().map(|write| write.members_length()).sum();
-                self.checkpoints.after(writes.len(), bytes, connection);
-                answers
-            }
-            None => vec![Err(RepositoryError::Unavailable); writes.len()],
+        let connection = self.connection.lock().await;
+        let Some(connection) = connection.as_ref() else {
+            return vec![Err(RepositoryError::Unavailable); writes.len()];
         };
+        let had = Instant::now();
+        self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
+        let is_row = |write: &&Write| matches!(write.change, Change::Row(_));
+        let mut answers = Vec::with_capacity(writes.len());
+        while let rest @ [_, ..] = &writes[answers.len()..] {
+            let rows = rest.iter().take_while(|write| is_row(write)).count();
+            answers.extend(self.transactions(connection, &rest[..rows.max(1)]).await);
+        }
+        self.metrics.lock_held.observe(had.elapsed().as_secs_f64());
+        let rows = writes.iter().flat_map(|write| write.rows());
+        let bytes = rows.map(|row| row.members.len()).sum();
+        self.checkpoints.after(writes.len(), bytes, connection).await;
         for (write, answer) in writes.iter().zip(&answers) {
             self.cache.committed(write, answer);
         }
@@ -90,139 +86,136 @@ impl Writer for SqliteWriter {
 
 impl SqliteWriter {
     pub fn new(
-        connection: Connection,
+        connection: WritingConnection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
         metrics: &Arc<StoreMetrics>,
     ) -> Self {
-        let (connection, writes) =
-            (Arc::new(Mutex::new(Some(connection))), Arc::new(SqliteWrites::new()));
-        let (last, metrics) = (Arc::new(AtomicI64::new(0)), Arc::clone(metrics));
-        Self { connection, writes, cache, checkpoints, last, metrics }
+        let connection = Arc::new(Mutex::new(Some(connection)));
+        Self { connection, cache, checkpoints, metrics: Arc::clone(metrics) }
     }
 
-    /// Brings the full-text index up to some more changes.
-    pub async fn index(
-        &self,
-        limit: i64,
-        Sequence(up_to): Sequence,
-    ) -> Result<Step, RepositoryError> {
-        let step = move |connection: &mut Connection| search_index::step(connection, limit, up_to);
-        self.between_writes("index", step, |step| step.changes).await
+    /// Indexes some more changes.
+    pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+        let guard = self.connection.lock().await;
+        let connection = open(&guard)?;
+        let done = async {
+            connection.begin().await?;
+            let done = step(connection, limit, up_to).await;
+            match done {
+                Ok(_) => connection.commit().await?,
+                Err(_) => connection.roll_back().await,
+            }
+            done
+        };
+        let done = done.await;
+        let rows = done.as_ref().map_or(0, |step| step.changes);
+        self.checkpoints.after(rows, 0, connection).await;
+        done.map_err(|error| logged(&error, "index"))
     }
 
-    /// Runs a statement between two transactions; how many rows it wrote.
+    /// Executes a statement between two transactions; returns the number of rows written.
     pub async fn execute(
         &self,
         step: &'static str,
-        Statement { sql, values, .. }: Statement,
+        statement: Statement,
     ) -> Result<u64, RepositoryError> {
-        let execute = move |connection: &mut Connection| {
-            let values = values.into_iter().flatten().map(parameter);
-            let values = values.collect::<rusqlite::Result<Vec<_>>>()?;
-            connection.prepare_cached(&sql)?.execute(params_from_iter(values))
-        };
-        let written = self.between_writes(step, execute, |written| *written).await?;
-        Ok(u64::try_from(written).unwrap_or(u64::MAX))
+        let guard = self.connection.lock().await;
+        let connection = open(&guard)?;
+        let done = connection.execute(&statement).await;
+        let rows = done.as_ref().map_or(0, |rows| usize::try_from(*rows).unwrap_or(usize::MAX));
+        self.checkpoints.after(rows, 0, connection).await;
+        done.map_err(|error| logged(&error, step))
     }
 
     /// Waits for the transaction in progress; later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        let connection = self.connection.lock().await;
-        let connection = connection.as_ref().ok_or(RepositoryError::Unavailable)?;
-        let last =
-            self.last_time(connection).map_err(|error| logged_sqlite(&error, "close_timestamp"))?;
-        self.last.store(last.max(time.as_microsecond()), Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Runs other work on the writing connection; `written` returns the number of rows written.
-    async fn between_writes<T: Send + 'static>(
-        &self,
-        step: &'static str,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-        written: impl FnOnce(&T) -> usize + Send + 'static,
-    ) -> Result<T, RepositoryError> {
-        let mut connection = Arc::clone(&self.connection).lock_owned().await;
-        let checkpoints = self.checkpoints.clone();
-        let done = spawn_blocking(move || {
-            let connection = connection.as_mut()?;
-            let done = work(connection);
-            checkpoints.after(done.as_ref().map_or(0, written), 0, connection);
-            Some(done)
-        });
-        let done = done.await.ok().flatten().ok_or(RepositoryError::Unavailable)?;
-        done.map_err(|error| logged_sqlite(&error, step))
+        let guard = self.connection.lock().await;
+        let closed = open(&guard)?.close_timestamp(time).await;
+        closed.map_err(|error| logged(&error, "close_timestamp"))
     }
 
     /// Closes the connection after the transaction in progress.
     pub async fn close(&self) {
         self.checkpoints.close().await;
         let connection = self.connection.lock().await.take();
-        if let Some(Err((_, error))) = connection.map(Connection::close) {
+        if let Some(connection) = connection
+            && let Err(error) = connection.close().await
+        {
             tracing::warn!(%error, "the writing SQLite connection did not close cleanly");
         }
     }
 
-    /// Does the writes in one transaction or, if one of them fails, in one each.
-    fn transactions(&self, connection: &mut Connection, writes: &[&Write]) -> Vec<Answer> {
-        match self.transaction(connection, writes) {
+    /// Executes rows in one transaction or, if one of them fails, in one each. A write of many rows
+    /// is alone.
+    async fn transactions(&self, connection: &WritingConnection, writes: &[&Write]) -> Vec<Answer> {
+        match transaction(connection, writes).await {
             Ok(answers) => answers,
             Err(TransactionError::Write(error)) if writes.len() > 1 => {
                 tracing::warn!(%error, writes = writes.len(), "a write failed; retrying its batch one by one");
                 self.metrics.retries.one_by_one.inc_by(writes.len() as u64);
-                let alone = |write: &&Write| match self.transaction(connection, &[*write]) {
-                    Ok(mut answers) => answers.pop().unwrap_or(Err(RepositoryError::Corrupt)),
-                    Err(error) => Err(error.logged()),
-                };
-                writes.iter().map(alone).collect()
+                let mut answers = Vec::with_capacity(writes.len());
+                for write in writes {
+                    match transaction(connection, &[*write]).await {
+                        Ok(done) => answers.extend(done),
+                        Err(error) => answers.push(Err(error.logged())),
+                    }
+                }
+                answers
             }
             Err(error) => vec![Err(error.logged()); writes.len()],
         }
     }
+}
 
-    /// A transaction that is dropped is rolled back.
-    fn transaction(
-        &self,
-        connection: &mut Connection,
-        writes: &[&Write],
-    ) -> Result<Vec<Answer>, TransactionError> {
-        // It has the write lock from the start: one that reads first and asks for it later fails at
-        // random.
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(TransactionError::Transaction)?;
-        let mut totals = Totals::default();
-        let time = self.time(&transaction, writes).map_err(TransactionError::Transaction)?;
-        let answers = self
-            .writes
-            .perform(&transaction, writes, time, &mut totals)
-            .map_err(TransactionError::Write)?;
-        totals.add(&transaction).map_err(TransactionError::Write)?;
-        let committed = spans::commit().in_scope(|| transaction.commit());
-        committed.map_err(TransactionError::Transaction)?;
-        Ok(answers)
-    }
+fn open<'a>(
+    guard: &'a MutexGuard<'_, Option<WritingConnection>>,
+) -> Result<&'a WritingConnection, RepositoryError> {
+    guard.as_ref().ok_or(RepositoryError::Unavailable)
+}
 
-    /// The time of a transaction.
-    fn time(&self, connection: &Connection, writes: &[&Write]) -> rusqlite::Result<Timestamp> {
-        let last = self.last_time(connection)?;
-        let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-        let time = asked.as_microsecond().max(last + 1);
-        self.last.store(time, Ordering::Relaxed);
-        // A stored time is always valid, and increments do not reach the end of the calendar.
-        Ok(Timestamp::from_microsecond(time).unwrap_or(Timestamp::MAX))
+async fn transaction(
+    connection: &WritingConnection,
+    writes: &[&Write],
+) -> Result<Vec<Answer>, TransactionError> {
+    let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
+    let time = connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
+    let done = execute(connection, writes, time).await;
+    let is_kept = match &done {
+        Ok(answers) => writes.len() > 1 || answers.iter().all(Result::is_ok),
+        Err(_) => false,
+    };
+    if !is_kept {
+        connection.roll_back().await;
+        return done.map_err(TransactionError::Write);
     }
+    let committed = connection.commit().instrument(spans::commit()).await;
+    committed.map_err(TransactionError::Transaction)?;
+    done.map_err(TransactionError::Write)
+}
 
-    /// The time after which the next transaction has its own.
-    fn last_time(&self, connection: &Connection) -> rusqlite::Result<i64> {
-        match self.last.load(Ordering::Relaxed) {
-            0 => {
-                let latest: Option<i64> =
-                    connection.query_row(&change_log::latest_time(), [], |row| row.get(0))?;
-                Ok(latest.unwrap_or_default())
-            }
-            last => Ok(last),
-        }
+async fn execute(
+    connection: &WritingConnection,
+    writes: &[&Write],
+    time: Timestamp,
+) -> Result<Vec<Answer>, DbErr> {
+    let rows = writes.iter().filter_map(|Write { change, metadata }| match change {
+        Change::Row(row) => Some(RowWrite { row, metadata }),
+        _ => None,
+    });
+    let rows: Vec<_> = rows.collect();
+    let mut answers = Vec::with_capacity(writes.len());
+    while let rest @ [_, ..] = &rows[answers.len()..] {
+        let together = &rest[..together(rest)];
+        let mut current_reads = CurrentReads::default();
+        let read_sets = together.iter().map(|write| write.metadata);
+        current_reads.find(connection, looks(read_sets)).await?;
+        answers.extend(write_rows(connection, together, &current_reads).await?);
     }
+    if let ([write], []) = (writes, &rows[..]) {
+        let mut current_reads = CurrentReads::default();
+        current_reads.find(connection, looks(std::iter::once(&write.metadata))).await?;
+        answers.push(write_alone(connection, write, &current_reads, time).await?);
+    }
+    Ok(answers)
 }

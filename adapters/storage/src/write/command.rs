@@ -1,17 +1,16 @@
-//! Writes as data: what is to be done, apart from how an engine does it, so that a write can wait
-//! in a queue and be run again.
+//! Writes as data, apart from how an engine executes them, so that a write can wait in a queue and
+//! be executed again.
 
 use std::collections::HashMap;
 use std::iter;
 
 use application::{
-    CollectionContent, CollectionWrite, IdempotencyKey, ItemChange, ItemChangeKind,
-    RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
+    CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
 use uuid::Uuid;
 
-use crate::write::row::{RowChange, RowChangeKind};
+use crate::write::row::{RowChange, RowKind};
 
 /// A write of [`application::ItemRepository`].
 #[derive(Debug)]
@@ -25,42 +24,11 @@ pub(crate) struct Write {
 pub(crate) enum Change {
     Row(RowChange),
     /// Inserts and updates, all or none.
-    Rows(Vec<RowOfMany>),
-    Delete(Deletion),
+    Rows(Vec<RowChange>),
     ReplaceAll(ContentChange),
 }
 
-/// One of the rows that are written together, with its own key.
-#[derive(Debug)]
-pub(crate) struct RowOfMany {
-    pub row: RowChange,
-    pub key: Option<IdempotencyKey>,
-    pub remarks: Box<str>,
-}
-
-impl RowOfMany {
-    pub fn new(collection: Collection, change: ItemChange) -> Self {
-        let ItemChange { parent, kind, key, remarks } = change;
-        let scope = Scope { collection, parent };
-        let row = match kind {
-            ItemChangeKind::Insert(item) => RowChange::insert(scope, item),
-            ItemChangeKind::Update(replacement) => {
-                RowChange::update(scope, replacement, WriteOperation::Replace)
-            }
-        };
-        Self { row, key, remarks }
-    }
-}
-
-/// The deletion of an item, and of the items that belong to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Deletion {
-    pub scope: Scope,
-    pub id: ItemId,
-    pub expected: Version,
-}
-
-/// The replacement of a whole collection: updates, then inserts; other items are removed.
+/// The replacement of a whole collection: updates, then inserts; other items are deleted.
 #[derive(Debug)]
 pub(crate) struct ContentChange {
     pub collection: Collection,
@@ -85,45 +53,57 @@ impl ContentChange {
     pub fn counted(&self) -> impl Iterator<Item = Collection> {
         iter::once(self.collection).chain(self.related.iter().copied())
     }
+
+    /// The deletions of the `current` items, by id with their versions, that are replaced by none; or
+    /// why the collection cannot be replaced.
+    pub fn deletions(
+        &self,
+        mut current: HashMap<Uuid, i64>,
+        revision: i64,
+    ) -> Result<Vec<RowChange>, RepositoryError> {
+        if self.expected.is_some_and(|expected| expected.0 != revision) {
+            return Err(RepositoryError::VersionConflict);
+        }
+        let continued = self.rows.iter().filter_map(|row| row.continues);
+        for id in continued {
+            current.get(&id.uuid()).ok_or(RepositoryError::ItemNotFound)?;
+        }
+        for row in self.rows.iter().filter(|row| row.kind == RowKind::Update) {
+            if current.remove(&row.id.uuid()) != row.expected.map(Version::number) {
+                return Err(RepositoryError::VersionConflict);
+            }
+        }
+        let scope = Scope { collection: self.collection, parent: None };
+        let deletion = |(id, version)| {
+            RowChange::delete(scope, ItemId::from_uuid(id), Version::from_number(version))
+        };
+        Ok(current.into_iter().map(deletion).collect())
+    }
 }
 
 impl Write {
-    /// The metadata of the rows of a write of many: its own conditions are the whole write's.
-    pub fn row_metadata(&self) -> WriteMetadata {
-        WriteMetadata { key: None, read_set: Vec::new(), ..self.metadata.clone() }
-    }
-
-    /// The metadata of each of these rows, which it writes.
-    pub fn metadata_of(&self, rows: &[RowOfMany]) -> Vec<WriteMetadata> {
-        let own = |RowOfMany { key, remarks, .. }: &RowOfMany| WriteMetadata {
-            key: key.clone(),
-            remarks: remarks.clone(),
-            ..self.row_metadata()
+    pub fn new(change: Change, mut metadata: WriteMetadata) -> Self {
+        let change = match change {
+            Change::Row(mut row) => {
+                row.key = metadata.key.take();
+                row.remarks = std::mem::take(&mut metadata.remarks);
+                Change::Row(row)
+            }
+            change => change,
         };
-        rows.iter().map(own).collect()
+        Self { change, metadata }
     }
 
-    /// Bytes of the members it writes.
-    pub fn members_length(&self) -> usize {
+    /// The rows it inserts, restores, updates or deletes.
+    pub fn rows(&self) -> &[RowChange] {
         match &self.change {
-            Change::Row(row) => row.members_length(),
-            Change::Delete(_) => 0,
-            Change::Rows(rows) => rows.iter().map(|many| many.row.members_length()).sum(),
-            Change::ReplaceAll(content) => content.rows.iter().map(RowChange::members_length).sum(),
-        }
-    }
-
-    /// Counts the changes it may leave, not counting what goes with an item that is removed.
-    pub const fn changes(&self) -> usize {
-        match &self.change {
-            Change::Rows(rows) => rows.len(),
-            Change::ReplaceAll(content) => content.rows.len() + 1,
-            Change::Row(_) | Change::Delete(_) => 1,
+            Change::Row(row) => std::slice::from_ref(row),
+            Change::Rows(rows) | Change::ReplaceAll(ContentChange { rows, .. }) => rows,
         }
     }
 }
 
-/// The end of a write.
+/// The outcome of a write.
 pub(crate) type Answer = Result<Written, RepositoryError>;
 
 /// The state that a write left.
@@ -131,37 +111,6 @@ pub(crate) type Answer = Result<Written, RepositoryError>;
 pub(crate) enum Written {
     Item(ShownItem),
     Collection(CollectionWrite),
-    /// Of a removal, and of many rows.
+    /// Of a deletion, and of many rows.
     Nothing,
-}
-
-/// The `current` items that a replacement of the whole collection removes, with their versions; or
-/// why it cannot be done.
-pub(crate) fn removed_by(
-    current: &HashMap<Uuid, i64>,
-    revision: i64,
-    content: &ContentChange,
-) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
-    if content.expected.is_some_and(|expected| expected.0 != revision) {
-        return Err(RepositoryError::VersionConflict);
-    }
-    let mut removed = current.clone();
-    for row in &content.rows {
-        match row.kind {
-            RowChangeKind::Update { expected, .. } => {
-                if removed.remove(&row.id.uuid()) != Some(expected.number()) {
-                    return Err(RepositoryError::VersionConflict);
-                }
-            }
-            RowChangeKind::Insert { continues } | RowChangeKind::Restore { continues } => {
-                if continues.is_some_and(|id| !current.contains_key(&id.uuid())) {
-                    return Err(RepositoryError::ItemNotFound);
-                }
-            }
-        }
-    }
-    let removed = removed.into_iter();
-    Ok(removed
-        .map(|(id, version)| (ItemId::from_uuid(id), Version::from_number(version)))
-        .collect())
 }

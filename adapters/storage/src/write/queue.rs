@@ -1,8 +1,8 @@
 //! Writes that wait at the same time are done together.
 //!
-//! The cost of a write is mostly the way to the database and the flush to its disk. Workers
-//! alternate: each takes all the writes that have queued up while the others were busy. Each write is
-//! answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
+//! The cost of a write is mostly the way to the database and the flush to its disk. One
+//! worker takes all the writes that have queued up while it was busy: one batches better than two, and
+//! large batches are cheaper. Each write is answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
 //! not in its request. A batch in which the writer panics is answered as unavailable, and the next
 //! one is done.
 
@@ -17,9 +17,8 @@ use application::trace_span;
 use application::traces::scope;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use tokio::runtime::Handle;
-use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
 
@@ -57,11 +56,11 @@ struct Job {
     span: Span,
 }
 
-/// The queue to the workers, and the workers.
+/// The queue to the worker, and the worker.
 pub(crate) struct WriteQueue {
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
-    workers: Mutex<JoinSet<()>>,
-    health: Vec<Arc<Health>>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+    health: Arc<Health>,
     queue_timeout: Duration,
     metrics: Arc<StoreMetrics>,
 }
@@ -90,50 +89,21 @@ impl WriteQueue {
     /// A write waits for its place as long as `queue_timeout` says.
     pub fn start(
         writer: impl Writer,
-        workers: usize,
         queue_timeout: Duration,
         metrics: &Arc<StoreMetrics>,
     ) -> Self {
-        let metrics = Arc::clone(metrics);
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let (writer, queue) = (Arc::new(writer), Arc::new(AsyncMutex::new(queue)));
-        let health: Vec<_> = (0..workers).map(|_| Arc::<Health>::default()).collect();
-        let serve = |health| {
-            let (writer, queue) = (Arc::clone(&writer), Arc::clone(&queue));
-            serve(writer, queue, Arc::clone(health), Arc::clone(&metrics))
-        };
-        let workers = Mutex::new(health.iter().map(serve).collect());
-        Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout, metrics }
-    }
-
-    /// Like [`Self::start`], with one worker on a dedicated thread, for a writer that blocks.
-    pub fn start_thread(
-        writer: impl Writer,
-        queue_timeout: Duration,
-        metrics: &Arc<StoreMetrics>,
-    ) -> std::io::Result<Self> {
-        let (metrics, metrics_of_thread) = (Arc::clone(metrics), Arc::clone(metrics));
-        let (jobs, queue) = mpsc::channel(QUEUE);
-        let (end, ended) = oneshot::channel::<()>();
-        let (runtime, health) = (Handle::current(), Arc::<Health>::default());
-        let health_of_thread = Arc::clone(&health);
-        std::thread::Builder::new().name("writer".to_owned()).spawn(move || {
-            let queue = Arc::new(AsyncMutex::new(queue));
-            let serving = serve(Arc::new(writer), queue, health_of_thread, metrics_of_thread);
-            runtime.block_on(serving);
-            drop(end);
-        })?;
-        let workers = Mutex::new(std::iter::once(async { drop(ended.await) }).collect());
-        let health = vec![health];
-        Ok(Self { jobs: Mutex::new(Some(jobs)), workers, health, queue_timeout, metrics })
+        let (metrics, health) = (Arc::clone(metrics), Arc::<Health>::default());
+        let worker = tokio::spawn(serve(writer, queue, Arc::clone(&health), Arc::clone(&metrics)));
+        let worker = Mutex::new(Some(worker));
+        Self { jobs: Mutex::new(Some(jobs)), worker, health, queue_timeout, metrics }
     }
 
     /// Returns whether writes go through, as far as is known: the queue is open, the last batches
     /// ended as they should, and none is stuck.
     pub fn is_alive(&self) -> bool {
         let jobs = self.jobs.lock();
-        jobs.as_ref().is_some_and(|jobs| !jobs.is_closed())
-            && self.health.iter().all(|health| health.is_good(STUCK_AFTER))
+        jobs.as_ref().is_some_and(|jobs| !jobs.is_closed()) && self.health.is_good(STUCK_AFTER)
     }
 
     /// Queues a write and waits for its answer.
@@ -164,11 +134,11 @@ impl WriteQueue {
     /// Takes no more writes and waits for those in the queue.
     pub async fn close(&self) {
         drop(self.jobs.lock().take());
-        let mut workers = std::mem::take(&mut *self.workers.lock());
-        while let Some(ended) = workers.join_next().await {
-            if let Err(error) = ended {
-                tracing::error!(%error, "a writer failed");
-            }
+        let worker = self.worker.lock().take();
+        if let Some(worker) = worker
+            && let Err(error) = worker.await
+        {
+            tracing::error!(%error, "a writer failed");
         }
     }
 }
@@ -180,13 +150,13 @@ fn unavailable(reason: &'static str) -> RepositoryError {
 
 /// Ends when the queue is closed and empty.
 async fn serve<W: Writer>(
-    writer: Arc<W>,
-    queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
+    writer: W,
+    mut queue: mpsc::Receiver<Job>,
     health: Arc<Health>,
     metrics: Arc<StoreMetrics>,
 ) {
     let mut jobs = Vec::with_capacity(BATCH);
-    while queue.lock().await.recv_many(&mut jobs, BATCH).await > 0 {
+    while queue.recv_many(&mut jobs, BATCH).await > 0 {
         let (queued, began): (Vec<_>, _) =
             (jobs.iter().map(|job: &Job| &job.write).collect(), Instant::now());
         metrics.queued_writes.dec_by(i64::try_from(queued.len()).unwrap_or(0));
@@ -229,7 +199,8 @@ mod tests {
 
     use super::{Dialect, Health, WriteQueue, Writer};
     use crate::sql::dialect::SQLITE;
-    use crate::write::command::{Answer, Change, Deletion, Write, Written};
+    use crate::write::command::{Answer, Change, Write, Written};
+    use crate::write::row::RowChange;
 
     /// Panics at every second batch.
     #[derive(Default)]
@@ -248,7 +219,7 @@ mod tests {
     fn deletion() -> Write {
         let scope = Scope::of(Collection::known("files"));
         let id = ItemId::from_uuid(Uuid::nil());
-        let change = Change::Delete(Deletion { scope, id, expected: Version::FIRST });
+        let change = Change::Row(RowChange::delete(scope, id, Version::FIRST));
         Write {
             change,
             metadata: WriteMetadata::under(
@@ -260,22 +231,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_the_writer_is_reported_and_the_queue_continues() {
-        for queue in [
-            WriteQueue::start(Unsteady::default(), 1, Duration::from_secs(1), &Arc::default()),
-            WriteQueue::start_thread(Unsteady::default(), Duration::from_secs(1), &Arc::default())
-                .unwrap(),
-        ] {
+        let queue = WriteQueue::start(Unsteady::default(), Duration::from_secs(1), &Arc::default());
+        assert!(queue.is_alive());
+        for _ in 0..3 {
+            let answer = queue.write(deletion()).await;
+            assert_eq!(answer, Err(RepositoryError::Unavailable));
+            assert!(!queue.is_alive(), "the last batch failed as it should not");
+            assert_eq!(queue.write(deletion()).await, Ok(Written::Nothing));
             assert!(queue.is_alive());
-            for _ in 0..3 {
-                let answer = queue.write(deletion()).await;
-                assert_eq!(answer, Err(RepositoryError::Unavailable));
-                assert!(!queue.is_alive(), "the last batch failed as it should not");
-                assert_eq!(queue.write(deletion()).await, Ok(Written::Nothing));
-                assert!(queue.is_alive());
-            }
-            queue.close().await;
-            assert!(!queue.is_alive());
         }
+        queue.close().await;
+        assert!(!queue.is_alive());
     }
 
     #[test]

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 
 use application::{ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, LookupKey, Version};
-use sea_orm::Statement;
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, Statement};
+use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
-use crate::write::row::RowChange;
+use crate::write::row::{RowChange, RowKind};
 
 /// Lookups that one statement makes.
 pub(crate) struct Look<'a> {
@@ -25,11 +26,12 @@ pub(crate) struct Look<'a> {
 }
 
 /// A row that a look found.
-pub(crate) struct LookedUp {
-    pub id: ItemId,
-    pub version: Version,
-    pub parent: Option<ItemId>,
-    pub value: Option<String>,
+#[derive(FromQueryResult)]
+struct LookedUp {
+    id: Uuid,
+    version: i64,
+    parent: Option<Uuid>,
+    value: Option<String>,
 }
 
 /// The items and versions found, by collection and key.
@@ -84,20 +86,40 @@ impl<'a> Look<'a> {
 }
 
 impl CurrentReads {
-    /// Takes note of what a look found.
-    pub fn note(&mut self, look: &Look<'_>, rows: Vec<LookedUp>) {
+    /// Executes looks in the transaction that writes.
+    pub async fn find(
+        &mut self,
+        connection: &impl ConnectionTrait,
+        mut looks: Vec<Look<'_>>,
+    ) -> Result<(), DbErr> {
+        let dialect = Dialect::of(connection.get_database_backend());
+        while let Some(look) = looks.pop() {
+            let found = connection.query_all_raw(look.statement(dialect)).await?;
+            match look.apart(found.len()) {
+                Some(apart) => looks.extend(apart),
+                None => self.note(&look, &found)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the rows that a look found.
+    pub fn note(&mut self, look: &Look<'_>, rows: &[QueryResult]) -> Result<(), DbErr> {
         let current_reads = self.0.entry(look.collection).or_default();
-        for LookedUp { id, version, parent, value } in rows {
+        for row in rows {
+            let LookedUp { id, version, parent, value } = LookedUp::from_query_result(row, "")?;
             let key = match (look.shape, parent, value) {
-                (Shape::Id, ..) => LookupKey::Id(id),
-                (Shape::Parent, Some(parent), _) => LookupKey::Parent(parent),
+                (Shape::Id, ..) => LookupKey::Id(ItemId::from_uuid(id)),
+                (Shape::Parent, Some(parent), _) => LookupKey::Parent(ItemId::from_uuid(parent)),
                 (Shape::Member { name, .. }, _, Some(value)) => {
                     LookupKey::Member { name: name.into(), value: value.into() }
                 }
                 _ => continue,
             };
-            current_reads.entry(key).or_default().push((id, version));
+            let found = (ItemId::from_uuid(id), Version::from_number(version));
+            current_reads.entry(key).or_default().push(found);
         }
+        Ok(())
     }
 
     /// Returns whether every lookup of a write finds the same items and versions as before.
@@ -115,7 +137,10 @@ impl CurrentReads {
 /// Returns whether a change may invalidate a read set: it writes an item that was found, or one
 /// that would now be found. Then the read set is looked up after the change.
 pub(crate) fn touches(row: &RowChange, read_set: &[ReadDependency]) -> bool {
-    let RowChange { scope, id, keys, .. } = row;
+    let RowChange { kind, scope, id, keys, .. } = row;
+    let deletes_in = |collection: Collection| {
+        *kind == RowKind::Delete && collection.parent() == Some(scope.collection)
+    };
     let would_be_found = |collection, key: &LookupKey| match (key, Shape::of(collection, key)) {
         (LookupKey::Id(sought), _) => sought == id,
         (LookupKey::Parent(parent), _) => scope.parent == Some(*parent),
@@ -128,8 +153,9 @@ pub(crate) fn touches(row: &RowChange, read_set: &[ReadDependency]) -> bool {
         (LookupKey::Nothing, _) => false,
     };
     read_set.iter().any(|ReadDependency { lookup, found }| {
-        lookup.collection == scope.collection
-            && (found.iter().any(|(found, _)| found == id)
-                || would_be_found(lookup.collection, &lookup.key))
+        deletes_in(lookup.collection)
+            || lookup.collection == scope.collection
+                && (found.iter().any(|(found, _)| found == id)
+                    || would_be_found(lookup.collection, &lookup.key))
     })
 }

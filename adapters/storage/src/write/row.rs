@@ -1,84 +1,219 @@
-//! The writes that leave one row: inserts, updates and restorations.
+//! A row to write: as the port gives it, and as the parameters of a statement.
 
 use std::sync::Arc;
 
-use application::{NewItem, Replacement, Scope, WriteMetadata};
-use domain::{ItemId, Version, WriteOperation};
+use application::{
+    IdempotencyKey, ItemChange, ItemChangeKind, NewItem, Replacement, Scope, WriteMetadata,
+};
+use domain::{Collection, ItemId, Version, WriteOperation};
+use sea_orm::sqlx::postgres::{PgArguments, PgHasArrayType};
+use sea_orm::sqlx::{Arguments as _, Encode, Postgres, Type};
+use serde::Serialize;
+use uuid::Uuid;
 
 use crate::sql::indexed_columns::Keys;
-use crate::write::condition::{self, Conditions};
+use crate::sql::references;
 
-/// A row to be inserted, restored or updated.
+/// The kinds of rows, in the order in which a transaction writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    Update,
+    Insert,
+    /// An insert of an item that was deleted.
+    Restore,
+    /// A deletion of an item and the items that belong to it.
+    Delete,
+}
+
+impl RowKind {
+    pub const ALL: [Self; 4] = [Self::Update, Self::Insert, Self::Restore, Self::Delete];
+}
+
+/// A row to be inserted, restored, updated or deleted.
 #[derive(Debug)]
 pub(crate) struct RowChange {
+    pub kind: RowKind,
     pub scope: Scope,
     pub id: ItemId,
+    pub operation: WriteOperation,
+    pub expected: Option<Version>,
+    pub continues: Option<ItemId>,
     pub references: Vec<Option<ItemId>>,
     pub members: Arc<str>,
     pub keys: Keys,
-    pub kind: RowChangeKind,
+    pub key: Option<IdempotencyKey>,
+    pub remarks: Box<str>,
 }
 
-/// The parts of a row change that depend on its kind.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RowChangeKind {
-    Insert {
-        continues: Option<ItemId>,
-    },
-    /// An insert of an item that was removed.
-    Restore {
-        continues: Option<ItemId>,
-    },
-    Update {
-        expected: Version,
-        operation: WriteOperation,
-    },
-}
-
-impl RowChangeKind {
-    /// The conditions on which it is made.
-    pub const fn conditions(self) -> &'static Conditions {
-        match self {
-            Self::Insert { .. } => &condition::INSERT,
-            Self::Restore { .. } => &condition::RESTORE,
-            Self::Update { .. } => &condition::UPDATE_OR_DELETE,
-        }
-    }
-}
-
-/// A row change, with who makes it.
+/// A row, and who writes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowWrite<'a> {
     pub row: &'a RowChange,
     pub metadata: &'a WriteMetadata,
 }
 
+impl RowWrite<'_> {
+    pub fn key_identity(&self) -> Option<[&str; 3]> {
+        let caller = self.metadata.warrant.caller();
+        self.row.key.as_ref().map(|key| key.identity(caller))
+    }
+}
+
 impl RowChange {
     pub fn insert(scope: Scope, item: NewItem) -> Self {
         let NewItem { id, members, continues, references } = item;
-        let keys = Keys::of(scope.collection, &members);
-        Self { scope, id, references, members, keys, kind: RowChangeKind::Insert { continues } }
+        Self {
+            kind: RowKind::Insert,
+            scope,
+            id,
+            operation: WriteOperation::Create,
+            expected: None,
+            continues,
+            references,
+            keys: Keys::of(scope.collection, &members),
+            members,
+            key: None,
+            remarks: Box::default(),
+        }
     }
 
     pub fn restore(scope: Scope, item: NewItem) -> Self {
-        let kind = RowChangeKind::Restore { continues: item.continues };
-        Self { kind, ..Self::insert(scope, item) }
+        Self { kind: RowKind::Restore, ..Self::insert(scope, item) }
     }
 
     pub fn update(scope: Scope, replacement: Replacement, operation: WriteOperation) -> Self {
         let Replacement { id, expected, members, references } = replacement;
-        let keys = Keys::of(scope.collection, &members);
-        let kind = RowChangeKind::Update { expected, operation };
-        Self { scope, id, references, members, keys, kind }
+        let item = NewItem { id, members, continues: None, references };
+        let expected = Some(expected);
+        Self { kind: RowKind::Update, operation, expected, ..Self::insert(scope, item) }
     }
 
-    /// Returns whether there is one more item afterwards.
-    pub const fn adds(&self) -> bool {
-        !matches!(self.kind, RowChangeKind::Update { .. })
+    pub fn delete(scope: Scope, id: ItemId, expected: Version) -> Self {
+        Self {
+            kind: RowKind::Delete,
+            scope,
+            id,
+            operation: WriteOperation::Delete,
+            expected: Some(expected),
+            continues: None,
+            references: Vec::new(),
+            members: Arc::default(),
+            keys: Keys::default(),
+            key: None,
+            remarks: Box::default(),
+        }
     }
 
-    /// Bytes of the members it writes: an update also logs those it supersedes.
-    pub fn members_length(&self) -> usize {
-        if self.adds() { self.members.len() } else { 2 * self.members.len() }
+    /// One of the rows that are written together.
+    pub fn of_many(collection: Collection, change: ItemChange) -> Self {
+        let ItemChange { parent, kind, key, remarks } = change;
+        let scope = Scope { collection, parent };
+        let row = match kind {
+            ItemChangeKind::Insert(item) => Self::insert(scope, item),
+            ItemChangeKind::Update(replacement) => {
+                Self::update(scope, replacement, WriteOperation::Replace)
+            }
+        };
+        Self { key, remarks, ..row }
+    }
+}
+
+/// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` a JSON array of rows.
+#[derive(Debug, Serialize)]
+pub(crate) struct WriteRow<'a> {
+    pub id: Uuid,
+    collection: &'static str,
+    parent: Option<Uuid>,
+    parent_collection: Option<&'static str>,
+    continues: Option<Uuid>,
+    kind: &'static str,
+    expected: Option<i64>,
+    members: &'a str,
+    reference_0: Option<Uuid>,
+    /// The collection of the item that `reference_0` names.
+    reference_0_in: Option<&'static str>,
+    key_1: Option<&'a str>,
+    key_2: Option<&'a str>,
+    key_3: Option<&'a str>,
+    key_4: Option<&'a str>,
+    key_5: Option<&'a str>,
+    caller: Option<&'a str>,
+    acting: Option<&'a str>,
+    client: Option<&'a str>,
+    request_id: Option<&'a str>,
+    /// True if the items that the write was decided on are unchanged.
+    reads_hold: bool,
+}
+
+impl<'a> WriteRow<'a> {
+    pub fn new(RowWrite { row, metadata }: RowWrite<'a>, reads_hold: bool) -> Self {
+        let collection = row.scope.collection;
+        let [key_1, key_2, key_3, key_4, key_5] =
+            row.keys.columns().each_ref().map(Option::as_deref);
+        let [reference_0] = references::values(&row.references);
+        let warrant = &metadata.warrant;
+        Self {
+            id: row.id.uuid(),
+            collection: collection.name(),
+            parent: row.scope.parent.map(ItemId::uuid),
+            parent_collection: collection.parent().map(Collection::name),
+            continues: row.continues.map(ItemId::uuid),
+            kind: row.operation.change_name(),
+            expected: row.expected.map(Version::number),
+            members: &row.members,
+            reference_0,
+            reference_0_in: collection.referenced().next().map(Collection::name),
+            key_1,
+            key_2,
+            key_3,
+            key_4,
+            key_5,
+            caller: warrant.caller(),
+            acting: warrant.acting(),
+            client: warrant.client(),
+            request_id: warrant.request_id(),
+            reads_hold,
+        }
+    }
+
+    /// An array per field, in the order of the fields.
+    pub fn arrays<'r>(rows: &'r [Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
+        let mut arrays = Arrays { rows, arguments: PgArguments::default() };
+        arrays.add(|row| row.id)?;
+        arrays.add(|row| row.collection)?;
+        arrays.add(|row| row.parent)?;
+        arrays.add(|row| row.parent_collection)?;
+        arrays.add(|row| row.continues)?;
+        arrays.add(|row| row.kind)?;
+        arrays.add(|row| row.expected)?;
+        arrays.add(|row| row.members)?;
+        arrays.add(|row| row.reference_0)?;
+        arrays.add(|row| row.reference_0_in)?;
+        arrays.add(|row| row.key_1)?;
+        arrays.add(|row| row.key_2)?;
+        arrays.add(|row| row.key_3)?;
+        arrays.add(|row| row.key_4)?;
+        arrays.add(|row| row.key_5)?;
+        arrays.add(|row| row.caller)?;
+        arrays.add(|row| row.acting)?;
+        arrays.add(|row| row.client)?;
+        arrays.add(|row| row.request_id)?;
+        arrays.add(|row| row.reads_hold)?;
+        Ok(arrays.arguments)
+    }
+}
+
+struct Arrays<'r, 'a> {
+    rows: &'r [WriteRow<'a>],
+    arguments: PgArguments,
+}
+
+impl<'r, 'a> Arrays<'r, 'a> {
+    fn add<T>(&mut self, field: impl Fn(&'r WriteRow<'a>) -> T) -> Result<(), sea_orm::sqlx::Error>
+    where
+        T: Encode<'a, Postgres> + Type<Postgres> + PgHasArrayType,
+    {
+        let array: Vec<T> = self.rows.iter().map(field).collect();
+        self.arguments.add(array).map_err(sea_orm::sqlx::Error::Encode)
     }
 }

@@ -34,8 +34,8 @@ impl Writes {
     pub async fn write(&self, change: Change, metadata: WriteMetadata) -> Answer {
         self.indexer.apply_back_pressure().await;
         let here = metadata.time;
-        let write = Write { change, metadata };
-        let changes = write.changes();
+        let write = Write::new(change, metadata);
+        let changes = write.rows().len().max(1);
         let answer = self.engine.write(write).await;
         self.indexer.written(changes);
         if answer.is_ok() && !self.has_written.swap(true, Ordering::Relaxed) {

@@ -1,0 +1,13 @@
+-- The next changes to index.
+-- Parameters: $1, the number of the change to begin after; $2, that of the last change; $3, the limit of rows.
+-- Result: `sequence`, `number` (the sequence of the item's first change), `collection`, `id`, and the sizes of the members
+-- in bytes after the change (`bytes`) and before it (`superseded`).
+SELECT l.sequence, f.sequence AS number, l.collection, l.item_id AS id, CAST(l.bytes AS BIGINT) AS bytes,
+    CAST((
+        SELECT octet_length(c.members::text) FROM changes c WHERE c.item_id = l.item_id AND c.version = l.version - 1
+    ) AS BIGINT) AS superseded
+FROM (
+    SELECT c.sequence, c.collection, c.item_id, c.version, octet_length(c.members::text) AS bytes FROM changes c
+    WHERE c.sequence > $1 AND c.sequence <= $2 ORDER BY c.sequence LIMIT $3
+) l
+JOIN changes f ON f.item_id = l.item_id AND f.version = 1 ORDER BY l.sequence

@@ -1,0 +1,71 @@
+-- Replaces the members of items. Locks, decides, logs, writes and counts in one statement.
+-- Parameters: one array per column of `given`, with one element per row; see `WriteRow` for their meaning.
+-- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
+-- The lock on `write_fence` is taken before the snapshot and held until the transaction ends.
+WITH fence AS (DELETE FROM write_fence WHERE FALSE),
+clock AS MATERIALIZED (
+    SELECT coalesce(
+        nullif(current_setting('proposal_service.time', true), '')::bigint,
+        greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT last_value + 1 FROM write_clock))
+    ) AS time
+),
+given AS (
+    SELECT g.*, clock.time FROM clock, unnest(
+        $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::bigint[], $8::text[], $9::uuid[],
+        $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[],
+        $18::text[], $19::text[], $20::boolean[]
+    ) AS g (
+        id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, reference_0_in,
+        key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold
+    )
+),
+-- Locked before their changes are numbered and timed, so that both grow with the versions of an item.
+found AS (
+    SELECT i.id, i.collection, i.parent, i.continues, i.version, i.updated_at
+    FROM items i JOIN given g ON g.id = i.id ORDER BY i.id FOR NO KEY UPDATE OF i
+),
+judged AS (
+    SELECT g.id, g.collection, g.members, g.reference_0, g.reference_0_in, g.key_1, g.key_2, g.key_3, g.key_4, g.key_5,
+        g.caller, g.acting, g.client, g.request_id,
+        i.parent, i.continues, g.kind, i.version + 1 AS version, greatest(g.time, i.updated_at + 1) AS time,
+        CASE
+            WHEN (g.reads_hold) IS NOT TRUE THEN 1
+            WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 2
+            WHEN (i.version = g.expected) IS NOT TRUE THEN 3
+        END::bigint AS refusal
+    FROM given g
+    LEFT JOIN found i ON i.id = g.id
+),
+possible AS (SELECT * FROM judged WHERE refusal IS NULL),
+logged AS (
+    INSERT INTO changes (
+        collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members
+    )
+    SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, members::json
+    FROM possible
+    RETURNING item_id, sequence
+),
+written AS (
+    UPDATE items i SET version = p.version, sequence = l.sequence, updated_at = p.time, reference_0 = p.reference_0,
+        program_id = p.key_1, research_type = p.key_2, researcher_id = p.key_3, start_date = p.key_4, subject = p.key_5
+    FROM logged l, possible p WHERE i.id = l.item_id AND p.id = l.item_id
+    RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.continues, i.reference_0
+),
+-- A lane per connection, so that concurrent writers hardly wait for each other. The totals of a parent remain
+-- after its deletion, so that no revision is used twice.
+counted AS (
+    INSERT INTO totals AS t (collection, parent, lane, items, writes)
+    SELECT collection, scope, pg_backend_pid() % 16, 0, count(*)
+    FROM (
+        SELECT collection, '00000000-0000-0000-0000-000000000000'::uuid AS scope FROM written
+        UNION ALL SELECT collection, parent FROM written WHERE parent IS NOT NULL
+    ) AS scopes
+    GROUP BY collection, scope ORDER BY collection, scope
+    ON CONFLICT (collection, parent, lane)
+    DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes
+)
+SELECT j.id AS asked, j.refusal, i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+    (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
+    (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
+    (SELECT string_agg(n.id::text, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by
+FROM judged j LEFT JOIN written i ON i.id = j.id

@@ -1,0 +1,40 @@
+-- Replaces the members of items.
+-- Parameters: $1, the rows, a JSON array of `WriteRow`.
+-- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
+UPDATE batch SET rows = $1;
+DELETE FROM judged;
+INSERT INTO judged
+SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.members, g.reference_0, g.reference_0_in,
+    g.key_1, g.key_2, g.key_3, g.key_4, g.key_5, g.caller, g.acting, g.client, g.request_id,
+    i.version + 1, i.created_at, i.created_by,
+    i.program_id IS g.key_1 AND i.research_type IS g.key_2 AND i.researcher_id IS g.key_3 AND i.start_date IS g.key_4 AND i.subject IS g.key_5,
+    CASE
+        WHEN (g.reads_hold) IS NOT TRUE THEN 1
+        WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 2
+        WHEN (i.version = g.expected) IS NOT TRUE THEN 3
+    END
+FROM given g LEFT JOIN items i ON i.id = g.id;
+INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
+SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, members
+FROM judged, clock WHERE refusal IS NULL ORDER BY place;
+-- An index is written only if its column is assigned.
+UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0
+FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
+WHERE items.id = j.id AND j.refusal IS NULL AND j.has_same_keys;
+UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0,
+    program_id = j.key_1, research_type = j.key_2, researcher_id = j.key_3, start_date = j.key_4, subject = j.key_5
+FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
+WHERE items.id = j.id AND j.refusal IS NULL AND NOT j.has_same_keys;
+INSERT INTO totals (collection, parent, lane, items, writes)
+SELECT collection, scope, 0, 0, count(*)
+FROM (
+    SELECT collection, zeroblob(16) AS scope FROM judged WHERE refusal IS NULL
+    UNION ALL SELECT collection, parent FROM judged WHERE refusal IS NULL AND parent IS NOT NULL
+)
+WHERE TRUE GROUP BY collection, scope
+ON CONFLICT (collection, parent, lane) DO UPDATE SET items = items + excluded.items, writes = writes + excluded.writes;
+SELECT j.id AS asked, j.refusal, i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+    (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
+    (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
+    (SELECT group_concat(hex(n.id), ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by
+FROM judged j LEFT JOIN items i ON i.id = j.id AND j.refusal IS NULL;

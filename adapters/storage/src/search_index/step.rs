@@ -1,0 +1,174 @@
+//! A step of the full-text index and the counts of values, in one transaction.
+
+use std::collections::{BTreeMap, HashMap};
+
+use application::Sequence;
+use domain::Collection;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, FromQueryResult, QueryResult, Value};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::search_index::indexed_words::index_text;
+use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
+use crate::search_index::value_counts::{self, CountChanges};
+use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping;
+
+const INDEXED: &str = "SELECT sequence FROM search_progress";
+
+/// The SQL files of an engine.
+struct IndexStatements {
+    turn: &'static str,
+    next: &'static str,
+    members: &'static str,
+    words: &'static str,
+    counts: &'static str,
+    used_up: &'static str,
+}
+
+macro_rules! index_statements {
+    ($folder:literal) => {
+        IndexStatements {
+            turn: include_str!(concat!("../../sql/", $folder, "/index_turn.sql")),
+            next: include_str!(concat!("../../sql/", $folder, "/index_next.sql")),
+            members: include_str!(concat!("../../sql/", $folder, "/index_members.sql")),
+            words: include_str!(concat!("../../sql/", $folder, "/index_words.sql")),
+            counts: include_str!(concat!("../../sql/", $folder, "/index_counts.sql")),
+            used_up: include_str!(concat!("../../sql/", $folder, "/index_used_up.sql")),
+        }
+    };
+}
+
+static SQLITE: IndexStatements = index_statements!("sqlite");
+
+static POSTGRES: IndexStatements = index_statements!("postgres");
+
+/// A transaction that indexes.
+struct Indexing<'a, C> {
+    transaction: &'a C,
+    dialect: &'static Dialect,
+    statements: &'static IndexStatements,
+}
+
+/// A parameter of `index_words.sql`. `SQLite` knows an item by the number of its first change.
+#[derive(Serialize)]
+struct IndexedWords {
+    id: Uuid,
+    number: i64,
+    words: Option<String>,
+}
+
+/// A parameter of `index_counts.sql`.
+#[derive(Serialize)]
+struct AddedCount {
+    collection: &'static str,
+    member: &'static str,
+    value: String,
+    items: i64,
+}
+
+#[derive(FromQueryResult)]
+struct NextRow {
+    sequence: i64,
+    number: i64,
+    collection: String,
+    id: Uuid,
+    bytes: Option<i64>,
+    superseded: Option<i64>,
+}
+
+/// Indexes the items of at most `limit` changes.
+pub(crate) async fn step(
+    transaction: &impl ConnectionTrait,
+    limit: i64,
+    Sequence(up_to): Sequence,
+) -> Result<Step, DbErr> {
+    let backend = transaction.get_database_backend();
+    let statements = if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
+    let indexing = Indexing { transaction, dialect: Dialect::of(backend), statements };
+    let Some(indexed) = indexing.sequence(statements.turn).await? else {
+        let indexed = indexing.sequence(INDEXED).await?.unwrap_or_default();
+        return Ok(Step { indexed, changes: 0, has_more: true });
+    };
+    let next =
+        indexing.query(statements.next, [indexed.into(), up_to.into(), limit.into()]).await?;
+    let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
+    let (step, items) = progress::step(indexed, &next, limit);
+    if step.changes > 0 {
+        indexing.index(&items, indexed, step.indexed).await?;
+        indexing.query(ADVANCE, [step.indexed.into()]).await?;
+    }
+    Ok(step)
+}
+
+impl<C: ConnectionTrait> Indexing<'_, C> {
+    async fn query(
+        &self,
+        text: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        self.transaction.query_all_raw(self.dialect.statement(text, values)).await
+    }
+
+    async fn sequence(&self, text: &str) -> Result<Option<i64>, DbErr> {
+        let rows = self.query(text, []).await?;
+        rows.first().map(|row| row_mapping::get(row, "sequence")).transpose()
+    }
+
+    /// Brings the index and the counts from the changes up to `before` to those up to `after`.
+    async fn index(
+        &self,
+        items: &BTreeMap<Uuid, IndexedItem>,
+        before: i64,
+        after: i64,
+    ) -> Result<(), DbErr> {
+        let (mut words, mut counts) = (Vec::with_capacity(items.len()), CountChanges::default());
+        let counted = items.iter().filter(|(_, item)| value_counts::is_counted(item.collection));
+        let before: HashMap<_, _> =
+            self.members_at(counted.map(|(id, _)| id), before).await?.into_iter().collect();
+        for (id, after) in self.members_at(items.keys(), after).await? {
+            let IndexedItem { collection, number, .. } = items[&id];
+            if let Some(before) = before.get(&id) {
+                counts.note(collection, before.as_deref(), after.as_deref());
+            }
+            let text = |members: String| index_text(self.dialect.backend, &members);
+            words.push(IndexedWords { id, number, words: after.map(text) });
+        }
+        self.query(self.statements.words, [json(&words)?]).await?;
+        let added =
+            |((collection, member, value), items)| AddedCount { collection, member, value, items };
+        let added: Vec<_> = counts.into_changed().map(added).collect();
+        if !added.is_empty() {
+            let added = json(&added)?;
+            self.query(self.statements.counts, [added.clone()]).await?;
+            self.query(self.statements.used_up, [added]).await?;
+        }
+        Ok(())
+    }
+
+    /// The members of items after their last change up to the one of a number.
+    async fn members_at<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a Uuid>,
+        sequence: i64,
+    ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
+        let ids = json(&ids.collect::<Vec<_>>())?;
+        let rows = self.query(self.statements.members, [ids, sequence.into()]).await?;
+        let members = |row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "members")?));
+        rows.iter().map(members).collect()
+    }
+}
+
+fn json(rows: &impl Serialize) -> Result<Value, DbErr> {
+    let json = serde_json::to_string(rows).map_err(|error| DbErr::Json(error.to_string()))?;
+    Ok(json.into())
+}
+
+fn next_change(row: &QueryResult) -> Result<Next, DbErr> {
+    let row = NextRow::from_query_result(row, "")?;
+    let collection = Collection::named(&row.collection)
+        .ok_or_else(|| row_mapping::not_understood("collection", row.collection))?;
+    let (before, after) = (row.superseded.unwrap_or(0), row.bytes.unwrap_or(0));
+    let item = IndexedItem { number: row.number, collection, before, after };
+    Ok(Next { sequence: row.sequence, id: row.id, item })
+}

@@ -1,0 +1,217 @@
+//! The connection that writes to an `SQLite` file.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sea_orm::sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Executor as _, query_with, raw_sql,
+};
+use sea_orm::{
+    ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement, Values,
+};
+use sea_query_sqlx::SqlxValues;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::error::is_busy;
+use crate::metrics::BUSY_WAITS;
+use crate::sql::dialect::SQLITE as DIALECT;
+use crate::sql::row_mapping;
+use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
+use crate::write::row::{RowKind, WriteRow};
+use crate::write::statements::{SQLITE, WriteConnection, WriteStatements};
+
+/// The pause between two attempts while another connection has the file locked.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
+/// It keeps more pages than others, because it returns to those of its indexes again and again.
+/// Another connection copies the write-ahead log into the file (`sqlite/checkpoints.rs`); a commit
+/// does that only if the log still becomes long. Afterwards it is truncated to `journal_size_limit`.
+const PRAGMAS: [(&str, &str); 6] = [
+    ("synchronous", "FULL"),
+    ("foreign_keys", "ON"),
+    ("cache_size", "-16384"),
+    ("wal_autocheckpoint", "32000"),
+    ("journal_size_limit", "67108864"),
+    ("temp_store", "MEMORY"),
+];
+
+const TEMPORARY_TABLES: &str = include_str!("../../sql/sqlite/writer.sql");
+const CLOCK: &str = include_str!("../../sql/sqlite/clock.sql");
+const BEGIN: &str = include_str!("../../sql/sqlite/begin.sql");
+
+/// A connection that one task uses at a time.
+pub(crate) struct WritingConnection {
+    connection: Mutex<SqliteConnection>,
+    is_in_transaction: AtomicBool,
+    /// True after the clock was set to the latest stored time.
+    has_time: AtomicBool,
+}
+
+impl WritingConnection {
+    pub async fn open(file: &Path) -> Result<Self, Error> {
+        let options = SqliteConnectOptions::new().filename(file).busy_timeout(Duration::ZERO);
+        let options = options.statement_cache_capacity(STATEMENTS_KEPT).disable_statement_logging();
+        let options =
+            PRAGMAS.iter().fold(options, |options, (name, value)| options.pragma(*name, *value));
+        let mut connection = options.connect().await?;
+        raw_sql(TEMPORARY_TABLES).execute(&mut connection).await?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+            is_in_transaction: AtomicBool::new(false),
+            has_time: AtomicBool::new(false),
+        })
+    }
+
+    /// Begins a transaction of writes, and returns its time, which is later than that of every
+    /// transaction before.
+    pub async fn begin_writes(&self, asked: Timestamp) -> Result<Timestamp, DbErr> {
+        self.set_clock().await?;
+        let begin = DIALECT.statement(BEGIN, [asked.as_microsecond().into()]);
+        let rows = self.begin_with(|| self.query_all_raw(begin.clone())).await?;
+        let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("a time".to_owned()))?;
+        row_mapping::timestamp(row, "time")
+    }
+
+    /// Begins another transaction. Both have the write lock from the start: one that reads first and
+    /// requests the lock later fails at random.
+    pub async fn begin(&self) -> Result<(), DbErr> {
+        self.begin_with(|| self.execute_unprepared("BEGIN IMMEDIATE")).await.map(drop)
+    }
+
+    async fn begin_with<T, F: Future<Output = Result<T, DbErr>>>(
+        &self,
+        begin: impl Fn() -> F,
+    ) -> Result<T, DbErr> {
+        if self.is_in_transaction.load(Ordering::Relaxed) {
+            // The task that began it has panicked.
+            self.end("ROLLBACK").await?;
+        }
+        let begun = while_busy(begin).await;
+        self.is_in_transaction.store(begun.is_ok(), Ordering::Relaxed);
+        begun
+    }
+
+    /// Commits the transaction, or rolls it back if that fails.
+    pub async fn commit(&self) -> Result<(), DbErr> {
+        let committed = self.end("COMMIT").await;
+        if committed.is_err() {
+            self.roll_back().await;
+        }
+        committed
+    }
+
+    pub async fn roll_back(&self) {
+        if let Err(error) = self.end("ROLLBACK").await {
+            // SQLite itself has rolled back after some errors, such as that of a full disk.
+            tracing::debug!(%error, "no transaction to roll back");
+            self.is_in_transaction.store(false, Ordering::Relaxed);
+        }
+    }
+
+    async fn end(&self, text: &str) -> Result<(), DbErr> {
+        self.execute_unprepared(text).await?;
+        self.is_in_transaction.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes sure that later transactions have later times than `time`.
+    pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
+        self.set_clock().await?;
+        let close = "UPDATE clock SET time = max(time, $1)";
+        self.execute_raw(DIALECT.statement(close, [time.as_microsecond().into()])).await.map(drop)
+    }
+
+    async fn set_clock(&self) -> Result<(), DbErr> {
+        if !self.has_time.load(Ordering::Relaxed) {
+            self.execute_unprepared(CLOCK).await?;
+            self.has_time.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Executes a statement as a separate transaction.
+    pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
+        let done = while_busy(|| self.execute_raw(statement.clone())).await;
+        done.map(|done| done.rows_affected())
+    }
+
+    pub async fn close(self) -> Result<(), Error> {
+        self.connection.into_inner().close().await
+    }
+}
+
+/// Repeats a step that another process prevents with a lock on the file.
+async fn while_busy<T, F: Future<Output = Result<T, DbErr>>>(
+    step: impl Fn() -> F,
+) -> Result<T, DbErr> {
+    let began = Instant::now();
+    loop {
+        match step().await {
+            Err(error) if is_busy(&error) && began.elapsed() < BUSY_TIMEOUT => {
+                BUSY_WAITS.fetch_add(1, Ordering::Relaxed);
+                sleep(BUSY_PAUSE).await;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn query_error(error: Error) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+}
+
+#[async_trait]
+impl ConnectionTrait for WritingConnection {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Sqlite
+    }
+
+    async fn execute_raw(
+        &self,
+        Statement { sql, values, .. }: Statement,
+    ) -> Result<ExecResult, DbErr> {
+        let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
+        let mut connection = self.connection.lock().await;
+        let done = connection.execute(query_with(AssertSqlSafe(sql), values)).await;
+        done.map(ExecResult::from).map_err(query_error)
+    }
+
+    async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
+        let mut connection = self.connection.lock().await;
+        let done = raw_sql(AssertSqlSafe(text.to_owned())).execute(&mut *connection).await;
+        done.map(ExecResult::from).map_err(query_error)
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        Ok(self.query_all_raw(statement).await?.into_iter().next())
+    }
+
+    async fn query_all_raw(
+        &self,
+        Statement { sql, values, .. }: Statement,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
+        let mut connection = self.connection.lock().await;
+        let rows = connection.fetch_all(query_with(AssertSqlSafe(sql), values)).await;
+        Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
+    }
+}
+
+#[async_trait]
+impl WriteConnection for WritingConnection {
+    const STATEMENTS: &'static WriteStatements = &SQLITE;
+
+    async fn query_rows(
+        &self,
+        kind: RowKind,
+        rows: &[WriteRow<'_>],
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let rows = serde_json::to_string(rows).map_err(|error| DbErr::Json(error.to_string()))?;
+        self.query_all_raw(DIALECT.statement(SQLITE.of_rows(kind), [rows.into()])).await
+    }
+}

@@ -1,0 +1,310 @@
+//! The execution of writes in a transaction, the same on both engines: their SQL files take the same
+//! rows and return the same columns.
+
+use std::collections::HashMap;
+
+use application::{CollectionWrite, RepositoryError, Revision, ShownItem, WriteMetadata};
+use async_trait::async_trait;
+use domain::ItemId;
+use jiff::Timestamp;
+use sea_orm::{ConnectionTrait, DbErr, QueryResult};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::sql::dialect::Dialect;
+use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continued_by};
+use crate::sql::lookup::undeletable_statement;
+use crate::sql::statements::REVISION;
+use crate::sql::{references, row_mapping};
+use crate::write::command::{Answer, Change, ContentChange, Write, Written};
+use crate::write::condition;
+use crate::write::read_set::CurrentReads;
+use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
+
+/// The most rows of a statement. On `PostgreSQL` its table expressions are joined without an index,
+/// so twice the rows take four times as long.
+const ROWS: usize = 256;
+
+const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
+
+/// The SQL files of an engine.
+#[derive(Debug)]
+pub(crate) struct WriteStatements {
+    update: &'static str,
+    insert: &'static str,
+    restore: &'static str,
+    delete: &'static str,
+    remember: &'static str,
+}
+
+macro_rules! write_statements {
+    ($folder:literal) => {
+        WriteStatements {
+            update: include_str!(concat!("../../sql/", $folder, "/update.sql")),
+            insert: include_str!(concat!("../../sql/", $folder, "/insert.sql")),
+            restore: include_str!(concat!("../../sql/", $folder, "/restore.sql")),
+            delete: include_str!(concat!("../../sql/", $folder, "/delete.sql")),
+            remember: include_str!(concat!("../../sql/", $folder, "/remember.sql")),
+        }
+    };
+}
+
+pub(crate) static POSTGRES: WriteStatements = write_statements!("postgres");
+
+pub(crate) static SQLITE: WriteStatements = write_statements!("sqlite");
+
+impl WriteStatements {
+    pub const fn of_rows(&self, kind: RowKind) -> &'static str {
+        match kind {
+            RowKind::Update => self.update,
+            RowKind::Insert => self.insert,
+            RowKind::Restore => self.restore,
+            RowKind::Delete => self.delete,
+        }
+    }
+}
+
+/// A connection that writes.
+#[async_trait]
+pub(crate) trait WriteConnection: ConnectionTrait + Sync {
+    const STATEMENTS: &'static WriteStatements;
+
+    /// Executes the statement of a kind over some rows.
+    async fn query_rows(
+        &self,
+        kind: RowKind,
+        rows: &[WriteRow<'_>],
+    ) -> Result<Vec<QueryResult>, DbErr>;
+}
+
+/// A parameter of `remember.sql`.
+#[derive(Serialize)]
+struct IdempotentAnswer<'a> {
+    caller: &'a str,
+    path: &'a str,
+    key: &'a str,
+    fingerprint: &'a str,
+    expires_at: i64,
+    item_id: Uuid,
+    version: i64,
+    continues: Option<Uuid>,
+    continued_by: String,
+    remarks: &'a str,
+    reference_0: Option<Uuid>,
+}
+
+/// Returns the error of a transaction whose key was stored by another one meanwhile.
+pub(crate) fn key_taken() -> DbErr {
+    DbErr::RecordNotInserted
+}
+
+/// Writes rows, none of which depends on another. A refused row has changed nothing.
+pub(crate) async fn write_rows(
+    connection: &impl WriteConnection,
+    writes: &[RowWrite<'_>],
+    current_reads: &CurrentReads,
+) -> Result<Vec<Answer>, DbErr> {
+    let refused = refused_before(connection, writes).await?;
+    let is_left = |write: &&RowWrite<'_>| !refused.contains_key(&write.row.id.uuid());
+    let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
+    for kind in RowKind::ALL {
+        let of_kind = writes.iter().filter(|write| write.row.kind == kind).filter(is_left);
+        let of_kind: Vec<_> = of_kind
+            .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
+            .collect();
+        for some in of_kind.chunks(ROWS) {
+            for row in connection.query_rows(kind, some).await? {
+                rows.insert(row_mapping::get(&row, "asked")?, row);
+            }
+        }
+    }
+    let answer = |write: &RowWrite<'_>| match (
+        refused.get(&write.row.id.uuid()),
+        rows.get(&write.row.id.uuid()),
+    ) {
+        (Some(error), _) => Ok(Err(*error)),
+        (None, Some(row)) => answer(write, row),
+        (None, None) => Err(DbErr::RecordNotFound(format!("the answer to {}", write.row.id))),
+    };
+    let answers = writes.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
+    remember(connection, writes, &answers).await?;
+    Ok(answers)
+}
+
+/// The writes that are refused before their statement: those whose key is stored, and deletions of
+/// items to which an item belongs that the caller must not delete.
+async fn refused_before(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let mut refused = HashMap::new();
+    let key = |write: &RowWrite<'_>| write.key_identity().map(|key| key.map(str::to_owned));
+    let keys: Vec<KeyIdentity> = writes.iter().filter_map(key).collect();
+    if !keys.is_empty() {
+        let rows = connection.query_all_raw(answered_statement(dialect, &keys)).await?;
+        let stored = answered(&rows)?;
+        for write in writes {
+            let now = write.metadata.time.as_microsecond();
+            let known = key(write).and_then(|key| stored.get(&key));
+            if known.is_some_and(|(expires, _)| *expires > now) {
+                refused.insert(write.row.id.uuid(), RepositoryError::AnsweredBefore);
+            }
+        }
+    }
+    for RowWrite { row, metadata } in writes.iter().filter(|write| is_restricted(write)) {
+        let undeletable = metadata.warrant.undeletable();
+        let statement = undeletable_statement(dialect, row.id, undeletable);
+        if !connection.query_all_raw(statement).await?.is_empty() {
+            refused.insert(row.id.uuid(), RepositoryError::VersionConflict);
+        }
+    }
+    Ok(refused)
+}
+
+/// Returns whether it deletes an item, but not every item that may belong to that.
+pub(crate) fn is_restricted(RowWrite { row, metadata }: &RowWrite<'_>) -> bool {
+    row.kind == RowKind::Delete && !metadata.warrant.undeletable().is_empty()
+}
+
+fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
+    let kind = write.row.kind;
+    if let Some(refusal) = row_mapping::get::<Option<i64>>(row, "refusal")? {
+        return Ok(Err(condition::error(kind, refusal)));
+    }
+    if kind == RowKind::Delete {
+        return Ok(Ok(Written::Nothing));
+    }
+    row_mapping::written_item(row, write.row.members.clone()).map(|item| Ok(Written::Item(item)))
+}
+
+/// Stores the answers to requests with a key.
+async fn remember<C: WriteConnection>(
+    connection: &C,
+    writes: &[RowWrite<'_>],
+    answers: &[Answer],
+) -> Result<(), DbErr> {
+    let mut stored = Vec::new();
+    for (write, answer) in writes.iter().zip(answers) {
+        if let (Ok(Written::Item(shown)), Some(key)) = (answer, write.key_identity()) {
+            stored.push(idempotent_answer(write, key, shown));
+        }
+    }
+    let now = writes.iter().map(|write| write.metadata.time.as_microsecond()).max();
+    let (Some(now), false) = (now, stored.is_empty()) else { return Ok(()) };
+    let rows = serde_json::to_string(&stored).map_err(|error| DbErr::Json(error.to_string()))?;
+    let statement = Dialect::of(connection.get_database_backend())
+        .statement(C::STATEMENTS.remember, [rows.into(), now.into()]);
+    let taken = connection.query_all_raw(statement).await?;
+    if taken.len() == stored.len() { Ok(()) } else { Err(key_taken()) }
+}
+
+fn idempotent_answer<'a>(
+    RowWrite { row, metadata }: &RowWrite<'a>,
+    [caller, path, key]: [&'a str; 3],
+    ShownItem { item, links }: &ShownItem,
+) -> IdempotentAnswer<'a> {
+    let [reference_0] = references::values(&links.references);
+    IdempotentAnswer {
+        caller,
+        path,
+        key,
+        fingerprint: row.key.as_ref().map_or("", |key| &key.fingerprint),
+        expires_at: metadata.key_expires.as_microsecond(),
+        item_id: item.id.uuid(),
+        version: item.version.number(),
+        continues: links.continues.map(ItemId::uuid),
+        continued_by: continued_by(links),
+        remarks: &row.remarks,
+        reference_0,
+    }
+}
+
+/// Executes one write in a transaction of its own, which began at `time`. If the answer is an error,
+/// the transaction must be rolled back.
+pub(crate) async fn write_alone(
+    connection: &impl WriteConnection,
+    Write { change, metadata }: &Write,
+    current_reads: &CurrentReads,
+    time: Timestamp,
+) -> Result<Answer, DbErr> {
+    let alone = WriteMetadata { read_set: Vec::new(), ..metadata.clone() };
+    match change {
+        Change::Row(row) => {
+            let writes = [RowWrite { row, metadata }];
+            write_rows(connection, &writes, current_reads).await.map(only)
+        }
+        _ if !current_reads.holds(metadata) => Ok(Err(RepositoryError::VersionConflict)),
+        Change::Rows(rows) => {
+            let refusal = write_many(connection, rows, &alone).await?;
+            Ok(refusal.map_or(Ok(Written::Nothing), Err))
+        }
+        Change::ReplaceAll(content) => replace_all(connection, content, &alone, time).await,
+    }
+}
+
+/// The answer to a single write.
+pub(crate) fn only(mut answers: Vec<Answer>) -> Answer {
+    answers.pop().unwrap_or(Err(RepositoryError::Corrupt))
+}
+
+/// Writes rows; the first error among their answers.
+async fn write_many(
+    connection: &impl WriteConnection,
+    rows: &[RowChange],
+    metadata: &WriteMetadata,
+) -> Result<Option<RepositoryError>, DbErr> {
+    for some in rows.chunks(ROWS) {
+        let writes: Vec<_> = some.iter().map(|row| RowWrite { row, metadata }).collect();
+        let answers = write_rows(connection, &writes, &CurrentReads::default()).await?;
+        if let Some(refusal) = answers.into_iter().find_map(Result::err) {
+            return Ok(Some(refusal));
+        }
+    }
+    Ok(None)
+}
+
+async fn replace_all(
+    connection: &impl WriteConnection,
+    content: &ContentChange,
+    metadata: &WriteMetadata,
+    time: Timestamp,
+) -> Result<Answer, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let versions = dialect.statement(VERSIONS, [content.collection.name().into()]);
+    let versions = connection.query_all_raw(versions).await?;
+    let versions = versions
+        .iter()
+        .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
+    let versions = versions.collect::<Result<_, DbErr>>()?;
+    let revision = revision_of(connection, content).await?;
+    let deletions = match content.deletions(versions, revision) {
+        Ok(deletions) => deletions,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    // The items that belong to deleted ones are not checked one by one.
+    let warrant = metadata.warrant.clone().without(Vec::new());
+    let unrestricted = WriteMetadata { warrant, ..metadata.clone() };
+    for rows in [&content.rows, &deletions] {
+        if let Some(refusal) = write_many(connection, rows, &unrestricted).await? {
+            return Err(DbErr::Custom(format!("a step of a replacement was refused: {refusal}")));
+        }
+    }
+    let revision = Revision(revision_of(connection, content).await?);
+    Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
+}
+
+/// The revision of a whole collection, with the writes to the related ones.
+async fn revision_of(
+    connection: &impl ConnectionTrait,
+    content: &ContentChange,
+) -> Result<i64, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let mut revision = 0;
+    for counted in content.counted() {
+        let statement = dialect.statement(REVISION, [counted.name().into(), Uuid::nil().into()]);
+        let rows = connection.query_all_raw(statement).await?;
+        revision += rows.first().map_or(Ok(0), |row| row_mapping::get::<i64>(row, "revision"))?;
+    }
+    Ok(revision)
+}
