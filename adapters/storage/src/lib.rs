@@ -32,8 +32,8 @@
 //!
 //! # How to change it
 //! A new proposal field needs no change here: [`Store::migrate`] recreates the view when its columns
-//! differ from the field table. A new table or column needs one file in `migration/`, one line in
-//! its list, and the table's description in `entities/`. A new condition on a write needs a row in
+//! differ from the field table. A new table or column is in `sql/*/schema.sql`, or later in a
+//! migration, and has a description in `entities/`. A new condition on a write needs a row in
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod cache;

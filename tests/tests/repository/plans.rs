@@ -172,7 +172,7 @@ fn fill(store: &TestStore, rows: u64) {
         "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
          SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {rows}) AS g (n) \
          RETURNING item_id, sequence, time) \
-         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, subject) \
+         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, key_5) \
          SELECT item_id, 'status', 1, sequence, time, time, 's' || sequence FROM l"
     );
     let keys = format!(

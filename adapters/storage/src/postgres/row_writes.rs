@@ -13,7 +13,6 @@ use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
 use crate::entities::{self, item};
-use crate::migration::next_schema;
 use crate::postgres::bookkeeping::{counted_writes, logged_changes};
 use crate::postgres::fence;
 use crate::postgres::idempotency::{self, KeyParts};
@@ -307,19 +306,15 @@ impl Texts {
 fn inserted() -> String {
     let columns = (references::columns() + &indexed_columns::columns()).replace(", ", ", p.");
     format!(
-        "INSERT INTO items AS i ({}{}) SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
-         p.created_by, p.continues{columns}{} FROM possible p JOIN logged l ON l.item_id = p.id",
+        "INSERT INTO items AS i ({}) SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, \
+         p.created_by, p.continues{columns} FROM possible p JOIN logged l ON l.item_id = p.id",
         entities::columns::<item::Entity>(),
-        next_schema::column(),
-        next_schema::value("p.time"),
     )
 }
 
 fn updated() -> String {
     let column = |name: &str| format!(", {name} = p.{name}");
-    let columns = references::each(column)
-        + &indexed_columns::each(column)
-        + &next_schema::assignment("p.time");
+    let columns = references::each(column) + &indexed_columns::each(column);
     format!(
         "UPDATE items i SET version = p.version, sequence = l.sequence, updated_at = p.time{columns} \
          FROM logged l, possible p WHERE i.id = l.item_id AND p.id = l.item_id"

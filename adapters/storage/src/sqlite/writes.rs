@@ -14,7 +14,6 @@ use rusqlite::{Params, Row, Transaction, params};
 use uuid::Uuid;
 
 use crate::entities::{self, idempotency_key, item};
-use crate::migration::next_schema;
 use crate::sql::dialect::SQLITE;
 use crate::sql::idempotency::continued_by;
 use crate::sql::indexed_columns;
@@ -81,11 +80,9 @@ impl SqliteWrites {
                 "INSERT INTO changes ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ),
             insert: format!(
-                "INSERT INTO items ({}{}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{}{})",
+                "INSERT INTO items ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?{})",
                 entities::columns::<item::Entity>(),
-                next_schema::column(),
                 references::each(parameter) + &indexed_columns::each(parameter),
-                next_schema::value("?7"),
             ),
             remember: format!(
                 "INSERT OR REPLACE INTO idempotency_keys ({}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{})",
@@ -116,9 +113,8 @@ impl SqliteWrites {
 
 fn update(keys: &str) -> String {
     format!(
-        "UPDATE items SET version = version + 1, updated_at = ?, sequence = ?{references}{keys}{next} WHERE id = ?",
+        "UPDATE items SET version = version + 1, updated_at = ?, sequence = ?{references}{keys} WHERE id = ?",
         references = references::each(|name| format!(", {name} = ?")),
-        next = next_schema::assignment("?1"),
     )
 }
 
