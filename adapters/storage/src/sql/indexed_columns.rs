@@ -100,9 +100,9 @@ mod tests {
             assert_eq!(
                 columns.len(),
                 members.len(),
-                "{collection:?} has {} indexed members, each of which needs one of the {} columns of \
-                 `items` for itself: index fewer, or add a column and its index to `items`, its name \
-                 to `COLUMNS`, and a field to `entities/item.rs`",
+                "{collection:?} has {} indexed members, and each needs one of the {} columns of `items` \
+                 for itself: index fewer, or add a column and its index to `items`, its name to \
+                 `COLUMNS`, and a field to `entities/item.rs`",
                 members.len(),
                 COLUMNS.len(),
             );
