@@ -23,7 +23,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         name: "gadscores",
         fields: Fields::Open(known_members::GAD_SCORES),
         references: &[PROPOSAL],
-        indexed: &["proposal_id"],
+        indexed: &[indexed("proposal_id", 5)],
         counted: &[whole("rating")],
         ..OPEN
     },
@@ -32,7 +32,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         name: "files",
         fields: Fields::Open(known_members::FILES),
         references: &[PROPOSAL],
-        indexed: &["proposal_id"],
+        indexed: &[indexed("proposal_id", 5)],
         counted: &[whole("document_type")],
         ..OPEN
     },
@@ -48,7 +48,12 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         fields: Fields::Typed(FIELDS),
         can_continue: true,
         references: &[Reference { member: "program_id", to: "proposedprograms", rel: "program" }],
-        indexed: &["program_id", "research_type", "researcher_id", "start_date"],
+        indexed: &[
+            indexed("program_id", 1),
+            indexed("research_type", 2),
+            indexed("researcher_id", 3),
+            indexed("start_date", 4),
+        ],
         counted: &[whole("proposal_type"), whole("research_type"), YEAR_OF_START],
         ..OPEN
     },
@@ -57,7 +62,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         fields: Fields::Open(known_members::CASH_PROGRAM),
         can_continue: true,
         references: &[PROPOSAL],
-        indexed: &["proposal_id"],
+        indexed: &[indexed("proposal_id", 5)],
         counted: &[whole("year")],
         summed: Some(AMOUNTS_BY_MONTH),
         ..OPEN
@@ -65,7 +70,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
     CollectionSpec {
         name: "status",
         fields: Fields::Open(known_members::STATUS),
-        indexed: &["subject"],
+        indexed: &[indexed("subject", 5)],
         ..OPEN
     },
 ];
@@ -104,6 +109,10 @@ const AMOUNTS_BY_MONTH: SummedMembers = SummedMembers {
     ],
 };
 
+const fn indexed(name: &'static str, key: usize) -> IndexedMember {
+    IndexedMember { name, key }
+}
+
 const fn whole(name: &'static str) -> CountedMember {
     CountedMember { name, characters: None }
 }
@@ -119,11 +128,18 @@ pub struct CollectionSpec {
     pub can_continue: bool,
     pub references: &'static [Reference],
     /// The members with an index for lookups in the store.
-    pub indexed: &'static [&'static str],
+    pub indexed: &'static [IndexedMember],
     /// The members for counts by value.
     pub counted: &'static [CountedMember],
     /// The members whose amounts the store sums.
     pub summed: Option<SummedMembers>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedMember {
+    pub name: &'static str,
+    /// The number of its column in the store, from 1: collections that share a column share its index.
+    pub key: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,7 +360,7 @@ mod tests {
                 Fields::Open(members) => members.iter().any(|member| member.name == name),
             };
             let references = spec.references.iter().map(|reference| reference.member);
-            for name in references.chain(spec.indexed.iter().copied()) {
+            for name in references.chain(spec.indexed.iter().map(|indexed| indexed.name)) {
                 assert!(known(name), "{} has no member {name}", spec.name);
             }
         }

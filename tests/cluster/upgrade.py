@@ -1,6 +1,6 @@
 """An upgrade to the next version of the schema, and part of the way back, while everything is served.
 
-PROPOSAL_SERVICE_NEXT_BIN names the same service, built with the feature `next-schema`: it moves a column of `items` to another name.
+PROPOSAL_SERVICE_NEXT_BIN names the same service, built with the feature `next-schema`: it keeps a column of `items` also under another name.
 """
 
 import os

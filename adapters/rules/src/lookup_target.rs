@@ -32,7 +32,8 @@ impl fmt::Display for LookupTarget {
             LookupBy::Id => write!(formatter, "{collection} by id"),
             LookupBy::Parent => write!(formatter, "{collection} by parent"),
             LookupBy::Member(name) => {
-                let is_indexed = self.collection.spec().indexed.contains(&&**name);
+                let is_indexed =
+                    self.collection.spec().indexed.iter().any(|indexed| indexed.name == &**name);
                 // Without an index, the stores scan the collection on every write.
                 let how = if is_indexed { "indexed" } else { "scans the whole collection" };
                 write!(formatter, "{collection} by `{name}`, {how}")

@@ -14,9 +14,6 @@ use thiserror::Error;
 /// The error of what a standby cannot do.
 const NOT_ON_A_STANDBY: &str = "a standby cannot do this";
 
-/// The last commit that reads and exports a store of the first edition.
-const LAST_OF_FIRST_EDITION: &str = "6effb39";
-
 /// The codes of a table and of a column that are not there.
 const UNDEFINED: [&str; 2] = ["42P01", "42703"];
 
@@ -89,12 +86,17 @@ pub enum StoreError {
         "the database {0} cannot keep the data of this service: {1}; use PostgreSQL 15 or newer"
     )]
     Unsuitable(String, &'static str),
-    /// The store is of the first edition of the schema.
+    /// The schema was created by an older service, and no migration begins at its version.
     #[error(
-        "the store was made by an unreleased first edition of this service: export it with commit {LAST_OF_FIRST_EDITION}, \
-         and import the export into a new store (docs/backup.md)"
+        "the store has schema version {found}, but this service cannot upgrade versions before {oldest}: export it with the older binary \
+         (`proposal-service export FILE`), and import FILE into a new store with this one (docs/backup.md)"
     )]
-    FirstEdition,
+    TooOld {
+        /// The version of the schema.
+        found: i32,
+        /// The oldest version that can be upgraded.
+        oldest: i32,
+    },
     /// A table or a column is missing.
     #[error(
         "the tables of the store do not match this build ({0}): another build prepared them; export the store with that build, and import \

@@ -6,14 +6,9 @@
 //! (`engine.rs`). Reads use the same SQL text on both (`sql/statements.rs`), concurrent readers
 //! share them (`read/`), and one module maps their rows to items (`sql/row_mapping.rs`). Slow
 //! statements have separate connections and are cancelled when the last caller has gone. Writes are
-//! data (`write/command.rs`), so that they can be queued and retried, and each engine executes them
-//! in its own way:
-//!
-//! - `postgres/row_writes.rs`: all inserts and updates that have queued up in one statement with
-//!   data-modifying CTEs, which decides, writes, logs and counts; `postgres/writes.rs`: deletions
-//!   and replacements;
-//! - `sqlite/writer.rs` and `sqlite/writes.rs`: one thread owns the one writing connection and puts
-//!   all queued writes into one transaction (group commit), so that many writes share a disk flush.
+//! data (`write/command.rs`), so that they can be queued and retried. `write/statements.rs` executes
+//! their rows with the SQL files of the engine; `postgres/writes.rs` and `sqlite/writer.rs` have the
+//! transactions.
 //!
 //! A write that was decided on other items is made only while they are the same: what
 //! `sql/lookup.rs` found is looked for again in the transaction that writes (`write/read_set.rs`).
@@ -32,8 +27,8 @@
 //!
 //! # How to change it
 //! A new proposal field needs no change here: [`Store::migrate`] recreates the view when its columns
-//! differ from the field table. A new table or column needs one file in `migration/`, one line in
-//! its list, and the table's description in `entities/`. A new condition on a write needs a row in
+//! differ from the field table. A new table or column is in `sql/*/schema.sql`, or later in a
+//! migration, and has a description in `entities/`. A new condition on a write needs a row in
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 mod cache;

@@ -167,7 +167,7 @@ impl ItemRepository for SqlItemRepository {
         expected: Version,
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
-        let row = RowChange::delete(scope, id, expected);
+        let row = Box::new(RowChange::delete(scope, id, expected));
         self.writes.write(Change::Row(row), metadata).await.map(drop)
     }
 

@@ -3,7 +3,7 @@
 use tracing_subscriber::filter::Targets;
 
 /// Messages of libraries matter to operators only as warnings.
-const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn,sea_orm_migration=warn";
+const DEFAULT_LOG_FILTER: &str = "info,sqlx=warn,sea_orm=warn";
 
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 

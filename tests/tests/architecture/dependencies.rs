@@ -29,7 +29,7 @@ const FLOORS: &[(&str, &str)] = &[
 /// The only crates of the service that may depend on each of these, which keeps the domain and the
 /// use cases free of them.
 const OWNERS: &[(&str, &str)] = &[
-    ("storage-adapter", "rusqlite sea-orm sea-orm-migration sqlx"),
+    ("storage-adapter", "rusqlite sea-orm sqlx"),
     ("http-adapter", "poem poem-openapi"),
     ("identity-adapter", "jsonwebtoken ring"),
     ("identity-adapter telemetry-adapter", "hyper-rustls rustls"),

@@ -2,13 +2,12 @@
 
 use application::Scope;
 
-use crate::store::{CASH, FILES, PROPOSALS, TestStore, reach};
+use crate::store::{CASH, PROPOSALS, TestStore, reach};
 
 on_both_stores! {
     ; every_server:
     values_count_by_their_first_characters
     sums_end_at_the_largest_number
-    a_store_without_sums_gets_them
 }
 
 /// The counts of a member, as `value items|…`.
@@ -20,14 +19,6 @@ async fn counts(store: &TestStore, scope: Scope, member: &str, limit: u64) -> St
     assert_eq!(counts.time.is_some(), last.0 > 0);
     let counts = counts.counts.iter().map(|count| format!("{} {}", count.value, count.items));
     counts.collect::<Vec<_>>().join("|")
-}
-
-async fn of_files(store: &TestStore) -> String {
-    counts(store, FILES, "document_type", 10).await
-}
-
-fn of_type(document_type: &str) -> String {
-    format!(r#"{{"document_type":"{document_type}"}}"#)
 }
 
 async fn values_count_by_their_first_characters(store: &TestStore) {
@@ -59,31 +50,4 @@ async fn sums_end_at_the_largest_number(store: &TestStore) {
         store.insert(CASH, largest).await;
         assert_eq!(sums(store).await, format!("2026-01 {}", i64::MAX));
     }
-}
-
-/// As a store of version 2 of the schema was.
-async fn a_store_without_sums_gets_them(store: &TestStore) {
-    store.insert(CASH, r#"{"year":2026,"jan_amount":5}"#).await;
-    let removed = store.insert(CASH, r#"{"year":2026,"jan_amount":7}"#).await;
-    store.delete(CASH, &removed).await.unwrap();
-    store.insert(FILES, &of_type("budget")).await;
-    assert_eq!(sums(store).await, "2026-01 500");
-    for change in [
-        "DELETE FROM value_counts WHERE member = 'amounts'",
-        "DELETE FROM seaql_migrations WHERE version >= 'm20261123_000002_amounts'",
-        "DROP INDEX changes_by_collection",
-        "ALTER TABLE changes DROP COLUMN removed_at",
-        "DROP TABLE compaction",
-        "DROP TABLE schema_steps",
-        "DROP TABLE service_instances",
-        "UPDATE schema_version SET version = 2, oldest_reader = 2, oldest_writer = 2",
-    ] {
-        let _ = store.database.query(change);
-    }
-    assert_eq!(sums(store).await, "");
-    assert!(!store.store.is_migrated().await.unwrap());
-    store.store.migrate().await.unwrap();
-    store.insert(CASH, r#"{"year":2026,"feb_amount":1}"#).await;
-    assert_eq!(sums(store).await, "2026-01 500|2026-02 100");
-    assert_eq!(of_files(store).await, "budget 1", "counts are made again too");
 }

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use application::query::{PageQuery, PageStart, SortKey, Subject};
 use application::{
     IdempotencyKey, NewItem, Ownership, ReadDependency, Sequence, UndeletableItems, WriteMetadata,
 };
+use domain::proposal::FieldKind;
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::SignedDuration;
 use tests::callers::warrant_of;
@@ -17,7 +19,9 @@ use tokio::task::JoinSet;
 
 use crate::lookups::{by_id, member};
 use crate::model::now;
-use crate::store::{TestStore, all, content, lib_of, new_item, next_id, reach, replacement};
+use crate::store::{
+    TestStore, all, content, everything, lib_of, new_item, next_id, reach, replacement,
+};
 
 on_both_stores! {
     ; postgres_alone:
@@ -156,6 +160,48 @@ async fn rare_changes_and_pages_in_the_middle_are_found_by_an_index() {
     assert!(changes <= READ_BY_A_WRITE * i64::try_from(TIMES).unwrap(), "{changes}");
 }
 
+/// As many have no date as have one, which are those of a thousand days.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_sorted_by_an_indexed_member_are_walked_in_its_index() {
+    const READ_BY_A_PAGE: i64 = 1_000;
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let filled = format!(
+        "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
+         SELECT 'proposals', gen_random_uuid(), 1, 'created', n, CASE WHEN n % 2 = 0 THEN '{{}}'::json \
+         ELSE json_build_object('start_date', to_char(date '2026-01-01' + n % 1000, 'YYYY-MM-DD')) END \
+         FROM generate_series(1, {ROWS}) AS g (n) RETURNING item_id, sequence, time, members) \
+         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, key_4) \
+         SELECT item_id, 'proposals', 1, sequence, time, time, members ->> 'start_date' FROM l"
+    );
+    let nil = uuid::Uuid::nil();
+    for statement in [
+        filled,
+        format!("INSERT INTO totals VALUES ('proposals', '{nil}', 0, {ROWS}, {ROWS})"),
+        "UPDATE search_progress SET sequence = (SELECT MAX(sequence) FROM changes)".into(),
+        "VACUUM ANALYZE".into(),
+    ] {
+        let _ = store.database.query(&statement);
+    }
+    let subject = Subject::Member { name: "start_date".into(), kind: Some(FieldKind::Date) };
+    let read = read_by(&store, async || {
+        for descending in [false, true] {
+            let order = vec![SortKey { subject: subject.clone(), descending }];
+            let query = PageQuery { order, limit: 25, ..everything(all(PROPOSALS)) };
+            let mut position = PageStart::Offset(0);
+            for _ in 0..TIMES / 2 {
+                let page =
+                    store.select(all(PROPOSALS), &PageQuery { position, ..query.clone() }).await;
+                assert_eq!((page.items.len(), page.has_more), (25, true));
+                position = PageStart::After(page.last.clone().unwrap());
+            }
+        }
+        0
+    });
+    let read = read.await;
+    let by_index = store.database.query(BY_INDEX);
+    assert!(read <= READ_BY_A_PAGE * i64::try_from(TIMES).unwrap(), "{read}: {by_index:?}");
+}
+
 /// Connections that read plan again when tables grow and were analysed, which these are not; they
 /// scan none, so that what is left are scans of those that write.
 const NO_SCANS: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database()); END $$";
@@ -172,7 +218,7 @@ fn fill(store: &TestStore, rows: u64) {
         "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
          SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {rows}) AS g (n) \
          RETURNING item_id, sequence, time) \
-         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, subject) \
+         INSERT INTO items (id, collection, version, sequence, created_at, updated_at, key_5) \
          SELECT item_id, 'status', 1, sequence, time, time, 's' || sequence FROM l"
     );
     let keys = format!(

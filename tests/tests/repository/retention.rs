@@ -1,12 +1,10 @@
 //! `VersionBodies`: the bodies of superseded versions are removed, and nothing else.
 
-use application::{
-    CompactionLease, CompactionProgress, RepositoryError, Scope, Sequence, ShownItem,
-};
+use application::{CompactionLease, CompactionProgress, Scope, Sequence, ShownItem};
 use domain::{Collection, ItemId};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::store::{FILES, NOW, PROPOSALS, TestStore, all, at, lib_of, next_id, reach};
+use crate::store::{FILES, NOW, PROPOSALS, TestStore, all, lib_of, next_id, reach};
 
 on_both_stores! {
     a_log_is_looked_through_some_changes_at_a_time
@@ -15,7 +13,6 @@ on_both_stores! {
     related_items_are_found_in_bodies
     ; every_server:
     one_worker_has_the_lease
-    older_services_are_kept_out_once_bodies_go
 }
 
 fn then() -> Timestamp {
@@ -148,38 +145,4 @@ async fn one_worker_has_the_lease(store: &TestStore) {
     assert_eq!(bodies.lease(&lease("a", 21)).await.unwrap(), None);
     bodies.advance("b", &progress, true).await.unwrap();
     assert_eq!(bodies.lease(&lease("a", 22)).await.unwrap(), Some(progress), "it was given back");
-}
-
-async fn older_services_are_kept_out_once_bodies_go(store: &TestStore) {
-    let oldest = || {
-        let columns =
-            "CAST(version AS TEXT), CAST(oldest_reader AS TEXT), CAST(oldest_writer AS TEXT)";
-        let row = store.database.query(&format!("SELECT {columns} FROM schema_version")).remove(0);
-        row.into_iter().map(Option::unwrap).collect::<Vec<_>>()
-    };
-    let before = oldest();
-    assert_ne!(before[1], "5");
-    let now = at(NOW).time;
-    let lease = CompactionLease { holder: "a".into(), now, until: now };
-    let bodies = store.store.version_bodies();
-    bodies.lease(&lease).await.unwrap();
-    assert_eq!(oldest(), before);
-    let shown = store.insert(FILES, "{}").await;
-    updated(store, FILES, &shown, r#"{"n":1}"#).await;
-    let changes = superseded(store).await;
-    if !store.database.is_sqlite() {
-        // An SQLite file has one service.
-        let seen = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let _ = store.database.query(&format!(
-            "INSERT INTO service_instances (id, address, schema_version, seen_at) VALUES ('older', 'elsewhere', 4, {seen})"
-        ));
-        let refused = bodies.remove(&changes, then()).await;
-        assert_eq!(refused, Err(RepositoryError::Unavailable));
-        assert_eq!((oldest(), superseded(store).await), (before.clone(), changes.clone()));
-        let _ = store.database.query(&format!(
-            "UPDATE service_instances SET seen_at = {seen} - 61000000 WHERE id = 'older'"
-        ));
-    }
-    assert_eq!(remove(store, &changes).await, 1);
-    assert_eq!(oldest(), [before[0].as_str(), "5", "5"]);
 }

@@ -12,7 +12,7 @@ use crate::store::{FILES, PROPOSALS, TestStore, connect, new_item, options, reac
 
 on_both_stores! {
     a_fresh_database_is_not_migrated
-    a_store_of_the_first_edition_is_refused_with_the_way_out
+    an_older_store_is_refused_with_the_way_out
     a_newer_schema_is_used_as_far_as_it_allows
     ; every_server:
     instances_that_start_together_prepare_the_schema_once
@@ -22,7 +22,6 @@ on_both_stores! {
     the_view_shows_fields_as_columns
     ; postgres_alone:
     who_waits_for_the_lock_of_the_schema_has_no_long_transaction
-    the_defaults_of_a_database_do_not_stop_its_migration
     statements_are_prepared_again_when_a_column_changes_its_type
     reads_go_through_after_a_restart_of_the_server_and_writes_recover
 }
@@ -88,44 +87,46 @@ async fn who_waits_for_the_lock_of_the_schema_has_no_long_transaction() {
     store.close().await;
 }
 
-/// With the defaults of this database, an index that is made while another transaction has a
-/// snapshot would wait without a limit, or be given up.
-async fn the_defaults_of_a_database_do_not_stop_its_migration() {
-    const IS_MADE: &str = "SELECT CAST(clock_timestamp() - query_start > '2 s' AS TEXT) FROM pg_stat_activity \
-                           WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
-    let database = TestDatabase::postgres();
-    let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
-    let url = database.url().to_owned();
-    let other = tokio::task::spawn_blocking(move || {
-        TestDatabase::existing(&url).query("SELECT CAST(pg_sleep(5) AS TEXT)")
-    });
-    for setting in [
-        "default_transaction_isolation = 'repeatable read'",
-        "statement_timeout = '1s'",
-        "lock_timeout = '10ms'",
+/// Each statement makes a store as an older version left it.
+async fn an_older_store_is_refused_with_the_way_out(store: &TestStore) {
+    for (version, statements) in [
+        ("1", "DROP TABLE schema_version; CREATE TABLE collection_totals (collection TEXT)"),
+        ("5", "UPDATE schema_version SET version = 5, oldest_reader = 5, oldest_writer = 5"),
+        (
+            "5",
+            "ALTER TABLE items RENAME COLUMN key_1 TO program_id; UPDATE schema_version SET version = 5",
+        ),
     ] {
-        let _ = database.query(&format!("ALTER DATABASE {name} SET {setting}"));
+        let older = fresh(store);
+        connect_and_migrate(&older).await;
+        for statement in statements.split("; ") {
+            let _ = older.query(statement);
+        }
+        let opened = connect(&older).await;
+        let mut errors = vec![
+            opened.migrate().await.unwrap_err(),
+            opened.is_migrated().await.unwrap_err(),
+            opened.contract().await.unwrap_err(),
+            opened.plan().await.unwrap_err(),
+        ];
+        opened.close().await;
+        errors.extend(Store::connect_to_look(&options(&older)).await.err());
+        assert_eq!(errors.len(), 5);
+        for error in errors {
+            let line = error.to_string();
+            assert!(line.contains(&format!("has schema version {version},")), "{line}");
+            assert!(
+                line.contains("export it with the older binary") && !line.contains('\n'),
+                "{line}"
+            );
+        }
     }
-    let store = connect(&database).await;
-    let migrating = store.clone();
-    let migrating = tokio::spawn(async move { migrating.migrate().await });
-    tokio::time::sleep(Duration::from_millis(3_500)).await;
-    assert_eq!(database.query(IS_MADE), [[Some("true".to_owned())]]);
-    let _ = other.await.unwrap();
-    let migrated = tokio::time::timeout(Duration::from_mins(1), migrating).await;
-    migrated.expect("a migration ends").unwrap().unwrap();
-    store.close().await;
 }
 
-async fn a_store_of_the_first_edition_is_refused_with_the_way_out(store: &TestStore) {
-    let fresh = fresh(store);
-    let opened = connect(&fresh).await;
-    let _ = fresh.query("CREATE TABLE collection_totals (collection TEXT)");
-    for error in [opened.migrate().await.unwrap_err(), opened.is_migrated().await.unwrap_err()] {
-        let line = error.to_string();
-        assert!(line.contains("export it with commit") && !line.contains('\n'), "{line}");
-    }
-    opened.close().await;
+async fn connect_and_migrate(database: &TestDatabase) {
+    let store = connect(database).await;
+    store.migrate().await.unwrap();
+    store.close().await;
 }
 
 /// The newer service records the oldest version that may continue.

@@ -226,8 +226,8 @@ pub fn content(database: &TestDatabase) -> [Rows; 3] {
     };
     let items = columns(
         "id parent continues reference_0",
-        "collection version created_at updated_at sequence created_by program_id research_type \
-         researcher_id start_date subject",
+        "collection version created_at updated_at sequence created_by \
+         key_1 key_2 key_3 key_4 key_5",
     );
     let changes = columns(
         "item_id parent continues",

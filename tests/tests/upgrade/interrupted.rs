@@ -81,3 +81,43 @@ async fn an_sqlite_file_is_upgraded() {
     let (is_done, said) = older(&database, "migrate");
     assert!(!is_done && said.contains("too old"), "{said}");
 }
+
+/// With the defaults of this database, an index that is made while another transaction has a
+/// snapshot would wait without a limit, or be given up.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_defaults_of_a_database_do_not_stop_its_migration() {
+    const IS_ASLEEP: &str = "SELECT 'true' FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    const IS_MADE: &str = "SELECT CAST(clock_timestamp() - query_start > '2 s' AS TEXT) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND pid <> pg_backend_pid()";
+    let database = TestDatabase::postgres();
+    let name = database.query("SELECT CAST(current_database() AS TEXT)")[0][0].clone().unwrap();
+    let url = database.url().to_owned();
+    let other = tokio::task::spawn_blocking(move || {
+        TestDatabase::existing(&url).query("SELECT CAST(pg_sleep(8) AS TEXT)")
+    });
+    await_true(&database, IS_ASLEEP).await;
+    for setting in [
+        "default_transaction_isolation = 'repeatable read'",
+        "statement_timeout = '1s'",
+        "lock_timeout = '10ms'",
+    ] {
+        let _ = database.query(&format!("ALTER DATABASE {name} SET {setting}"));
+    }
+    let store = open(database.url()).await.unwrap();
+    let migrating = store.clone();
+    let migrating = tokio::spawn(async move { migrating.migrate().await });
+    await_true(&database, IS_MADE).await;
+    let _ = other.await.unwrap();
+    let migrated = timeout(Duration::from_mins(1), migrating).await;
+    migrated.expect("a migration ends").unwrap().unwrap();
+    store.close().await;
+}
+
+async fn await_true(database: &TestDatabase, query: &str) {
+    let is_true = async {
+        while database.query(query) != [[Some("true".to_owned())]] {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(PATIENCE, is_true).await.unwrap_or_else(|_| panic!("{query}"));
+}

@@ -51,8 +51,15 @@ pub async fn upgrade(url: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Asserts that each step was done once.
+/// Asserts that each step was done once, and that later writes are in both columns.
 pub fn check_upgraded(database: &TestDatabase, context: &str) {
+    for written in [
+        "UPDATE items SET updated_at = updated_at + 1",
+        "INSERT INTO items (id, collection, version, sequence, created_at, updated_at) \
+         VALUES ('00000000-0000-0000-0000-000000000001', 'files', 1, 0, 1, 1)",
+    ] {
+        let _ = database.query(written);
+    }
     let version = SCHEMA_VERSION.to_string();
     let on_both = [
         (

@@ -49,7 +49,7 @@ logged AS (
 written AS (
     INSERT INTO items AS i (
         id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,
-        reference_0, program_id, research_type, researcher_id, start_date, subject
+        reference_0, key_1, key_2, key_3, key_4, key_5
     )
     SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, p.created_by, p.continues,
         p.reference_0, p.key_1, p.key_2, p.key_3, p.key_4, p.key_5

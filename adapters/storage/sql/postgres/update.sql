@@ -47,7 +47,7 @@ logged AS (
 ),
 written AS (
     UPDATE items i SET version = p.version, sequence = l.sequence, updated_at = p.time, reference_0 = p.reference_0,
-        program_id = p.key_1, research_type = p.key_2, researcher_id = p.key_3, start_date = p.key_4, subject = p.key_5
+        key_1 = p.key_1, key_2 = p.key_2, key_3 = p.key_3, key_4 = p.key_4, key_5 = p.key_5
     FROM logged l, possible p WHERE i.id = l.item_id AND p.id = l.item_id
     RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.continues, i.reference_0
 ),

@@ -18,7 +18,7 @@ SELECT collection, id, version, kind, time, caller, acting, client, request_id, 
 FROM judged, clock WHERE refusal IS NULL ORDER BY place;
 INSERT INTO items (
     id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,
-    reference_0, program_id, research_type, researcher_id, start_date, subject
+    reference_0, key_1, key_2, key_3, key_4, key_5
 )
 SELECT j.id, j.collection, j.parent, j.version, c.sequence, j.created_at, c.time, j.created_by, j.continues,
     j.reference_0, j.key_1, j.key_2, j.key_3, j.key_4, j.key_5

@@ -7,7 +7,7 @@ INSERT INTO judged
 SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.members, g.reference_0, g.reference_0_in,
     g.key_1, g.key_2, g.key_3, g.key_4, g.key_5, g.caller, g.acting, g.client, g.request_id,
     i.version + 1, i.created_at, i.created_by,
-    i.program_id IS g.key_1 AND i.research_type IS g.key_2 AND i.researcher_id IS g.key_3 AND i.start_date IS g.key_4 AND i.subject IS g.key_5,
+    i.key_1 IS g.key_1 AND i.key_2 IS g.key_2 AND i.key_3 IS g.key_3 AND i.key_4 IS g.key_4 AND i.key_5 IS g.key_5,
     CASE
         WHEN (g.reads_hold) IS NOT TRUE THEN 1
         WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 2
@@ -22,7 +22,7 @@ UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time
 FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
 WHERE items.id = j.id AND j.refusal IS NULL AND j.has_same_keys;
 UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0,
-    program_id = j.key_1, research_type = j.key_2, researcher_id = j.key_3, start_date = j.key_4, subject = j.key_5
+    key_1 = j.key_1, key_2 = j.key_2, key_3 = j.key_3, key_4 = j.key_4, key_5 = j.key_5
 FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
 WHERE items.id = j.id AND j.refusal IS NULL AND NOT j.has_same_keys;
 INSERT INTO totals (collection, parent, lane, items, writes)

@@ -25,11 +25,11 @@ pub struct Model {
     /// The item that its collection's first reference names.
     pub reference_0: Option<Uuid>,
     /// The beginnings of indexed members (`sql/indexed_columns.rs`).
-    pub program_id: Option<String>,
-    pub research_type: Option<String>,
-    pub researcher_id: Option<String>,
-    pub start_date: Option<String>,
-    pub subject: Option<String>,
+    pub key_1: Option<String>,
+    pub key_2: Option<String>,
+    pub key_3: Option<String>,
+    pub key_4: Option<String>,
+    pub key_5: Option<String>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]

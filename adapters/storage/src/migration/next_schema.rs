@@ -1,18 +1,16 @@
-//! A schema for tests of upgrades, one version ahead, in builds with the feature `next-schema` and in
-//! no others: the time of an item's last write moves to a column of another name.
+//! A made-up migration for tests of upgrades, in builds with the feature `next-schema`: the time of
+//! an item's last write is also in a column of another name.
 //!
-//! An older service writes only to the old column, so the new one becomes stale. This build
-//! therefore writes both and reads the old one. After the older services have ended, the backfill
-//! runs again, and only then is the new column declared not null.
+//! No service writes to the new column. The contraction therefore creates a trigger that does, before
+//! it repeats the backfill for rows that were written meanwhile.
 
 use sea_orm::DbBackend;
 
 use super::schema_version::SCHEMA_VERSION;
-use super::stages::{Backfill, Index, Migration, Stages, Step, staged};
+use super::stages::{Backfill, Index, Migration, Stages, Step};
 use crate::sql::dialect::Dialect;
 
-/// True in builds for these tests.
-const IS_BUILT: bool = cfg!(feature = "next-schema");
+pub(super) const MIGRATION: Migration = Migration { name: "next_schema", stages };
 
 const BACKFILL: Backfill = Backfill {
     set: "written_at = updated_at",
@@ -24,6 +22,17 @@ const BACKFILL: Backfill = Backfill {
 
 const INDEX: Index = Index { name: "items_by_creation", on: "items (collection, created_at)" };
 
+const SQLITE_TRIGGERS: &str = "\
+CREATE TRIGGER items_inserted AFTER INSERT ON items BEGIN UPDATE items SET written_at = updated_at WHERE id = NEW.id; END;
+CREATE TRIGGER items_updated AFTER UPDATE OF updated_at ON items BEGIN UPDATE items SET written_at = updated_at WHERE id = NEW.id; END;
+";
+
+/// Its lock waits for the writes in progress.
+const POSTGRES_TRIGGER: &str = "\
+CREATE FUNCTION items_written() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.written_at = NEW.updated_at; RETURN NEW; END';
+CREATE TRIGGER items_written BEFORE INSERT OR UPDATE ON items FOR EACH ROW EXECUTE FUNCTION items_written();
+";
+
 /// Declares a column not null in four steps, without a table scan under a lock that blocks other
 /// sessions.
 const NOT_NULL: [&str; 4] = [
@@ -33,23 +42,14 @@ const NOT_NULL: [&str; 4] = [
     "ALTER TABLE items DROP CONSTRAINT items_written",
 ];
 
-/// The migration, in builds for these tests.
-pub(super) fn migration() -> Option<Migration> {
-    IS_BUILT.then(|| staged("m99991231_000000_next_schema", stages))
-}
-
 fn stages(dialect: &Dialect) -> Stages {
-    let step = |statement: &str| Step::Transaction(vec![statement.to_owned()]);
+    let step = |statements: &str| Step::Transaction(statements.to_owned());
     let raise =
         |column: &str| step(&format!("UPDATE schema_version SET {column} = {SCHEMA_VERSION}"));
-    let (mut contract, is_postgres) =
-        (vec![raise("oldest_writer")], dialect.backend == DbBackend::Postgres);
-    if is_postgres {
-        // Waits for the writes in progress.
-        contract.push(step("LOCK TABLE write_fence IN SHARE MODE"));
-    }
-    contract.push(Step::Backfill(BACKFILL));
-    if is_postgres {
+    let is_sqlite = dialect.backend == DbBackend::Sqlite;
+    let triggers = if is_sqlite { SQLITE_TRIGGERS } else { POSTGRES_TRIGGER };
+    let mut contract = vec![raise("oldest_writer"), step(triggers), Step::Backfill(BACKFILL)];
+    if !is_sqlite {
         contract.extend(NOT_NULL.map(step));
     }
     Stages {
@@ -61,19 +61,4 @@ fn stages(dialect: &Dialect) -> Stages {
         backfill: Some(BACKFILL),
         contract,
     }
-}
-
-/// The second form of `updated_at` behind other columns of `items`: `, written_at`.
-pub(crate) fn column() -> &'static str {
-    if IS_BUILT { ", written_at" } else { "" }
-}
-
-/// Its value behind others.
-pub(crate) fn value(value: &str) -> String {
-    if IS_BUILT { format!(", {value}") } else { String::new() }
-}
-
-/// Its assignment behind others.
-pub(crate) fn assignment(value: &str) -> String {
-    if IS_BUILT { format!(", written_at = {value}") } else { String::new() }
 }

@@ -2,10 +2,11 @@
 
 use sea_orm::{ConnectionTrait, DbErr};
 
+use super::MIGRATIONS;
 use super::backfill::ROWS;
-use super::migrations;
 use super::progress::{Done, has_table};
 use super::runner::{BACKFILL, key};
+use super::schema_version::{self, Access};
 use super::stages::{Backfill, Migration, Step};
 use crate::engine::Engine;
 use crate::error::StoreError;
@@ -24,8 +25,8 @@ const INDEXED_PER_SECOND: i64 = 200_000;
 /// The locks of statements by their beginnings, on `PostgreSQL`.
 const LOCKS: [(&str, &str); 8] = [
     ("CREATE TABLE", "none on existing tables"),
+    ("CREATE TRIGGER", "SHARE ROW EXCLUSIVE: waits for writes in progress"),
     ("CREATE INDEX", "SHARE: writes wait until it is built"),
-    ("LOCK TABLE write_fence", "waits for writes in progress"),
     ("ALTER TABLE items VALIDATE", "SHARE UPDATE EXCLUSIVE: reads and writes continue"),
     ("ALTER TABLE", "ACCESS EXCLUSIVE, briefly"),
     ("UPDATE", "rows, briefly"),
@@ -50,21 +51,20 @@ pub struct MigrationStep {
 
 /// The steps that are left, in their order.
 pub(crate) async fn steps(engine: &dyn Engine) -> Result<Vec<MigrationStep>, StoreError> {
+    schema_version::is_up_to_date(engine.schema(), Access::Read).await?;
     let done = Done::read(engine.schema()).await.map_err(StoreError::schema)?;
     let items = items(engine).await.map_err(StoreError::schema)?;
     let mut planned = Vec::new();
-    for migration in migrations() {
-        let stages = migration.stages(engine.dialect());
+    for migration in MIGRATIONS {
+        let stages = (migration.stages)(engine.dialect());
         let mut plan = |phase, steps: &[Step]| {
             for (number, step) in steps.iter().enumerate() {
                 if !done.has(migration.name, &key(phase, number)) {
-                    planned.extend(step_of(&migration, phase, step, items));
+                    planned.extend(step_of(migration, phase, step, items));
                 }
             }
         };
-        if !done.is_expanded(migration.name) {
-            plan("expand", &stages.expand);
-        }
+        plan("expand", &stages.expand);
         if let Some(backfill) = stages.backfill
             && !done.has(migration.name, BACKFILL)
         {
@@ -90,9 +90,8 @@ fn step_of(
     };
     match step {
         Step::Transaction(statements) => statements
-            .iter()
-            .flat_map(|text| text.split(';'))
-            .map(|statement| statement.split_whitespace().collect::<Vec<_>>().join(" "))
+            .split(";\n")
+            .map(without_comments)
             .filter(|statement| !statement.is_empty())
             .map(|statement| planned(shortened(&statement), lock(&statement), None))
             .collect(),
@@ -107,6 +106,12 @@ fn step_of(
             Some(items / ITEMS_PER_SECOND),
         )],
     }
+}
+
+/// A statement in one line.
+fn without_comments(statement: &str) -> String {
+    let lines = statement.lines().filter(|line| !line.starts_with("--"));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 fn lock(statement: &str) -> &'static str {

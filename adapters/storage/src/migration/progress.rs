@@ -1,78 +1,41 @@
-//! The progress of migrations: `seaql_migrations` names those whose new version may be used,
-//! `schema_steps` the steps of those that have several.
+//! The progress of migrations: the table `schema_steps` has each step that is complete, and the
+//! position of a backfill.
 
 use std::collections::HashSet;
 
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ActiveValue, ConnectionTrait, DbErr, EntityTrait, QueryTrait, Schema, Statement};
-use sea_orm_migration::seaql_migrations;
+use sea_orm::{ConnectionTrait, DbErr, Statement};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
-/// Makes the table of migrations.
-pub(super) fn prepare(dialect: &Dialect) -> String {
-    let mut table = Schema::new(dialect.backend).create_table_from_entity(seaql_migrations::Entity);
-    dialect.backend.build(table.if_not_exists()).sql
-}
-
-/// The steps that were done before.
-pub(super) struct Done {
-    migrations: HashSet<String>,
-    steps: HashSet<(String, String)>,
-}
+/// The complete steps, by migration.
+pub(super) struct Done(HashSet<(String, String)>);
 
 impl Done {
     pub async fn read(database: &impl ConnectionTrait) -> Result<Self, DbErr> {
-        let mut done = Self { migrations: HashSet::new(), steps: HashSet::new() };
-        if has_table(database, "seaql_migrations").await? {
-            let rows = seaql_migrations::Entity::find().all(database).await?;
-            done.migrations = rows.into_iter().map(|row| row.version).collect();
+        if !has_table(database, "schema_steps").await? {
+            return Ok(Self(HashSet::new()));
         }
-        if has_table(database, "schema_steps").await? {
-            let dialect = Dialect::of(database.get_database_backend());
-            let query = "SELECT migration, step FROM schema_steps WHERE is_done = 1";
-            let rows = database.query_all_raw(dialect.statement(query, [])).await?;
-            let step = |row| {
-                Ok::<_, DbErr>((
-                    row_mapping::get(row, "migration")?,
-                    row_mapping::get(row, "step")?,
-                ))
-            };
-            done.steps = rows.iter().map(step).collect::<Result<_, _>>()?;
-        }
-        Ok(done)
-    }
-
-    /// Returns whether the version that a migration makes may be used.
-    pub fn is_expanded(&self, migration: &str) -> bool {
-        self.migrations.contains(migration)
+        let dialect = Dialect::of(database.get_database_backend());
+        let query = "SELECT migration, step FROM schema_steps WHERE is_done = 1";
+        let rows = database.query_all_raw(dialect.statement(query, [])).await?;
+        let step = |row| Ok((row_mapping::get(row, "migration")?, row_mapping::get(row, "step")?));
+        rows.iter().map(step).collect::<Result<_, _>>().map(Self)
     }
 
     pub fn has(&self, migration: &str, step: &str) -> bool {
-        self.steps.contains(&(migration.to_owned(), step.to_owned()))
+        self.0.contains(&(migration.to_owned(), step.to_owned()))
     }
 }
 
-/// Returns whether a table is there.
+/// Returns whether the table exists.
 pub(super) async fn has_table(database: &impl ConnectionTrait, table: &str) -> Result<bool, DbErr> {
     let dialect = Dialect::of(database.get_database_backend());
     let found = database.query_one_raw(dialect.statement(dialect.has_table, [table.into()]));
     found.await.map(|row| row.is_some())
 }
 
-/// Names a migration as one whose version may be used.
-#[expect(clippy::disallowed_methods, reason = "the table wants the time, which nothing reads")]
-pub(super) fn expanded(dialect: &Dialect, migration: &str) -> Statement {
-    let row = seaql_migrations::ActiveModel {
-        version: ActiveValue::Set(migration.to_owned()),
-        applied_at: ActiveValue::Set(jiff::Timestamp::now().as_second()),
-    };
-    let conflict = OnConflict::column(seaql_migrations::Column::Version).do_nothing().to_owned();
-    seaql_migrations::Entity::insert(row).on_conflict(conflict).build(dialect.backend)
-}
-
-/// Notes that a step is done.
+/// Records a complete step.
 pub(super) fn step_done(dialect: &Dialect, migration: &str, step: &str) -> Statement {
     dialect.statement(
         "INSERT INTO schema_steps (migration, step, position, is_done) VALUES ($1, $2, '', 1) \
@@ -81,7 +44,7 @@ pub(super) fn step_done(dialect: &Dialect, migration: &str, step: &str) -> State
     )
 }
 
-/// Notes that a step is begun, at a position, unless it is already.
+/// Records the first position of a step, unless it has one.
 pub(super) fn begin(dialect: &Dialect, migration: &str, step: &str, position: &str) -> Statement {
     dialect.statement(
         "INSERT INTO schema_steps (migration, step, position, is_done) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING",
@@ -89,7 +52,7 @@ pub(super) fn begin(dialect: &Dialect, migration: &str, step: &str, position: &s
     )
 }
 
-/// Moves a step on from the position `was`, if it is still there.
+/// Advances a step from the position `was`, if it is still there.
 pub(super) fn advance(
     dialect: &Dialect,
     [migration, step, was]: [&str; 3],
@@ -104,7 +67,7 @@ pub(super) fn advance(
     )
 }
 
-/// The position that a step is at; `None` when it is done, or was not begun.
+/// The position of a step; `None` if it is complete, or has not begun.
 pub(super) async fn position(
     database: &impl ConnectionTrait,
     migration: &str,

@@ -10,7 +10,7 @@ use super::backfill::Filling;
 use super::progress::{self, Done};
 use super::schema_version::{self, Access};
 use super::stages::{Index, Migration, Step};
-use super::{migrations, proposals_view};
+use super::{MIGRATIONS, proposals_view};
 use crate::engine::Engine;
 use crate::entities;
 use crate::error::{StoreError, is_contended};
@@ -40,7 +40,8 @@ pub(super) const BACKFILL: &str = "backfill";
 
 /// A change that waits for locks.
 enum Change<'a> {
-    Transaction(&'a [String], Vec<Statement>),
+    /// Statements, and the one that records them as a complete step.
+    Step(&'a str, Statement),
     Index(Index),
     /// Looks for tables and columns that are missing.
     Check,
@@ -75,15 +76,12 @@ impl Runner<'_> {
     }
 
     async fn expand_all(&self) -> Result<(), StoreError> {
-        self.transaction(&[progress::prepare(self.0.dialect())], Vec::new()).await?;
         let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
-        for migration in migrations() {
-            if done.is_expanded(migration.name) {
-                continue;
+        for migration in MIGRATIONS {
+            let steps = (migration.stages)(self.0.dialect()).expand;
+            if self.steps(migration, "expand", &steps, &done).await? {
+                tracing::info!(migration = migration.name, "schema migrated");
             }
-            let steps = migration.stages(self.0.dialect()).expand;
-            self.steps(&migration, "expand", &steps, &done).await?;
-            tracing::info!(migration = migration.name, "schema migrated");
         }
         Ok(())
     }
@@ -91,8 +89,8 @@ impl Runner<'_> {
     /// Fills in what is stored already, of migrations that need it.
     pub async fn fill_in(&self) -> Result<(), StoreError> {
         let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
-        for migration in migrations() {
-            let backfill = migration.stages(self.0.dialect()).backfill;
+        for migration in MIGRATIONS {
+            let backfill = (migration.stages)(self.0.dialect()).backfill;
             if let Some(backfill) = backfill.filter(|_| !done.has(migration.name, BACKFILL)) {
                 tracing::info!(migration = migration.name, "migrating stored data");
                 let filling = Filling { migration: migration.name, step: BACKFILL, backfill };
@@ -112,11 +110,9 @@ impl Runner<'_> {
         let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
         let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
         let mut contracted = 0;
-        for migration in migrations() {
-            let steps = migration.stages(self.0.dialect()).contract;
-            let last = key("contract", steps.len().wrapping_sub(1));
-            if !steps.is_empty() && !done.has(migration.name, &last) {
-                self.steps(&migration, "contract", &steps, &done).await?;
+        for migration in MIGRATIONS {
+            let steps = (migration.stages)(self.0.dialect()).contract;
+            if self.steps(migration, "contract", &steps, &done).await? {
                 tracing::info!(migration = migration.name, "schema contracted");
                 contracted += 1;
             }
@@ -125,43 +121,29 @@ impl Runner<'_> {
         Ok(contracted)
     }
 
-    /// Keeps services out that know no version of the schema from this one on, unless one of them runs.
-    pub async fn keep_out_before(&self, version: i32) -> Result<(), StoreError> {
-        let is_done = schema_version::keeps_out_before(self.0.schema(), version).await;
-        if is_done.map_err(StoreError::schema)? {
-            return Ok(());
-        }
-        let raise = schema_version::keep_out_before(self.0.dialect(), version);
-        self.transaction(&[], vec![raise]).await
-    }
-
-    /// Does the steps of a phase that are not done, one after the other.
+    /// Does the pending steps of a phase in their order. Returns whether there were any.
     async fn steps(
         &self,
         migration: &Migration,
         phase: &str,
         steps: &[Step],
         done: &Done,
-    ) -> Result<(), StoreError> {
-        let dialect = self.0.dialect();
+    ) -> Result<bool, StoreError> {
+        let mut is_pending = false;
         for (number, step) in steps.iter().enumerate() {
             let key = key(phase, number);
             if done.has(migration.name, &key) {
                 continue;
             }
-            let mut notes = Vec::new();
-            // The first migrations have one step, and make the table of steps.
-            if steps.len() > 1 || phase == "contract" {
-                notes.push(progress::step_done(dialect, migration.name, &key));
-            }
-            if phase == "expand" && number + 1 == steps.len() {
-                notes.push(progress::expanded(dialect, migration.name));
-            }
+            is_pending = true;
+            let note = progress::step_done(self.0.dialect(), migration.name, &key);
             match step {
-                Step::Transaction(statements) => self.transaction(statements, notes).await?,
+                Step::Transaction(statements) => {
+                    self.change(&Change::Step(statements, note)).await?;
+                }
                 Step::Index(index) => {
                     self.change(&Change::Index(*index)).await?;
-                    self.transaction(&[], notes).await?;
+                    self.change(&Change::Step("", note)).await?;
                 }
                 Step::Backfill(backfill) => {
                     let filling =
@@ -170,16 +152,7 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Runs statements, and notes that they were run, in one transaction.
-    async fn transaction(
-        &self,
-        statements: &[String],
-        notes: Vec<Statement>,
-    ) -> Result<(), StoreError> {
-        self.change(&Change::Transaction(statements, notes)).await
+        Ok(is_pending)
     }
 
     /// Makes a change, and tries again where others hold locks against it. It waits briefly, because
@@ -201,25 +174,21 @@ impl Runner<'_> {
     }
 
     async fn attempt(&self, change: &Change<'_>) -> Result<Result<(), StoreError>, DbErr> {
-        let (statements, notes): (&[String], &[Statement]) = match change {
-            Change::Index(index) => return self.make_index(*index).await.map(Ok),
-            Change::Transaction(statements, notes) => (statements, notes),
-            Change::Check | Change::View => (&[], &[]),
-        };
+        if let Change::Index(index) = change {
+            return self.make_index(*index).await.map(Ok);
+        }
         let transaction = self.0.begin_migration().await?;
-        for statement in statements {
-            transaction.execute_unprepared(statement).await?;
-        }
-        for note in notes {
-            transaction.execute_raw(note.clone()).await?;
-        }
         match change {
+            Change::Step(statements, note) => {
+                transaction.execute_unprepared(statements).await?;
+                transaction.execute_raw(note.clone()).await?;
+            }
             Change::View => proposals_view::refresh(&transaction, self.0.dialect()).await?,
             Change::Check => match entities::check(&transaction).await {
                 Err(error) if !is_contended(&error) => return Ok(Err(StoreError::tables(error))),
                 checked => checked?,
             },
-            Change::Transaction(..) | Change::Index(_) => {}
+            Change::Index(_) => {}
         }
         if let Some(older) = older_instance(&transaction).await? {
             return Ok(Err(older));

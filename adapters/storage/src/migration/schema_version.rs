@@ -4,16 +4,21 @@
 //! version that can still read the stored data, and the oldest that can still write it.
 
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect, QueryTrait, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, EntityTrait, QuerySelect};
 
 use crate::entities::{self, history, schema_version};
 use crate::error::StoreError;
 use crate::sql::dialect::Dialect;
 
 /// The version of the schema that this service knows. Builds for tests of upgrades are ahead.
-pub const SCHEMA_VERSION: i32 = if cfg!(feature = "next-schema") { RELEASED + 1 } else { RELEASED };
+pub const SCHEMA_VERSION: i32 = if cfg!(feature = "next-schema") { BASE + 1 } else { BASE };
 
-const RELEASED: i32 = 5;
+/// The version of `sql/*/schema.sql`. Older stores are refused: until the first release, a change of
+/// the tables edits those files and raises this number.
+const BASE: i32 = 6;
+
+/// The version of stores without the table `schema_version`.
+const FIRST: i32 = 1;
 
 /// The number of a table, which is another one in a database that was restored from a dump.
 const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
@@ -51,35 +56,10 @@ pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), 
     entities::check(database).await.map_err(StoreError::tables)
 }
 
-/// Returns whether services are kept out that know no version from this one on.
-///
-/// # Errors
-/// Where the database cannot be queried.
-pub(super) async fn keeps_out_before(
-    database: &impl ConnectionTrait,
-    version: i32,
-) -> Result<bool, DbErr> {
-    let row = schema_version::Entity::find().one(database).await?;
-    Ok(row.is_some_and(|row| row.oldest_reader >= version && row.oldest_writer >= version))
-}
-
-/// Keeps services out that know no version from this one on.
-pub(super) fn keep_out_before(dialect: &Dialect, version: i32) -> Statement {
-    let [reader, writer] =
-        [schema_version::Column::OldestReader, schema_version::Column::OldestWriter];
-    let raised = |column: schema_version::Column| {
-        Expr::case(Expr::col(column).lt(version), version).finally(Expr::col(column))
-    };
-    let update = schema_version::Entity::update_many()
-        .col_expr(reader, raised(reader).into())
-        .col_expr(writer, raised(writer).into());
-    update.build(dialect.backend)
-}
-
 /// Returns whether the schema is as this service needs it; `false` where it has yet to be migrated.
 ///
 /// # Errors
-/// Where the database cannot be queried, or its schema is too new, or that of the first edition.
+/// Where the database cannot be queried, or its schema is too new or too old.
 pub(crate) async fn is_up_to_date(
     database: &impl ConnectionTrait,
     access: Access,
@@ -90,8 +70,8 @@ pub(crate) async fn is_up_to_date(
         Ok::<_, StoreError>(found.await.map_err(StoreError::schema)?.is_some())
     };
     if !has("schema_version").await? {
-        let is_first_edition = has("collection_totals").await?;
-        return if is_first_edition { Err(StoreError::FirstEdition) } else { Ok(false) };
+        let is_old = has("collection_totals").await?;
+        return if is_old { Err(too_old(FIRST)) } else { Ok(false) };
     }
     let row = schema_version::Entity::find().one(database).await;
     let versions = row.and_then(|row| {
@@ -103,5 +83,25 @@ pub(crate) async fn is_up_to_date(
     if SCHEMA_VERSION < oldest {
         return Err(StoreError::TooNew { found: version, known: SCHEMA_VERSION });
     }
+    if version < BASE {
+        return Err(too_old(version));
+    }
     Ok(version >= SCHEMA_VERSION)
+}
+
+const fn too_old(found: i32) -> StoreError {
+    StoreError::TooOld { found, oldest: BASE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BASE;
+    use crate::migration::schema;
+    use crate::sql::dialect::{POSTGRES, SQLITE};
+
+    #[test]
+    fn the_tables_have_the_version() {
+        let row = format!("INSERT INTO schema_version VALUES ({BASE}, {BASE}, {BASE});");
+        assert!([&SQLITE, &POSTGRES].iter().all(|dialect| schema(dialect).contains(&row)), "{row}");
+    }
 }

@@ -213,7 +213,7 @@ impl Engine for Postgres {
     }
 
     async fn check_schema(&self) -> Result<(), StoreError> {
-        probe::check_sequences(&self.writers, &self.readers).await
+        probe::check_schema(&self.writers, &self.readers).await
     }
 
     fn timeline(&self) -> u32 {
@@ -401,7 +401,7 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
         }
         Ok(Err(SqlxError::Database(error)))
             if matches!(error.code().as_deref(), Some(STARTING_UP | TOO_MANY_CONNECTIONS)) => {}
-        Ok(Err(error)) => return Err(probe::start_error(&server, &error)),
+        Ok(Err(error)) => return Err(probe::start_error(&server, &error).await),
         Err(_) => {
             let time = options.acquire_timeout;
             return Err(StoreError::connect(target(), &format!("no response within {time:?}")));

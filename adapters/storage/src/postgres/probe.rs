@@ -5,11 +5,11 @@ use std::io;
 use std::time::Duration;
 
 use sea_orm::sqlx::postgres::PgConnection;
-use sea_orm::sqlx::{Error as SqlxError, Row as _, raw_sql};
+use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
 use sea_orm::{ConnectionTrait as _, DbErr};
 use tokio::time::{sleep, timeout};
 
-use crate::error::StoreError;
+use crate::error::{StoreError, is_contended, is_lost};
 use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server, settings_lost, verify};
 use crate::postgres::session::{Limits, Session};
@@ -19,10 +19,20 @@ use crate::sql::row_mapping;
 /// Members whose order and digits must be kept.
 const JSON: &str = r#"SELECT CAST('{"b":1.0,"a":1}' AS "json")::text = '{"b":1.0,"a":1}'"#;
 
+const VERSION: &str = "SELECT version()";
+
+const HAS_CITUS: &str = "SELECT to_regproc('citus_version') IS NOT NULL";
+
 /// Returns false where another has the lock.
 const LOCK: &str = "SELECT pg_try_advisory_xact_lock(8245931991)";
 
 const HAS_CLOCK: &str = "SELECT to_regclass('write_clock') IS NOT NULL AS found";
+
+/// Holds the fence as a write does.
+const WRITE: &str = "DELETE FROM write_fence WHERE FALSE";
+
+/// Ends with an error while a write holds the fence.
+const PASS: &str = "SET LOCAL lock_timeout = '100ms'; LOCK TABLE write_fence IN SHARE MODE";
 
 const NEXT: &str = "SELECT nextval('write_clock') AS next";
 
@@ -44,13 +54,19 @@ pub(crate) async fn check(server: &Server, limit: Duration) -> Result<(), StoreE
             tracing::warn!(%error, "no server accepts writes");
             Ok(())
         }
-        Ok(Err(error)) => Err(start_error(server, &error)),
+        Ok(Err(error)) => Err(start_error(server, &error).await),
         Err(_) => Err(StoreError::connect(server.target(), &"no response within the time limit")),
     }
 }
 
-/// The line for the operator about a connection that could not be made.
-pub(crate) fn start_error(server: &Server, error: &SqlxError) -> StoreError {
+/// The line for the operator about a connection that could not be made. Another engine may know none
+/// of the settings.
+pub(crate) async fn start_error(server: &Server, error: &SqlxError) -> StoreError {
+    if let SqlxError::Database(_) | SqlxError::Configuration(_) = error
+        && let Ok(Ok(Some(name))) = timeout(LIMITS.answer, name_without_settings(server)).await
+    {
+        return StoreError::Unsuitable(server.target(), name);
+    }
     match error {
         SqlxError::Configuration(_) => StoreError::Settings(server.target(), settings(server)),
         error => StoreError::connect(server.target(), error),
@@ -60,6 +76,9 @@ pub(crate) fn start_error(server: &Server, error: &SqlxError) -> StoreError {
 /// The reason why the engine must not be used, if there is one.
 async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
     let mut one = server.connect(Purpose::Write).await?;
+    if let Some(name) = foreign_engine(&mut one).await? {
+        return Ok(Some(name));
+    }
     let mut other = server.connect(Purpose::Write).await?;
     if !is_true(&mut one, JSON).await? {
         return Ok(Some("its type json does not preserve members as sent"));
@@ -82,6 +101,23 @@ async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
     let (other_locked, one_locked) =
         (is_true(&mut other, LOCK).await?, is_true(&mut one, LOCK).await?);
     Ok((other_locked && one_locked).then_some("its advisory locks have no effect"))
+}
+
+async fn name_without_settings(server: &Server) -> Result<Option<&'static str>, SqlxError> {
+    foreign_engine(&mut PgConnection::connect_with(server.options()).await?).await
+}
+
+/// The reason why a known engine with the protocol of `PostgreSQL` must not be used.
+async fn foreign_engine(connection: &mut PgConnection) -> Result<Option<&'static str>, SqlxError> {
+    let version: String = raw_sql(VERSION).fetch_one(&mut *connection).await?.try_get(0)?;
+    if version.starts_with("CockroachDB") {
+        return Ok(Some("CockroachDB has no table locks, and its advisory locks have no effect"));
+    }
+    if version.contains("-YB-") {
+        return Ok(Some("YugabyteDB does not make a write wait for the lock of a table"));
+    }
+    let has_citus = is_true(connection, HAS_CITUS).await?;
+    Ok(has_citus.then_some("Citus numbers and locks the rows of each node separately"))
 }
 
 async fn begin(connection: &mut PgConnection) -> Result<(), SqlxError> {
@@ -110,26 +146,33 @@ fn settings(server: &Server) -> String {
     set.collect::<Vec<_>>().join("; ")
 }
 
-/// Checks that numbers are handed out in one order: where each connection has some in store, times
-/// and the change log would have none. The schema must be there.
-pub(crate) async fn check_sequences(writers: &Pool, readers: &Pool) -> Result<(), StoreError> {
-    let numbers = async {
-        let one = Session::open(writers, LIMITS).await?;
-        let found = one.query_one_raw(POSTGRES.statement(HAS_CLOCK, [])).await?;
-        if !found.map_or(Ok(false), |row| row_mapping::get(&row, "found"))? {
-            return Ok(true);
-        }
-        let other = Session::open(readers, LIMITS).await?;
-        let numbers = [next(&one).await?, next(&other).await?, next(&one).await?];
-        Ok::<_, DbErr>(numbers.is_sorted())
-    };
-    match numbers.await {
-        Ok(false) => {
-            let flaw = "its sequences assign numbers per connection, not in one order";
-            Err(StoreError::Unsuitable(writers.target(), flaw))
-        }
+/// Checks the clock and the fence of writes. The schema must be there.
+pub(crate) async fn check_schema(writers: &Pool, readers: &Pool) -> Result<(), StoreError> {
+    match flaw_of_schema(writers, readers).await {
+        Ok(Some(flaw)) => Err(StoreError::Unsuitable(writers.target(), flaw)),
         // A server that cannot be written to now is not written to.
-        Ok(true) | Err(_) => Ok(()),
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+async fn flaw_of_schema(writers: &Pool, readers: &Pool) -> Result<Option<&'static str>, DbErr> {
+    let one = Session::open(writers, LIMITS).await?;
+    let found = one.query_one_raw(POSTGRES.statement(HAS_CLOCK, [])).await?;
+    if !found.map_or(Ok(false), |row| row_mapping::get(&row, "found"))? {
+        return Ok(None);
+    }
+    let other = Session::open(readers, LIMITS).await?;
+    // If each connection has numbers in store, times and the change log have no order.
+    if ![next(&one).await?, next(&other).await?, next(&one).await?].is_sorted() {
+        return Ok(Some("its sequences assign numbers per connection, not in one order"));
+    }
+    one.begin_with("BEGIN").await?;
+    one.query_each(WRITE).await?;
+    other.begin_with("BEGIN").await?;
+    match other.query_each(PASS).await {
+        Err(error) if is_contended(&error) => Ok(None),
+        Err(error) if is_lost(&error) => Err(error),
+        _ => Ok(Some("a lock of a table does not wait for a write in progress")),
     }
 }
 

@@ -14,8 +14,6 @@ use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
 
-use crate::migration::m20261125_000005_retention::RETENTION_SCHEMA;
-use crate::migration::runner::Runner;
 use crate::read::reads::Reads;
 
 /// The bodies of the versions of one database.
@@ -42,14 +40,8 @@ impl VersionBodies for SqlVersionBodies {
         self.reads.read_slowly("superseded", statement, |rows| statements::page(rows, limit)).await
     }
 
-    /// An older service would take a version without a body for a deletion. So none goes while one
-    /// runs, and none starts afterwards.
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
         let engine = self.reads.engine.as_ref();
-        Runner(engine).keep_out_before(RETENTION_SCHEMA).await.map_err(|error| {
-            tracing::warn!(%error, "cannot remove bodies");
-            RepositoryError::Unavailable
-        })?;
         let statement = statements::remove(engine.dialect(), changes, time);
         engine.execute("remove_bodies", statement).await
     }

@@ -226,3 +226,34 @@ impl TryFrom<LoggedRow> for LoggedChange {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use application::Sequence;
+    use domain::Collection;
+    use rusqlite::Connection;
+
+    use super::{latest_statement, of_collection};
+    use crate::migration::schema;
+    use crate::sql::dialect::SQLITE;
+
+    #[test]
+    fn the_changes_of_a_collection_are_found_by_the_index_in_their_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(schema(&SQLITE)).unwrap();
+        let files = Collection::known("files");
+        let between = of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
+        let latest = latest_statement(&SQLITE, files, 25).sql;
+        for (statement, expected) in
+            [(between, "(collection=? AND rowid>? AND rowid<?)"), (latest, "(collection=?)")]
+        {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+            let count = plan.parameter_count();
+            let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
+            let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
+            let steps: Vec<_> = steps.map(Result::unwrap).collect();
+            let [step] = steps.as_slice() else { panic!("{steps:?}") };
+            assert!(step.contains(&format!("changes_by_collection {expected}")), "{step}");
+        }
+    }
+}

@@ -12,14 +12,8 @@ pub(crate) struct Dialect {
     pub name: &'static str,
     /// The type of an identifier.
     pub uuid: &'static str,
-    /// A string compared by code point.
-    pub key: &'static str,
     /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
     pub json: &'static str,
-    /// The type of a primary key that the engine counts up.
-    pub sequence: &'static str,
-    /// Keeps the rows of a table in the order of its primary key, where that is a choice.
-    pub without_rowid: &'static str,
     /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// The stored size of those members in bytes, computed without reading them.
@@ -57,10 +51,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     name: "SQLite",
     uuid: "BLOB",
-    key: "TEXT",
     json: "TEXT",
-    sequence: "INTEGER PRIMARY KEY",
-    without_rowid: " WITHOUT ROWID",
     bytes_of_members: "octet_length(c.members)",
     stored_bytes_of_members: "octet_length(c.members)",
     is_listed_number: "IN (SELECT value FROM json_each($2))",
@@ -84,10 +75,7 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     name: "PostgreSQL",
     uuid: "uuid",
-    key: "TEXT COLLATE \"C\"",
     json: "json",
-    sequence: "bigserial PRIMARY KEY",
-    without_rowid: "",
     bytes_of_members: "octet_length(c.members::text)",
     stored_bytes_of_members: "pg_column_size(c.members)",
     is_listed_number: "= ANY (ARRAY(SELECT json_array_elements_text($2::json)::bigint))",

@@ -7,9 +7,8 @@
 
 use domain::{Collection, Value};
 
-/// The columns. Any collection may use them; they have the names of members of the first ones.
-pub(crate) const COLUMNS: [&str; 5] =
-    ["program_id", "research_type", "researcher_id", "start_date", "subject"];
+/// The columns. The table of collections says which member uses which of them.
+pub(crate) const COLUMNS: [&str; 5] = ["key_1", "key_2", "key_3", "key_4", "key_5"];
 
 /// Most characters of a value that are kept: an index entry of `PostgreSQL` is below 2,700 bytes.
 pub(crate) const LENGTH: usize = 200;
@@ -26,12 +25,9 @@ impl Keys {
             return keys;
         }
         for (name, value) in Value::from_encoded(members).entries().into_iter().flatten() {
-            if let Some(column) = column(collection, name) {
-                for (_, key) in COLUMNS.iter().zip(&mut keys.0).filter(|(name, _)| **name == column)
-                {
-                    // Lists and booleans have no key.
-                    *key = value.as_written().map(key_of_text);
-                }
+            if let Some(index) = index(collection, name) {
+                // Lists and booleans have no key.
+                keys.0[index] = value.as_written().map(key_of_text);
             }
         }
         keys
@@ -61,17 +57,12 @@ pub(crate) fn key_of_text(text: impl AsRef<str>) -> String {
 
 /// The column of a member's key, if it is indexed.
 pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static str> {
-    column_among(collection.spec().indexed, member)
+    index(collection, member).map(|index| COLUMNS[index])
 }
 
-/// The column with the name of the member. The other members of `indexed` get the columns that bear
-/// no member's name, in order, from the last column.
-fn column_among(indexed: &[&str], member: &str) -> Option<&'static str> {
-    let named = COLUMNS.into_iter().find(|column| *column == member);
-    let mut free = COLUMNS.into_iter().rev().filter(|column| !indexed.contains(column));
-    let mut others = indexed.iter().filter(|member| !COLUMNS.contains(member));
-    let position = others.position(|other| *other == member);
-    named.filter(|_| indexed.contains(&member)).or_else(|| free.nth(position?))
+fn index(collection: Collection, member: &str) -> Option<usize> {
+    let indexed = collection.spec().indexed.iter().find(|indexed| indexed.name == member);
+    indexed.map(|indexed| indexed.key - 1)
 }
 
 /// Returns whether a string compares to a key as it does to the whole value: it is shorter than
@@ -91,34 +82,24 @@ mod tests {
 
     use domain::Collection;
 
-    use super::{COLUMNS, Keys, LENGTH, column, column_among};
+    use super::{COLUMNS, Keys, LENGTH};
 
     #[test]
     fn every_indexed_member_has_its_own_column() {
         for collection in Collection::all() {
             let members = collection.spec().indexed;
             let columns: HashSet<_> =
-                members.iter().filter_map(|name| column(collection, name)).collect();
+                members.iter().filter_map(|member| COLUMNS.get(member.key - 1)).collect();
             assert_eq!(
                 columns.len(),
                 members.len(),
-                "{collection:?} has {} indexed members, and `items` has {} columns for them: index \
-                 fewer, or add a migration that adds a column and its index to `items`, its name to \
+                "{collection:?} has {} indexed members, and each needs one of the {} columns of `items` \
+                 for itself: index fewer, or add a column and its index to `items`, its name to \
                  `COLUMNS`, and a field to `entities/item.rs`",
                 members.len(),
                 COLUMNS.len(),
             );
         }
-    }
-
-    #[test]
-    fn members_without_a_column_of_their_name_take_the_others_from_the_last() {
-        let indexed = ["amount", "start_date", "office"];
-        let columns = indexed.map(|member| column_among(&indexed, member));
-        assert_eq!(columns, [Some("subject"), Some("start_date"), Some("researcher_id")]);
-        assert_eq!(column_among(&indexed, "subject"), None, "it is not indexed here");
-        let many = ["a", "b", "c", "d", "e", "f"];
-        assert_eq!(many.map(|member| column_among(&many, member))[4..], [Some("program_id"), None]);
     }
 
     #[test]
@@ -144,7 +125,7 @@ mod tests {
             (Collection::known("proposals"), r#"{"subject":"b"}"#, None),
         ] {
             let keys = Keys::of(collection, members);
-            assert_eq!(keys.in_column("subject"), key, "{collection:?}");
+            assert_eq!(keys.in_column("key_5"), key, "{collection:?}");
             assert_eq!(
                 keys.columns().iter().flatten().count(),
                 usize::from(key.is_some()),

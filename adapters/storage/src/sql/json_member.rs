@@ -6,7 +6,7 @@ use domain::json::encode_string;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
 
-use crate::sql::indexed_columns;
+use crate::sql::indexed_columns::{self, LENGTH};
 use crate::sql::sql_text::{SqlText, literal};
 
 /// A member at the top level of the row `w`.
@@ -69,6 +69,36 @@ impl Member {
             Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
             _ => self.as_string(),
         }
+    }
+
+    /// The column that has the beginnings of its values in their order, if it has one: numbers have
+    /// another order than their texts.
+    pub fn column_of_text(&self) -> Option<&'static str> {
+        self.key.filter(|_| self.is_text())
+    }
+
+    /// Returns whether every value is whole in its column.
+    pub fn is_short(&self) -> bool {
+        self.kind == Some(FieldKind::Date)
+    }
+
+    /// Its whole text if the column has only the beginning, otherwise the empty text.
+    pub fn cut_text(&self, column: &str) -> String {
+        let text = whole(&self.as_string());
+        format!("CASE WHEN length(w.{column}) >= {LENGTH} THEN {text} ELSE '' END")
+    }
+
+    /// Its value as JSON text, from the column unless the value is cut there.
+    pub fn value_of(&self, column: &str) -> String {
+        let key = match self.backend {
+            DbBackend::Sqlite => format!("json_quote(w.{column})"),
+            _ => format!("CAST(to_json(w.{column}) AS TEXT)"),
+        };
+        if self.is_short() {
+            return key;
+        }
+        let json = whole(&self.as_json());
+        format!("CASE WHEN length(w.{column}) >= {LENGTH} THEN {json} ELSE {key} END")
     }
 
     /// Its value as a string, compared by code point; `NULL` if it has no value.
@@ -164,4 +194,10 @@ impl Member {
         let chosen = format!("CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END");
         if self.backend == DbBackend::Sqlite { chosen } else { format!("({chosen}) COLLATE \"C\"") }
     }
+}
+
+/// An expression that reads the members only of the rows for which it is evaluated.
+fn whole(expression: &str) -> String {
+    let members = "(SELECT c.members FROM changes c WHERE c.sequence = w.sequence)";
+    expression.replace("w.members", members)
 }

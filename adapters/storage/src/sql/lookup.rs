@@ -242,7 +242,7 @@ mod tests {
     use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement};
     use uuid::Uuid;
 
-    use crate::migration::statements_of_all;
+    use crate::migration::schema;
     use crate::sql::dialect::SQLITE;
     use crate::sql::indexed_columns;
     use crate::write::read_set::looks;
@@ -251,8 +251,7 @@ mod tests {
         let mut options = ConnectOptions::new("sqlite::memory:");
         options.max_connections(1);
         let database = Database::connect(options).await.expect("a database in memory");
-        let statements = statements_of_all(&SQLITE).join(";");
-        database.execute_unprepared(&statements).await.expect("the schema");
+        database.execute_unprepared(schema(&SQLITE)).await.expect("the schema");
         database
     }
 
@@ -271,7 +270,7 @@ mod tests {
     async fn what_is_looked_for_by_an_indexed_member_is_found_in_its_index_both_times() {
         let database = migrated().await;
         let members = Collection::all().flat_map(|collection| {
-            collection.spec().indexed.iter().map(move |name| (collection, *name))
+            collection.spec().indexed.iter().map(move |indexed| (collection, indexed.name))
         });
         for (collection, name) in members {
             let index = format!(

@@ -4,7 +4,7 @@
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{ListedItem, ListedPage, Revision, Scope, Totals};
 use domain::{Collection, ItemId};
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
 use crate::sql::change_log;
@@ -15,7 +15,7 @@ use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::member_counts;
 use crate::sql::row_mapping;
-use crate::sql::sort::Order;
+use crate::sql::sort::{Order, Part};
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{Statements, parent, parent_collection, with_members};
 
@@ -71,7 +71,9 @@ impl PageStatement {
         let dialect = statements.dialect();
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
-        let order = Order::new(&mut text, scope.collection, &query.order);
+        let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
+        let order = if is_of_items { Order::by_index } else { Order::new };
+        let order = order(&mut text, scope.collection, &query.order);
         let selected = Selected::new(&mut text, scope, query);
         let is_everything = query.selection.is_everything();
         let count = match (query.is_counted, is_everything) {
@@ -90,22 +92,16 @@ impl PageStatement {
             Count::Matches => selected.matches(),
             Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
         };
-        let (keys, sorted) = (order.columns(), order.clause(window.is_backward));
-        let used = [selected.conditions.as_str(), &window.beyond, &keys, &sorted];
+        let columns = format!("w.id AS place, {how_well} AS score{}", order.columns());
+        let (first, rows) = window.rows(dialect.backend, &order, &selected, &columns);
         let counts = query.count_by.as_ref();
         let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
-            "WITH t AS ({totals}){tables}{counted}{walk} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
-             LEFT JOIN (SELECT w.id AS place, {how_well} AS score{keys} FROM {source} w \
-             WHERE {conditions}{beyond} ORDER BY {sorted} LIMIT {limit} OFFSET {offset}) s ON TRUE {joined}",
+            "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
+             LEFT JOIN ({rows}) s ON TRUE {joined}",
             tables = selected.tables,
             items = statements.columns(&mut text, query.fields.as_ref()),
-            source = with_members(&selected.source, &used),
-            conditions = selected.conditions,
-            beyond = window.beyond,
-            limit = window.limit,
-            offset = window.offset,
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
@@ -278,9 +274,11 @@ fn by_update() -> String {
 
 /// The rows of the selection that are on the page.
 struct Window {
-    beyond: String,
+    parts: Vec<Part>,
     limit: String,
     offset: String,
+    /// The rows up to the end of the page, if they are read in two parts.
+    most: Option<String>,
     is_backward: bool,
 }
 
@@ -295,46 +293,79 @@ impl Window {
         let one_more = clamped(query.limit.saturating_add(1));
         if let Some(mark) = mark {
             let [sign, _] = order.signs_at_mark();
-            let beyond = format!(" AND w.id {sign} {}", text.bind(mark.id));
+            let condition = format!(" AND w.id {sign} {}", text.bind(mark.id));
+            let sorted = order.clause(false);
+            let parts = vec![Part { condition, sorted, is_by_index: false }];
             let offset = "(SELECT CASE WHEN walked < 0 THEN 0 ELSE walked END FROM m)".to_owned();
-            return Self { beyond, offset, ..Self::forward(text, one_more, 0) };
+            let limit = text.bind(one_more);
+            return Self { parts, limit, offset, most: None, is_backward: false };
         }
-        match &query.position {
+        let (place, offset, is_backward) = match &query.position {
             PageStart::Offset(offset) => {
                 let is_nearer_to_the_end = known.is_some_and(|totals| *offset > totals.items / 2);
                 if is_nearer_to_the_end && order.is_by_id() {
-                    Self::from_the_end(text, query.limit, *offset)
-                } else {
-                    Self::forward(text, one_more, *offset)
+                    return Self::from_the_end(text, order, query.limit, *offset);
                 }
+                (None, *offset, false)
             }
-            PageStart::After(place) => {
-                let beyond = format!(" AND {}", order.beyond(text, place, false));
-                Self { beyond, ..Self::forward(text, one_more, 0) }
-            }
-            PageStart::Before(place) => {
-                let beyond = format!(" AND {}", order.beyond(text, place, true));
-                Self { beyond, is_backward: true, ..Self::forward(text, one_more, 0) }
-            }
-        }
+            PageStart::After(place) => (Some(place), 0, false),
+            PageStart::Before(place) => (Some(place), 0, true),
+        };
+        let parts = order.parts(text, place, is_backward);
+        let offset = clamped(offset);
+        let most = (parts.len() > 1).then(|| text.bind(one_more.saturating_add(offset)));
+        let (limit, offset) = (text.bind(one_more), text.bind(offset));
+        Self { parts, limit, offset, most, is_backward }
     }
 
-    fn forward(text: &mut SqlText, limit: i64, offset: u64) -> Self {
-        Self {
-            beyond: String::new(),
-            limit: text.bind(limit),
-            offset: text.bind(clamped(offset)),
-            is_backward: false,
-        }
+    /// The rows of the page, and a table before others if the rows are in two parts: those of the
+    /// second are read only as far as the first has too few.
+    fn rows(
+        &self,
+        backend: DbBackend,
+        order: &Order,
+        selected: &Selected,
+        columns: &str,
+    ) -> (String, String) {
+        let Self { limit, offset, .. } = self;
+        let Selected { source, conditions, .. } = selected;
+        let select = |columns: &str, Part { condition, sorted, is_by_index }: &Part| {
+            let source = with_members(source, &[columns, conditions, condition, sorted]);
+            // SQLite has no statistics. An expression hides the column from the index that it must
+            // not use.
+            let hidden =
+                is_by_index.then(|| conditions.replacen("w.collection", "+w.collection", 1));
+            let is_sqlite = backend == DbBackend::Sqlite;
+            let conditions = hidden.as_ref().filter(|_| is_sqlite).unwrap_or(conditions);
+            format!(
+                "SELECT {columns} FROM {source} w WHERE {conditions}{condition} ORDER BY {sorted}"
+            )
+        };
+        let (Some(most), [first, second]) = (&self.most, self.parts.as_slice()) else {
+            let rows = self.parts.first().map(|part| select(columns, part)).unwrap_or_default();
+            return (String::new(), format!("{rows} LIMIT {limit} OFFSET {offset}"));
+        };
+        let (ordered, sorted) = order.output(self.is_backward);
+        let columns = columns.to_owned() + &ordered;
+        let [first, second] = [first, second].map(|part| select(&columns, part));
+        (
+            format!(", first AS MATERIALIZED ({first} LIMIT {most})"),
+            format!(
+                "SELECT * FROM (SELECT 0 AS part, first.* FROM first UNION ALL SELECT 1 AS part, l.* FROM \
+                 ({second} LIMIT CAST({most} AS BIGINT) - (SELECT COUNT(*) FROM first)) l) u \
+                 ORDER BY part, {sorted} LIMIT {limit} OFFSET {offset}"
+            ),
+        )
     }
 
     /// Where the page is counted from the end, the statement itself looks how many items there are,
     /// in the snapshot it reads them in.
-    fn from_the_end(text: &mut SqlText, limit: u64, offset: u64) -> Self {
+    fn from_the_end(text: &mut SqlText, order: &Order, limit: u64, offset: u64) -> Self {
         let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
         let rest = format!("(total_items - CAST({offset} AS BIGINT))");
         Self {
-            beyond: String::new(),
+            parts: order.parts(text, None, true),
+            most: None,
             limit: format!(
                 "(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"
             ),

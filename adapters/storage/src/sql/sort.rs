@@ -5,6 +5,7 @@ use domain::{Collection, Members};
 use sea_orm::{DbErr, QueryResult, Value};
 
 use crate::sql::filter::numeric;
+use crate::sql::indexed_columns::{compares_to_keys, key_of_text};
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
@@ -15,23 +16,67 @@ struct Component {
     descending: bool,
 }
 
+/// The values that are sorted.
+#[derive(Clone, Copy)]
+enum Kind {
+    Column,
+    String,
+    /// A string of any length, by its key and, if that is cut, by the whole.
+    LongString,
+    Mixed,
+}
+
+struct Key {
+    /// The SQL of the value that a place remembers.
+    value: String,
+    kind: Kind,
+    /// Its column with an index, if it has one.
+    column: Option<&'static str>,
+    components: Vec<Component>,
+}
+
 /// The order of a page.
 pub(crate) struct Order {
-    /// Per key: the SQL of the value that a place remembers, and the components it is sorted by.
-    keys: Vec<(String, Vec<Component>)>,
+    keys: Vec<Key>,
     is_id_descending: bool,
+    /// The column of the first key, if its index is used, which has no rows without a value.
+    indexed: Option<&'static str>,
+}
+
+/// Rows that are read one after the other, by an index if there is one.
+pub(crate) struct Part {
+    /// The condition, with a leading `AND`.
+    pub condition: String,
+    /// The text after `ORDER BY`.
+    pub sorted: String,
+    /// True for the rows that the index of the first key has.
+    pub is_by_index: bool,
 }
 
 impl Order {
     /// Keys after the key `id` sort nothing any more.
     pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
-        let mut order = Self { keys: Vec::new(), is_id_descending: false };
+        let mut order = Self { keys: Vec::new(), is_id_descending: false, indexed: None };
         for key in keys {
             if key.subject == Subject::Id {
                 order.is_id_descending = key.descending;
                 break;
             }
             order.keys.push(sorted(text, collection, key));
+        }
+        order
+    }
+
+    /// Like [`Self::new`], for rows of `items`: the index of the first key is used.
+    pub fn by_index(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
+        let mut order = Self::new(text, collection, keys);
+        if let Some(key) = order.keys.first_mut()
+            && let Some(column) = key.column
+        {
+            // The column alone, as in the index; each part has one condition on it.
+            key.components.remove(0);
+            key.components[0].expression = format!("w.{column}");
+            order.indexed = Some(column);
         }
         order
     }
@@ -49,28 +94,95 @@ impl Order {
     /// The values a place remembers, each with a leading comma.
     pub fn columns(&self) -> String {
         let columns = self.keys.iter().enumerate();
-        let columns = columns.map(|(number, (value, _))| format!(", {value} AS key_{number}"));
+        let columns = columns.map(|(number, key)| format!(", {} AS sort_{number}", key.value));
         columns.collect()
     }
 
     /// The text after `ORDER BY`.
     pub fn clause(&self, is_backward: bool) -> String {
+        self.sorted(self.components(0), "w.id", is_backward)
+    }
+
+    /// The sorted expressions as columns `order_0`, …, each with a leading comma, and the text after
+    /// `ORDER BY` that sorts rows of these columns and `place`.
+    pub fn output(&self, is_backward: bool) -> (String, String) {
+        let components: Vec<_> = self.components(0).collect();
+        let named = components.iter().enumerate().map(|(number, component)| Component {
+            expression: format!("order_{number}"),
+            descending: component.descending,
+        });
+        let named: Vec<_> = named.collect();
+        let columns = components
+            .iter()
+            .zip(&named)
+            .map(|(component, name)| format!(", {} AS {}", component.expression, name.expression));
+        (columns.collect(), self.sorted(named.iter(), "place", is_backward))
+    }
+
+    /// The components of the keys from this one on.
+    fn components(&self, first_key: usize) -> impl Iterator<Item = &Component> {
+        self.keys[first_key..].iter().flat_map(|key| &key.components)
+    }
+
+    fn sorted<'a>(
+        &self,
+        components: impl Iterator<Item = &'a Component>,
+        id: &str,
+        is_backward: bool,
+    ) -> String {
         let direction = |descending: bool| if descending == is_backward { "" } else { " DESC" };
-        let components = self.keys.iter().flat_map(|(_, components)| components);
         let keys = components.map(|component| {
             format!("{}{}, ", component.expression, direction(component.descending))
         });
-        format!("{}w.id{}", keys.collect::<String>(), direction(self.is_id_descending))
+        format!("{}{id}{}", keys.collect::<String>(), direction(self.is_id_descending))
     }
 
-    /// The condition that a row lies beyond the position.
-    pub fn beyond(&self, text: &mut SqlText, place: &SortPosition, is_backward: bool) -> String {
+    /// The rows beyond a place, or all rows, in the parts that they are read in. Rows without a value
+    /// of the first key are the last part.
+    pub fn parts(
+        &self,
+        text: &mut SqlText,
+        place: Option<&SortPosition>,
+        is_backward: bool,
+    ) -> Vec<Part> {
+        let Some(column) = self.indexed else {
+            let beyond = place.map(|place| self.beyond(text, place, 0, is_backward));
+            let condition = beyond.map_or_else(String::new, |beyond| format!(" AND {beyond}"));
+            return vec![Part { condition, sorted: self.clause(is_backward), is_by_index: false }];
+        };
+        let is_absent = |place: &SortPosition| place.keys.first() == Some(&SortValue::Absent);
+        let is_before = |absent: &bool| place.is_some_and(|place| is_absent(place) != *absent);
+        let mut parts = Vec::new();
+        for absent in [is_backward, !is_backward].into_iter().skip_while(is_before) {
+            let (null, first_key) = if absent { ("IS NULL", 1) } else { ("IS NOT NULL", 0) };
+            let mut condition = format!(" AND w.{column} {null}");
+            if let Some(place) = place.filter(|_| parts.is_empty()) {
+                let beyond = self.beyond(text, place, first_key, is_backward);
+                condition = format!("{condition} AND {beyond}");
+            }
+            let sorted = self.sorted(self.components(first_key), "w.id", is_backward);
+            parts.push(Part { condition, sorted, is_by_index: !absent });
+        }
+        parts
+    }
+
+    /// The condition that a row lies beyond the place by the keys from this one on.
+    fn beyond(
+        &self,
+        text: &mut SqlText,
+        place: &SortPosition,
+        first_key: usize,
+        is_backward: bool,
+    ) -> String {
         let sign = |descending: bool| if descending == is_backward { ">" } else { "<" };
         let id = text.bind(place.id.uuid());
         let mut condition = format!("w.id {} {id}", sign(self.is_id_descending));
         let mut bounds = Vec::new();
-        for ((_, components), value) in self.keys.iter().zip(&place.keys) {
-            bounds.extend(components.iter().zip(bound(text, components.len(), value)));
+        for (key, value) in self.keys.iter().zip(&place.keys).skip(first_key) {
+            let values = bound(text, key.kind, value);
+            // One component less where the presence of the value is known.
+            let known = values.len() - key.components.len();
+            bounds.extend(key.components.iter().zip(values.into_iter().skip(known)));
         }
         for (Component { expression, descending }, value) in bounds.iter().rev() {
             let sign = sign(*descending);
@@ -85,7 +197,7 @@ impl Order {
     /// The place of a row.
     pub fn place(&self, row: &QueryResult) -> Result<SortPosition, DbErr> {
         let keys = (0..self.keys.len())
-            .map(|number| sort_value(row_mapping::get(row, &format!("key_{number}"))?));
+            .map(|number| sort_value(row_mapping::get(row, &format!("sort_{number}"))?));
         Ok(SortPosition {
             keys: keys.collect::<Result<_, DbErr>>()?,
             id: row_mapping::item_id(row, "place")?,
@@ -93,7 +205,7 @@ impl Order {
     }
 }
 
-fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> (String, Vec<Component>) {
+fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
     let descending = key.descending;
     let component = |expression: String| Component { expression, descending };
     let Some(member) = Member::of_subject(text, collection, &key.subject) else {
@@ -102,23 +214,35 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> (String,
             Subject::Score => "w.score",
             _ => "w.updated_at",
         };
-        return (format!("CAST({column} AS TEXT)"), vec![component(column.to_owned())]);
+        let value = format!("CAST({column} AS TEXT)");
+        let components = vec![component(column.to_owned())];
+        return Key { value, kind: Kind::Column, column: None, components };
     };
-    let is_absent = |condition: String| Component {
-        expression: format!("CASE WHEN {condition} THEN 0 ELSE 1 END"),
+    let absent_last = |exists: String| Component {
+        expression: format!("CASE WHEN {exists} THEN 0 ELSE 1 END"),
         descending: false,
     };
-    let components = if member.is_text() {
-        vec![is_absent(member.exists()), component(format!("COALESCE({}, '')", member.as_string()))]
-    } else {
-        let parts = [member.type_rank(), member.number(), member.text_or_json()].map(component);
-        [is_absent(member.exists())].into_iter().chain(parts).collect()
+    let column = member.column_of_text();
+    let (value, exists) = match column {
+        Some(column) => (member.value_of(column), format!("w.{column} IS NOT NULL")),
+        None => (member.as_json(), member.exists()),
     };
-    (member.as_json(), components)
+    let text = |text: &str| format!("COALESCE({text}, '')");
+    let (kind, parts) = match column {
+        Some(column) if member.is_short() => (Kind::String, vec![text(&format!("w.{column}"))]),
+        Some(column) => {
+            (Kind::LongString, vec![text(&format!("w.{column}")), member.cut_text(column)])
+        }
+        None if member.is_text() => (Kind::String, vec![text(&member.as_string())]),
+        None => (Kind::Mixed, vec![member.type_rank(), member.number(), member.text_or_json()]),
+    };
+    let parts = parts.into_iter().map(component);
+    let components = std::iter::once(absent_last(exists)).chain(parts).collect();
+    Key { value, kind, column, components }
 }
 
 /// The values of a key's components at a place.
-fn bound(text: &mut SqlText, components: usize, value: &SortValue) -> Vec<String> {
+fn bound(text: &mut SqlText, kind: Kind, value: &SortValue) -> Vec<String> {
     let (rank, number, letters) = match value {
         SortValue::Number(number) => (0, number.as_ref(), ""),
         SortValue::String(letters) => (1, "0", letters.as_ref()),
@@ -126,10 +250,16 @@ fn bound(text: &mut SqlText, components: usize, value: &SortValue) -> Vec<String
         SortValue::Absent => (3, "0", ""),
     };
     let is_absent = i32::from(rank == 3).to_string();
-    match components {
-        1 => vec![column_value(text, number)],
-        2 => vec![is_absent, text.bind(letters)],
-        _ => vec![is_absent, rank.to_string(), numeric(text, number), text.bind(letters)],
+    match kind {
+        Kind::Column => vec![column_value(text, number)],
+        Kind::String => vec![is_absent, text.bind(letters)],
+        Kind::LongString => {
+            let rest = if compares_to_keys(letters) { "" } else { letters };
+            vec![is_absent, text.bind(key_of_text(letters)), text.bind(rest)]
+        }
+        Kind::Mixed => {
+            vec![is_absent, rank.to_string(), numeric(text, number), text.bind(letters)]
+        }
     }
 }
 
@@ -158,4 +288,72 @@ fn sort_value(json: Option<String>) -> Result<SortValue, DbErr> {
         Some(b'{' | b'[' | b't' | b'f') => SortValue::Other(json.into()),
         _ => SortValue::Number(json.into()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use application::Scope;
+    use application::query::{
+        PageQuery, PageStart, Selection, SortKey, SortPosition, SortValue, Subject,
+    };
+    use domain::proposal::FieldKind;
+    use domain::{Collection, ItemId};
+    use rusqlite::Connection;
+    use uuid::Uuid;
+
+    use crate::migration::schema;
+    use crate::sql::dialect::SQLITE;
+    use crate::sql::page::PageStatement;
+    use crate::sql::statements::Statements;
+
+    fn plan(position: PageStart, name: &str, kind: FieldKind, descending: bool) -> Vec<String> {
+        let subject = Subject::Member { name: name.into(), kind: Some(kind) };
+        let query = PageQuery {
+            selection: Selection { filters: Vec::new(), search: None },
+            order: vec![SortKey { subject, descending }],
+            position,
+            limit: 25,
+            fields: None,
+            is_counted: true,
+            count_by: None,
+            related: Vec::new(),
+        };
+        let scope = Scope::of(Collection::known("proposals"));
+        let page = PageStatement::new(&Statements::new(&SQLITE), scope, &query, None, None);
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(schema(&SQLITE)).unwrap();
+        let explained = format!("EXPLAIN QUERY PLAN {}", page.statement.sql);
+        let mut plan = connection.prepare(&explained).unwrap();
+        let parameters = rusqlite::params_from_iter((0..plan.parameter_count()).map(|_| 1));
+        let steps = plan.query_map(parameters, |row| row.get("detail")).unwrap();
+        steps.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_page_sorted_by_an_indexed_text_is_walked_in_its_index() {
+        let place = || {
+            let keys = vec![SortValue::String("2026-01-01".into())];
+            SortPosition { keys, id: ItemId::from_uuid(Uuid::nil()) }
+        };
+        for position in
+            [PageStart::Offset(0), PageStart::After(place()), PageStart::Before(place())]
+        {
+            for (name, kind, index) in [
+                ("start_date", FieldKind::Date, "items_by_key_4"),
+                ("research_type", FieldKind::String, "items_by_key_2"),
+            ] {
+                for descending in [false, true] {
+                    let plan = plan(position.clone(), name, kind, descending);
+                    let context = format!("{position:?} {name} {descending} {plan:#?}");
+                    let walks = format!("w USING INDEX {index} (");
+                    let walk = plan.iter().position(|step| step.contains(&walks));
+                    let next = plan.get(walk.expect(&context) + 1);
+                    assert!(
+                        next.is_some_and(|step| step != "USE TEMP B-TREE FOR ORDER BY"),
+                        "{context}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -91,9 +91,9 @@ impl WritingConnection {
             // The task that began it has panicked.
             self.end("ROLLBACK").await?;
         }
-        let begun = while_busy(begin).await;
-        self.is_in_transaction.store(begun.is_ok(), Ordering::Relaxed);
-        begun
+        let started = while_busy(begin).await;
+        self.is_in_transaction.store(started.is_ok(), Ordering::Relaxed);
+        started
     }
 
     /// Commits the transaction, or rolls it back if that fails.

@@ -22,7 +22,7 @@ pub(crate) struct Write {
 /// The change that a write makes.
 #[derive(Debug)]
 pub(crate) enum Change {
-    Row(RowChange),
+    Row(Box<RowChange>),
     /// Inserts and updates, all or none.
     Rows(Vec<RowChange>),
     ReplaceAll(ContentChange),
@@ -97,7 +97,7 @@ impl Write {
     /// The rows it inserts, restores, updates or deletes.
     pub fn rows(&self) -> &[RowChange] {
         match &self.change {
-            Change::Row(row) => std::slice::from_ref(row),
+            Change::Row(row) => std::slice::from_ref(&**row),
             Change::Rows(rows) | Change::ReplaceAll(ContentChange { rows, .. }) => rows,
         }
     }

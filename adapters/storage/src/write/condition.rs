@@ -59,16 +59,15 @@ mod tests {
     fn each_file_decides_the_conditions_of_its_kind() {
         for statements in [&POSTGRES, &SQLITE] {
             for kind in RowKind::ALL {
-                let cases: String = (1..)
-                    .zip(conditions(kind))
-                    .map(|(number, (holds, _))| {
-                        format!("WHEN ({holds}) IS NOT TRUE THEN {number} ")
-                    })
-                    .collect();
-                let file =
-                    statements.of_rows(kind).split_whitespace().collect::<Vec<_>>().join(" ");
-                let expected = format!("CASE {cases}END");
-                assert!(file.contains(&expected), "{kind:?} lacks {expected}");
+                let mut cases = String::from("CASE");
+                for (number, (holds, _)) in (1..).zip(conditions(kind)) {
+                    cases = format!("{cases} WHEN ({holds}) IS NOT TRUE THEN {number}");
+                }
+                let file = statements.of_rows(kind).split_whitespace().collect::<Vec<_>>();
+                assert!(
+                    file.join(" ").contains(&(cases.clone() + " END")),
+                    "{kind:?} lacks {cases}"
+                );
             }
         }
         assert_eq!(error(RowKind::Update, 2), RepositoryError::ItemNotFound);

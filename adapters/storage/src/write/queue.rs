@@ -219,7 +219,7 @@ mod tests {
     fn deletion() -> Write {
         let scope = Scope::of(Collection::known("files"));
         let id = ItemId::from_uuid(Uuid::nil());
-        let change = Change::Row(RowChange::delete(scope, id, Version::FIRST));
+        let change = Change::Row(Box::new(RowChange::delete(scope, id, Version::FIRST)));
         Write {
             change,
             metadata: WriteMetadata::under(

@@ -177,7 +177,7 @@ impl<'a> WriteRow<'a> {
     }
 
     /// An array per field, in the order of the fields.
-    pub fn arrays<'r>(rows: &'r [Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
+    pub fn arrays(rows: &[Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
         let mut arrays = Arrays { rows, arguments: PgArguments::default() };
         arrays.add(|row| row.id)?;
         arrays.add(|row| row.collection)?;

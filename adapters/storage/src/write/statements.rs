@@ -104,11 +104,17 @@ pub(crate) async fn write_rows(
     writes: &[RowWrite<'_>],
     current_reads: &CurrentReads,
 ) -> Result<Vec<Answer>, DbErr> {
-    let refused = refused_before(connection, writes).await?;
-    let is_left = |write: &&RowWrite<'_>| !refused.contains_key(&write.row.id.uuid());
+    let mut refused = answered_before(connection, writes).await?;
     let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
     for kind in RowKind::ALL {
-        let of_kind = writes.iter().filter(|write| write.row.kind == kind).filter(is_left);
+        if kind == RowKind::Delete {
+            // After the inserts: an item of the batch may belong to a deleted one.
+            refused.extend(undeletable(connection, writes).await?);
+        }
+        let is_left = |write: &&RowWrite<'_>| {
+            write.row.kind == kind && !refused.contains_key(&write.row.id.uuid())
+        };
+        let of_kind = writes.iter().filter(is_left);
         let of_kind: Vec<_> = of_kind
             .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
             .collect();
@@ -131,9 +137,8 @@ pub(crate) async fn write_rows(
     Ok(answers)
 }
 
-/// The writes that are refused before their statement: those whose key is stored, and deletions of
-/// items to which an item belongs that the caller must not delete.
-async fn refused_before(
+/// The writes whose keys are stored.
+async fn answered_before(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
 ) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
@@ -152,6 +157,16 @@ async fn refused_before(
             }
         }
     }
+    Ok(refused)
+}
+
+/// The deletions of items to which an item belongs that the caller must not delete.
+async fn undeletable(
+    connection: &impl ConnectionTrait,
+    writes: &[RowWrite<'_>],
+) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    let mut refused = HashMap::new();
     for RowWrite { row, metadata } in writes.iter().filter(|write| is_restricted(write)) {
         let undeletable = metadata.warrant.undeletable();
         let statement = undeletable_statement(dialect, row.id, undeletable);

@@ -49,7 +49,7 @@ impl Writes {
         row: RowChange,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        match self.write(Change::Row(row), metadata).await? {
+        match self.write(Change::Row(Box::new(row)), metadata).await? {
             Written::Item(shown) => Ok(shown),
             Written::Collection(_) | Written::Nothing => Err(RepositoryError::Corrupt),
         }

@@ -65,7 +65,12 @@ impl Body {
         match collection.name() {
             "proposals" => {
                 add(random, "proposal_type", VALUES);
-                add(random, "research_type", TYPES);
+                // Stores keep the first 200 characters in a column that they sort by.
+                let long = [(199, ""), (200, ""), (200, "a"), (200, "b")];
+                let long = long.map(|(count, end)| format!("\"{}{end}\"", "ñ".repeat(count)));
+                let types: Vec<_> =
+                    TYPES.iter().copied().chain(long.iter().map(String::as_str)).collect();
+                add(random, "research_type", &types);
                 add(random, "researcher_id", RESEARCHERS);
                 add(random, "start_date", DAYS);
             }

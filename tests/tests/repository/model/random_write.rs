@@ -297,7 +297,10 @@ impl RandomWrites<'_> {
             6 => member(ODD_NAME, one(self.random, ODD_WRITTEN)),
             _ => match collection.spec().indexed {
                 [] => member("y", one(self.random, &["7", "10", "ñ"])),
-                indexed => member(one(self.random, indexed), self.indexed_value()),
+                indexed => {
+                    let name = indexed[self.random.usize(..indexed.len())].name;
+                    member(name, self.indexed_value())
+                }
             },
         };
         Lookup { collection, key, without }
