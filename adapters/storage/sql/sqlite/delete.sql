@@ -1,7 +1,8 @@
 -- Deletes items, and the items that belong to them.
 -- Parameters: $1, the rows, a JSON array of `WriteRow`.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails).
-UPDATE batch SET rows = $1;
+DELETE FROM batch;
+INSERT INTO batch SELECT key, value FROM json_each($1);
 DELETE FROM judged;
 DELETE FROM removed;
 INSERT INTO judged (place, id, caller, acting, client, request_id, refusal)

@@ -1,7 +1,8 @@
 -- Restores deleted items.
--- Parameters: $1, the rows, a JSON array of `WriteRow`.
+-- Parameters: $1, the rows, a JSON array of `WriteRow`; $2, the members of a single row.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
-UPDATE batch SET rows = $1;
+DELETE FROM batch;
+INSERT INTO batch SELECT key, value FROM json_each($1);
 DELETE FROM judged;
 INSERT INTO judged
 SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.members, g.reference_0, g.reference_0_in,
@@ -17,7 +18,7 @@ SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.members,
     END
 FROM given g LEFT JOIN items p ON p.id = g.parent LEFT JOIN items i ON i.id = g.id;
 INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
-SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, members
+SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, coalesce(members, $2)
 FROM judged, clock WHERE refusal IS NULL ORDER BY place;
 INSERT INTO items (
     id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,

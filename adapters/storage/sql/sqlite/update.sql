@@ -1,7 +1,8 @@
 -- Replaces the members of items.
--- Parameters: $1, the rows, a JSON array of `WriteRow`.
+-- Parameters: $1, the rows, a JSON array of `WriteRow`; $2, the members of a single row.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
-UPDATE batch SET rows = $1;
+DELETE FROM batch;
+INSERT INTO batch SELECT key, value FROM json_each($1);
 DELETE FROM judged;
 INSERT INTO judged
 SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.members, g.reference_0, g.reference_0_in,
@@ -15,7 +16,7 @@ SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.members, g.
     END
 FROM given g LEFT JOIN items i ON i.id = g.id;
 INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
-SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, members
+SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, coalesce(members, $2)
 FROM judged, clock WHERE refusal IS NULL ORDER BY place;
 -- An index is written only if its column is assigned.
 UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0

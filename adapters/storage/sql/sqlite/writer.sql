@@ -2,19 +2,17 @@
 -- The time of the last transaction, in microseconds.
 CREATE TEMP TABLE clock (time INTEGER NOT NULL);
 INSERT INTO clock VALUES (0);
--- The rows of a statement, as a JSON array of `WriteRow`.
-CREATE TEMP TABLE batch (rows TEXT NOT NULL);
-INSERT INTO batch VALUES ('[]');
-CREATE TEMP VIEW given AS SELECT e.key AS place,
-    unhex(e.value ->> 'id', '-') AS id, e.value ->> 'collection' AS collection,
-    unhex(e.value ->> 'parent', '-') AS parent, e.value ->> 'parent_collection' AS parent_collection,
-    unhex(e.value ->> 'continues', '-') AS continues, e.value ->> 'kind' AS kind, e.value ->> 'expected' AS expected,
-    e.value ->> 'members' AS members, unhex(e.value ->> 'reference_0', '-') AS reference_0,
-    e.value ->> 'reference_0_in' AS reference_0_in, e.value ->> 'key_1' AS key_1, e.value ->> 'key_2' AS key_2,
-    e.value ->> 'key_3' AS key_3, e.value ->> 'key_4' AS key_4, e.value ->> 'key_5' AS key_5,
-    e.value ->> 'caller' AS caller, e.value ->> 'acting' AS acting, e.value ->> 'client' AS client,
-    e.value ->> 'request_id' AS request_id, e.value ->> 'reads_hold' AS reads_hold
-FROM batch, json_each(batch.rows) e;
+-- The rows of a statement, each a JSON object. `json_each` renders its value whenever it is used, so it is stored first.
+CREATE TEMP TABLE batch (place INTEGER PRIMARY KEY, row TEXT NOT NULL);
+CREATE TEMP VIEW given AS SELECT place,
+    unhex(row ->> 'id', '-') AS id, row ->> 'collection' AS collection, unhex(row ->> 'parent', '-') AS parent,
+    row ->> 'parent_collection' AS parent_collection, unhex(row ->> 'continues', '-') AS continues,
+    row ->> 'kind' AS kind, row ->> 'expected' AS expected, row ->> 'members' AS members,
+    unhex(row ->> 'reference_0', '-') AS reference_0, row ->> 'reference_0_in' AS reference_0_in,
+    row ->> 'key_1' AS key_1, row ->> 'key_2' AS key_2, row ->> 'key_3' AS key_3, row ->> 'key_4' AS key_4,
+    row ->> 'key_5' AS key_5, row ->> 'caller' AS caller, row ->> 'acting' AS acting, row ->> 'client' AS client,
+    row ->> 'request_id' AS request_id, row ->> 'reads_hold' AS reads_hold
+FROM batch;
 -- The rows with the change that each makes, or the number of the first condition that fails.
 CREATE TEMP TABLE judged (
     place INTEGER PRIMARY KEY, id BLOB, collection TEXT, parent BLOB, continues BLOB, kind TEXT, members TEXT,

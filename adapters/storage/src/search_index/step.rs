@@ -1,6 +1,6 @@
 //! A step of the full-text index and the counts of values, in one transaction.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use application::Sequence;
 use domain::Collection;
@@ -13,6 +13,9 @@ use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
 use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
+
+/// The most bytes of words of a statement with several items: they are copied several times.
+const BYTES: usize = 1024 * 1024;
 
 const INDEXED: &str = "SELECT sequence FROM search_progress";
 
@@ -55,6 +58,7 @@ struct Indexing<'a, C> {
 struct IndexedWords {
     id: Uuid,
     number: i64,
+    is_deleted: bool,
     words: Option<String>,
 }
 
@@ -131,10 +135,12 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             if let Some(before) = before.get(&id) {
                 counts.note(collection, before.as_deref(), after.as_deref());
             }
-            let text = |members: String| index_text(self.dialect.backend, &members);
-            words.push(IndexedWords { id, number, words: after.map(text) });
+            let (is_deleted, text) =
+                (after.is_none(), |members: String| index_text(self.dialect.backend, &members));
+            words.push(IndexedWords { id, number, is_deleted, words: after.map(text) });
         }
-        self.query(self.statements.words, [json(&words)?]).await?;
+        drop(before);
+        self.store(words).await?;
         let added =
             |((collection, member, value), items)| AddedCount { collection, member, value, items };
         let added: Vec<_> = counts.into_changed().map(added).collect();
@@ -142,6 +148,25 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             let added = json(&added)?;
             self.query(self.statements.counts, [added.clone()]).await?;
             self.query(self.statements.used_up, [added]).await?;
+        }
+        Ok(())
+    }
+
+    async fn store(&self, words: Vec<IndexedWords>) -> Result<(), DbErr> {
+        let mut words = VecDeque::from(words);
+        while !words.is_empty() {
+            let mut bytes = 0;
+            let fits = |item: &&IndexedWords| {
+                bytes += item.words.as_ref().map_or(0, String::len);
+                bytes <= BYTES
+            };
+            let fitting = words.iter().take_while(fits).count().max(1);
+            let mut some: Vec<_> = words.drain(..fitting).collect();
+            let single = match &mut some[..] {
+                [item] => item.words.take(),
+                _ => None,
+            };
+            self.query(self.statements.words, [json(&some)?, single.into()]).await?;
         }
         Ok(())
     }

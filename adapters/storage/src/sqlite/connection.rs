@@ -1,14 +1,16 @@
 //! The connection that writes to an `SQLite` file.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqliteConnection};
 use sea_orm::sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Executor as _, query_with, raw_sql,
+    Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Execute,
+    Executor as _, query_with, raw_sql,
 };
 use sea_orm::{
     ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement, Values,
@@ -134,6 +136,15 @@ impl WritingConnection {
         Ok(())
     }
 
+    async fn fetch<'q>(
+        &self,
+        query: impl Execute<'q, Sqlite> + 'q,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let mut connection = self.connection.lock().await;
+        let rows = connection.fetch_all(query).await.map_err(query_error)?;
+        Ok(rows.into_iter().map(QueryResult::from).collect())
+    }
+
     /// Executes a statement as a separate transaction.
     pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
         let done = while_busy(|| self.execute_raw(statement.clone())).await;
@@ -196,9 +207,7 @@ impl ConnectionTrait for WritingConnection {
         Statement { sql, values, .. }: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
         let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
-        let mut connection = self.connection.lock().await;
-        let rows = connection.fetch_all(query_with(AssertSqlSafe(sql), values)).await;
-        Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
+        self.fetch(query_with(AssertSqlSafe(sql), values)).await
     }
 }
 
@@ -209,9 +218,16 @@ impl WriteConnection for WritingConnection {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &[WriteRow<'_>],
+        rows: &mut [WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
+        let members = match rows {
+            [row] => row.members.take().map(|_| Arc::clone(row.shared_members)),
+            _ => None,
+        };
         let rows = serde_json::to_string(rows).map_err(|error| DbErr::Json(error.to_string()))?;
-        self.query_all_raw(DIALECT.statement(SQLITE.of_rows(kind), [rows.into()])).await
+        let mut arguments = SqliteArguments::default();
+        let added = arguments.add(rows).and_then(|()| arguments.add(members));
+        added.map_err(|error| query_error(Error::Encode(error)))?;
+        self.fetch(query_with(SQLITE.of_rows(kind), arguments)).await
     }
 }

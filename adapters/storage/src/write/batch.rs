@@ -5,7 +5,24 @@ use std::collections::HashSet;
 use application::ReadDependency;
 
 use crate::write::read_set::touches;
-use crate::write::row::RowWrite;
+use crate::write::row::{RowChange, RowWrite};
+
+/// The most rows of a statement. On `PostgreSQL` its table expressions are joined without an index,
+/// so twice the rows take four times as long.
+const ROWS: usize = 256;
+
+/// The most bytes of members of a statement with several rows: they are copied several times.
+const BYTES: usize = 1024 * 1024;
+
+/// Returns the length of the prefix that fits into a statement; a row of any size fits alone.
+pub(crate) fn fitting<'a>(rows: impl Iterator<Item = &'a RowChange>) -> usize {
+    let mut bytes = 0;
+    let fits = |(place, row): &(usize, &RowChange)| {
+        bytes += row.members.len();
+        *place == 0 || (*place < ROWS && bytes <= BYTES)
+    };
+    rows.enumerate().take_while(fits).count()
+}
 
 /// Returns the length of the prefix that can share a batch: no two rows write the same item or have
 /// the same key, and none reads what another writes. Statements of a batch are grouped by kind, so
@@ -27,5 +44,7 @@ pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
             && items.insert(row.id)
             && write.key_identity().is_none_or(|key| keys.insert(key.map(str::to_owned)))
     };
-    writes.iter().enumerate().map(may_join).take_while(|may_join| *may_join).count()
+    let fitting = fitting(writes.iter().map(|write| write.row));
+    let writes = writes[..fitting].iter().enumerate();
+    writes.map(may_join).take_while(|may_join| *may_join).count()
 }

@@ -128,7 +128,10 @@ pub(crate) struct WriteRow<'a> {
     continues: Option<Uuid>,
     kind: &'static str,
     expected: Option<i64>,
-    members: &'a str,
+    /// Absent in the document of a single row, whose members may be large.
+    pub members: Option<&'a str>,
+    #[serde(skip)]
+    pub shared_members: &'a Arc<str>,
     reference_0: Option<Uuid>,
     /// The collection of the item that `reference_0` names.
     reference_0_in: Option<&'static str>,
@@ -160,7 +163,8 @@ impl<'a> WriteRow<'a> {
             continues: row.continues.map(ItemId::uuid),
             kind: row.operation.change_name(),
             expected: row.expected.map(Version::number),
-            members: &row.members,
+            members: Some(&row.members),
+            shared_members: &row.members,
             reference_0,
             reference_0_in: collection.referenced().next().map(Collection::name),
             key_1,

@@ -16,14 +16,11 @@ use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continu
 use crate::sql::lookup::undeletable_statement;
 use crate::sql::statements::REVISION;
 use crate::sql::{references, row_mapping};
+use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
 use crate::write::condition;
 use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
-
-/// The most rows of a statement. On `PostgreSQL` its table expressions are joined without an index,
-/// so twice the rows take four times as long.
-const ROWS: usize = 256;
 
 const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
 
@@ -73,7 +70,7 @@ pub(crate) trait WriteConnection: ConnectionTrait + Sync {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &[WriteRow<'_>],
+        rows: &mut [WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr>;
 }
 
@@ -98,7 +95,7 @@ pub(crate) fn key_taken() -> DbErr {
     DbErr::RecordNotInserted
 }
 
-/// Writes rows, none of which depends on another. A refused row has changed nothing.
+/// Writes independent rows. A refused row has changed nothing.
 pub(crate) async fn write_rows(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
@@ -115,11 +112,11 @@ pub(crate) async fn write_rows(
             write.row.kind == kind && !refused.contains_key(&write.row.id.uuid())
         };
         let of_kind = writes.iter().filter(is_left);
-        let of_kind: Vec<_> = of_kind
+        let mut of_kind: Vec<_> = of_kind
             .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
             .collect();
-        for some in of_kind.chunks(ROWS) {
-            for row in connection.query_rows(kind, some).await? {
+        if !of_kind.is_empty() {
+            for row in connection.query_rows(kind, &mut of_kind).await? {
                 rows.insert(row_mapping::get(&row, "asked")?, row);
             }
         }
@@ -235,7 +232,7 @@ fn idempotent_answer<'a>(
     }
 }
 
-/// Executes one write in a transaction of its own, which began at `time`. If the answer is an error,
+/// Executes one write in a separate transaction, which began at `time`. If the answer is an error,
 /// the transaction must be rolled back.
 pub(crate) async fn write_alone(
     connection: &impl WriteConnection,
@@ -269,7 +266,10 @@ async fn write_many(
     rows: &[RowChange],
     metadata: &WriteMetadata,
 ) -> Result<Option<RepositoryError>, DbErr> {
-    for some in rows.chunks(ROWS) {
+    let mut rest = rows;
+    while !rest.is_empty() {
+        let some;
+        (some, rest) = rest.split_at(fitting(rest.iter()));
         let writes: Vec<_> = some.iter().map(|row| RowWrite { row, metadata }).collect();
         let answers = write_rows(connection, &writes, &CurrentReads::default()).await?;
         if let Some(refusal) = answers.into_iter().find_map(Result::err) {
