@@ -1,11 +1,9 @@
 -- Restores deleted items.
--- Parameters: $1, the rows, a JSON array of `WriteRow`; $2, the members of a single row.
+-- Parameters: the rows in the temporary table `given`, which is empty afterwards.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
-DELETE FROM batch;
-INSERT INTO batch SELECT key, value FROM json_each($1);
 DELETE FROM judged;
 INSERT INTO judged
-SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.members, g.reference_0, g.reference_0_in,
+SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.reference_0, g.reference_0_in,
     g.key_1, g.key_2, g.key_3, g.key_4, g.key_5, g.caller, g.acting, g.client, g.request_id,
     (SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id),
     (SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1),
@@ -16,10 +14,11 @@ SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.members,
         WHEN ((SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL) IS NOT TRUE THEN 3
         WHEN (i.id IS NULL) IS NOT TRUE THEN 4
     END
-FROM given g LEFT JOIN items p ON p.id = g.parent LEFT JOIN items i ON i.id = g.id;
+FROM given g LEFT JOIN items p ON p.id = g.parent LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL;
 INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
-SELECT collection, id, version, kind, time, caller, acting, client, request_id, parent, continues, coalesce(members, $2)
-FROM judged, clock WHERE refusal IS NULL ORDER BY place;
+SELECT j.collection, j.id, j.version, j.kind, clock.time, j.caller, j.acting, j.client, j.request_id, j.parent, j.continues,
+    g.members
+FROM judged j JOIN given g ON g.place = j.place, clock WHERE j.refusal IS NULL ORDER BY j.place;
 INSERT INTO items (
     id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,
     reference_0, key_1, key_2, key_3, key_4, key_5
@@ -40,3 +39,4 @@ SELECT j.id AS asked, j.refusal, i.id, i.version, i.created_at, i.updated_at, i.
     (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
     (SELECT group_concat(hex(n.id), ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by
 FROM judged j LEFT JOIN items i ON i.id = j.id AND j.refusal IS NULL;
+DELETE FROM given;

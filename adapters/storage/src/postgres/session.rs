@@ -253,7 +253,7 @@ impl WriteConnection for Session {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &mut [WriteRow<'_>],
+        rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
         let arrays = WriteRow::arrays(rows).map_err(query_error)?;
         self.query(Question::Rows(POSTGRES.of_rows(kind), arrays)).await

@@ -1,16 +1,14 @@
 //! The connection that writes to an `SQLite` file.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqliteConnection};
+use sea_orm::sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection};
 use sea_orm::sqlx::{
-    Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Execute,
-    Executor as _, query_with, raw_sql,
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Executor as _, query_with, raw_sql,
 };
 use sea_orm::{
     ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement, Values,
@@ -44,6 +42,8 @@ const PRAGMAS: [(&str, &str); 6] = [
 
 const TEMPORARY_TABLES: &str = include_str!("../../sql/sqlite/writer.sql");
 const CLOCK: &str = include_str!("../../sql/sqlite/clock.sql");
+const GIVEN: &str = "INSERT INTO given (id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, \
+    reference_0_in, key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold) VALUES ";
 const BEGIN: &str = include_str!("../../sql/sqlite/begin.sql");
 
 /// A connection that one task uses at a time.
@@ -136,15 +136,6 @@ impl WritingConnection {
         Ok(())
     }
 
-    async fn fetch<'q>(
-        &self,
-        query: impl Execute<'q, Sqlite> + 'q,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        let mut connection = self.connection.lock().await;
-        let rows = connection.fetch_all(query).await.map_err(query_error)?;
-        Ok(rows.into_iter().map(QueryResult::from).collect())
-    }
-
     /// Executes a statement as a separate transaction.
     pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
         let done = while_busy(|| self.execute_raw(statement.clone())).await;
@@ -207,7 +198,9 @@ impl ConnectionTrait for WritingConnection {
         Statement { sql, values, .. }: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
         let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
-        self.fetch(query_with(AssertSqlSafe(sql), values)).await
+        let mut connection = self.connection.lock().await;
+        let rows = connection.fetch_all(query_with(AssertSqlSafe(sql), values)).await;
+        Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
     }
 }
 
@@ -218,16 +211,27 @@ impl WriteConnection for WritingConnection {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &mut [WriteRow<'_>],
+        rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let members = match rows {
-            [row] => row.members.take().map(|_| Arc::clone(row.shared_members)),
-            _ => None,
-        };
-        let rows = serde_json::to_string(rows).map_err(|error| DbErr::Json(error.to_string()))?;
         let mut arguments = SqliteArguments::default();
-        let added = arguments.add(rows).and_then(|()| arguments.add(members));
-        added.map_err(|error| query_error(Error::Encode(error)))?;
-        self.fetch(query_with(SQLITE.of_rows(kind), arguments)).await
+        let bound = rows.iter().try_for_each(|row| row.bind(&mut arguments));
+        bound.map_err(|error| query_error(Error::Encode(error)))?;
+        let mut connection = self.connection.lock().await;
+        let given = query_with(AssertSqlSafe(given(rows.len())), arguments);
+        connection.execute(given).await.map_err(query_error)?;
+        drop(connection);
+        self.query_all_raw(DIALECT.statement(SQLITE.of_rows(kind), [])).await
     }
+}
+
+/// Inserts rows into `given`: as many as the next power of two, so that there are few such
+/// statements. Parameters without a value are null.
+fn given(rows: usize) -> String {
+    let row = |row: usize| {
+        let fields =
+            (1..=WriteRow::FIELDS).map(|field| format!("${}", row * WriteRow::FIELDS + field));
+        format!("({})", fields.collect::<Vec<_>>().join(", "))
+    };
+    let rows: Vec<_> = (0..rows.next_power_of_two()).map(row).collect();
+    format!("{GIVEN}{}", rows.join(", "))
 }

@@ -6,9 +6,10 @@ use application::{
     IdempotencyKey, ItemChange, ItemChangeKind, NewItem, Replacement, Scope, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
+use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::sqlx::postgres::{PgArguments, PgHasArrayType};
+use sea_orm::sqlx::sqlite::SqliteArguments;
 use sea_orm::sqlx::{Arguments as _, Encode, Postgres, Type};
-use serde::Serialize;
 use uuid::Uuid;
 
 use crate::sql::indexed_columns::Keys;
@@ -118,8 +119,8 @@ impl RowChange {
     }
 }
 
-/// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` a JSON array of rows.
-#[derive(Debug, Serialize)]
+/// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` all fields of each row.
+#[derive(Debug)]
 pub(crate) struct WriteRow<'a> {
     pub id: Uuid,
     collection: &'static str,
@@ -128,10 +129,7 @@ pub(crate) struct WriteRow<'a> {
     continues: Option<Uuid>,
     kind: &'static str,
     expected: Option<i64>,
-    /// Absent in the document of a single row, whose members may be large.
-    pub members: Option<&'a str>,
-    #[serde(skip)]
-    pub shared_members: &'a Arc<str>,
+    members: &'a Arc<str>,
     reference_0: Option<Uuid>,
     /// The collection of the item that `reference_0` names.
     reference_0_in: Option<&'static str>,
@@ -163,8 +161,7 @@ impl<'a> WriteRow<'a> {
             continues: row.continues.map(ItemId::uuid),
             kind: row.operation.change_name(),
             expected: row.expected.map(Version::number),
-            members: Some(&row.members),
-            shared_members: &row.members,
+            members: &row.members,
             reference_0,
             reference_0_in: collection.referenced().next().map(Collection::name),
             key_1,
@@ -180,6 +177,30 @@ impl<'a> WriteRow<'a> {
         }
     }
 
+    /// The number of fields.
+    pub const FIELDS: usize = 20;
+
+    /// Appends the fields in their order.
+    pub fn bind(&self, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
+        arguments.add(self.id)?;
+        arguments.add(self.collection)?;
+        arguments.add(self.parent)?;
+        arguments.add(self.parent_collection)?;
+        arguments.add(self.continues)?;
+        arguments.add(self.kind)?;
+        arguments.add(self.expected)?;
+        arguments.add(Arc::clone(self.members))?;
+        arguments.add(self.reference_0)?;
+        arguments.add(self.reference_0_in)?;
+        for key in [self.key_1, self.key_2, self.key_3, self.key_4, self.key_5] {
+            arguments.add(key)?;
+        }
+        for author in [self.caller, self.acting, self.client, self.request_id] {
+            arguments.add(author)?;
+        }
+        arguments.add(self.reads_hold)
+    }
+
     /// An array per field, in the order of the fields.
     pub fn arrays(rows: &[Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
         let mut arrays = Arrays { rows, arguments: PgArguments::default() };
@@ -190,7 +211,7 @@ impl<'a> WriteRow<'a> {
         arrays.add(|row| row.continues)?;
         arrays.add(|row| row.kind)?;
         arrays.add(|row| row.expected)?;
-        arrays.add(|row| row.members)?;
+        arrays.add(|row| &**row.members)?;
         arrays.add(|row| row.reference_0)?;
         arrays.add(|row| row.reference_0_in)?;
         arrays.add(|row| row.key_1)?;

@@ -70,7 +70,7 @@ pub(crate) trait WriteConnection: ConnectionTrait + Sync {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &mut [WriteRow<'_>],
+        rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr>;
 }
 
@@ -112,11 +112,11 @@ pub(crate) async fn write_rows(
             write.row.kind == kind && !refused.contains_key(&write.row.id.uuid())
         };
         let of_kind = writes.iter().filter(is_left);
-        let mut of_kind: Vec<_> = of_kind
+        let of_kind: Vec<_> = of_kind
             .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
             .collect();
         if !of_kind.is_empty() {
-            for row in connection.query_rows(kind, &mut of_kind).await? {
+            for row in connection.query_rows(kind, &of_kind).await? {
                 rows.insert(row_mapping::get(&row, "asked")?, row);
             }
         }
