@@ -10,7 +10,10 @@ use tests::stores::TestDatabase;
 use tests::{Gate, Service, wait_until};
 
 /// Ways to disturb instances and database.
-pub const WAYS: usize = 7;
+pub const WAYS: usize = 8;
+
+/// Disturbances in rapid succession.
+const BURST: u32 = 10;
 
 const OTHERS: &str =
     "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -61,15 +64,24 @@ impl Instances {
         };
         match way {
             0 => instance.kill_and_start(time / 4),
-            1 => end_connections(),
-            2 => instance.suspend(|| sleep(time)),
-            3 => instance.suspend(|| {
+            // Again and again, so that some statements have no answer although they are committed.
+            1 => (0..BURST).for_each(|_| {
+                end_connections();
+                sleep(time / BURST);
+            }),
+            2 => (0..BURST).for_each(|_| {
+                instance.gate.shut();
+                instance.gate.open();
+                sleep(time / BURST);
+            }),
+            3 => instance.suspend(|| sleep(time)),
+            4 => instance.suspend(|| {
                 sleep(time / 2);
                 end_connections();
                 sleep(time / 2);
             }),
             _ => {
-                [Gate::hold, Gate::shut, Gate::silence][way % 3](&instance.gate);
+                [Gate::silence, Gate::shut, Gate::hold][way - 5](&instance.gate);
                 sleep(time);
                 instance.gate.open();
             }

@@ -91,6 +91,10 @@ fn search(
     deadline: Instant,
     seen: &mut HashSet<Pair>,
 ) -> Result<HashSet<State>, Failure> {
+    let mut latest = vec![u32::MAX; operations.len() + 1];
+    for (at, operation) in operations.iter().enumerate().rev() {
+        latest[at] = latest[at + 1].min(operation.latest_before());
+    }
     let begin = |state: &State| Step { operation: None, state: *state, before: 0, answers: 0 };
     let mut steps: Vec<_> = states.iter().map(begin).collect();
     let none = vec![0; operations.len().div_ceil(64)];
@@ -105,7 +109,7 @@ fn search(
         if !seen.insert(pair.clone()) {
             continue;
         }
-        let Some(next) = next(operations, &pair) else {
+        let Some(next) = next(operations, &latest, &pair) else {
             ends.insert(state);
             if is_last {
                 break;
@@ -132,31 +136,47 @@ fn search(
 }
 
 /// The operations that can be next, the best last, with the state after each; `None` if every
-/// operation with an answer is done.
-fn next(operations: &[Operation], (state, done): &Pair) -> Option<Vec<(usize, State)>> {
+/// operation with an answer is done. `latest` has the highest version before each operation or a later
+/// one took effect.
+fn next(
+    operations: &[Operation],
+    latest: &[u32],
+    (state, done): &Pair,
+) -> Option<Vec<(usize, State)>> {
     let is_undone = |at: &usize| done[at / 64] & (1 << (at % 64)) == 0;
-    let mut horizon = Duration::MAX;
+    let (mut horizon, mut latest_version) = (Duration::MAX, u32::MAX);
     let (mut open, mut answered) = (Vec::new(), Vec::new());
     for at in (0..operations.len()).filter(is_undone) {
         let operation = &operations[at];
         if operation.start > horizon {
+            latest_version = latest_version.min(latest[at]);
             break;
         }
         horizon = horizon.min(operation.end);
+        latest_version = latest_version.min(operation.latest_before());
         let (answer, next) = state.respond(operation.call, operation.condition);
-        let is_possible = operation.answer.is_none_or(|given| given == answer);
         match operation.answer {
-            Some(_) if is_possible => answered.push((at, next)),
+            Some(given) if given == answer => answered.push((at, next)),
             None if next != *state => open.push((at, next)),
             _ => {}
         }
+    }
+    if horizon == Duration::MAX {
+        return None;
     }
     // What changes nothing can be first whenever it is possible.
     if let Some(at) = answered.iter().position(|(_, next)| next == state) {
         return Some(vec![answered.swap_remove(at)]);
     }
+    // Versions never go back, so an operation without an answer must not exceed one that is shown later.
+    // Of equal operations the first is as good as any.
+    let mut different = HashSet::new();
+    open.retain(|(at, next)| {
+        let Operation { call, condition, .. } = operations[*at];
+        next.version <= latest_version && different.insert((call, condition))
+    });
     open.extend(answered.into_iter().rev());
-    (horizon < Duration::MAX).then_some(open)
+    Some(open)
 }
 
 /// The last writes that are explained, the first operation that is not, and those that overlap it.

@@ -16,7 +16,7 @@ pub struct State {
     pub members: Option<Members>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
     Read,
     Replace(Members),
@@ -82,6 +82,19 @@ impl State {
             }
             Call::Delete => written(204, None),
         }
+    }
+}
+
+impl Operation {
+    /// The highest version before it took effect, as far as its answer proves one.
+    pub fn latest_before(&self) -> u32 {
+        let Some(Answer { status, version, .. }) = self.answer else { return u32::MAX };
+        match (self.call, status) {
+            (Call::Replace(_) | Call::Restore(..), 200 | 201) => version.map(|version| version - 1),
+            (Call::Delete, 204) => self.condition,
+            _ => version,
+        }
+        .unwrap_or(u32::MAX)
     }
 }
 
