@@ -172,8 +172,8 @@ impl Client<'_> {
     /// Calls, and records it; `None` without an answer.
     fn call(&mut self, call: Call, condition: Option<u32>) -> Option<()> {
         let Self { subject, number, calls, at, .. } = *self;
-        let id = format!("{number}-{calls}-at-{at}");
-        let is_page = call == Call::Read && condition.is_none();
+        let is_page = call == Call::Read && condition.is_none() && calls % 2 == 0;
+        let id = format!("{number}-{calls}-at-{at}{}", if is_page { "-page" } else { "" });
         let (method, path, body) = call.request();
         let target = format!("{}{path}", subject.path);
         let target = if is_page { &format!("{FILES}?page_size=250") } else { &target };

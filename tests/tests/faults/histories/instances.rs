@@ -15,8 +15,8 @@ pub const WAYS: usize = 8;
 /// Disturbances in rapid succession.
 const BURST: u32 = 10;
 
-const OTHERS: &str =
-    "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+const OTHERS: &str = "FROM pg_stat_activity WHERE datname = current_database() \
+                      AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
 
 pub struct Instances {
     database: TestDatabase,
@@ -74,10 +74,11 @@ impl Instances {
                 instance.gate.open();
                 sleep(time / BURST);
             }),
-            3 => instance.suspend(|| sleep(time)),
-            4 => instance.suspend(|| {
+            3 | 4 => instance.suspend(|| {
                 sleep(time / 2);
-                end_connections();
+                if way == 4 {
+                    end_connections();
+                }
                 sleep(time / 2);
             }),
             _ => {
