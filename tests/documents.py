@@ -217,26 +217,31 @@ def prepare(page, blocks):
     outputs.mkdir(parents=True)
     folder.mkdir()
     if any(block.language == "rust" and len(block.words) > 1 for block in blocks):
-        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        for name in filter(None, names.split("\0")):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
-        # them no more.
-        (folder / BUILT).mkdir(parents=True)
-        shutil.copy2(BINARY, folder / BUILT)
-        if (ROOT / BUILT_FOR_TESTS).is_dir():
-            shutil.copytree(
-                ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused, copy_function=link_or_copy
-            )
-        build_without_optimization(home)
+        copy_repository(home, folder)
     else:
         (folder / "target").mkdir()
         (folder / BUILT).symlink_to(BINARY.parent)
         (folder / "node_modules").symlink_to(ROOT / NODE_PACKAGES)
     return outputs, folder
+
+
+def copy_repository(home, folder):
+    """Copies the repository to a folder of `home`, with what is built for tests as far as a build there can use it."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    # Not in our own folder: cargo would take what the copy left there for what is built of our files, and build
+    # them no more.
+    (folder / BUILT).mkdir(parents=True)
+    shutil.copy2(BINARY, folder / BUILT)
+    if (ROOT / BUILT_FOR_TESTS).is_dir():
+        shutil.copytree(
+            ROOT / BUILT_FOR_TESTS, folder / BUILT_FOR_TESTS, ignore=what_is_not_reused, copy_function=link_or_copy
+        )
+    build_without_optimization(home)
 
 
 def build_without_optimization(home):

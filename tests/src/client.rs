@@ -128,7 +128,7 @@ impl Request {
     #[track_caller]
     pub fn send_unchecked(self) -> Answer {
         let sentence = self.sentence();
-        let answer = bounded(self.exchange())
+        let answer = bounded(PATIENCE, self.exchange())
             .unwrap_or_else(|| panic!("no answer within {PATIENCE:?} to {sentence}"));
         let answer = answer.unwrap_or_else(|error| panic!("no answer to {sentence}: {error:?}"));
         answer.must_be_documented();
@@ -137,7 +137,11 @@ impl Request {
 
     /// Sends the request to a server that may stop meanwhile; the complete answer, if it came.
     pub fn try_send(self) -> Option<Answer> {
-        bounded(self.exchange())?.ok()
+        self.try_send_within(PATIENCE)
+    }
+
+    pub fn try_send_within(self, patience: Duration) -> Option<Answer> {
+        bounded(patience, self.exchange())?.ok()
     }
 
     async fn exchange(self) -> Result<Answer, Box<dyn std::error::Error>> {
@@ -188,13 +192,13 @@ pub fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
         drop((written, read));
         answer
     };
-    bounded(exchange)
+    bounded(PATIENCE, exchange)
         .unwrap_or_else(|| panic!("the connection stays open after {}", bytes.escape_ascii()))
 }
 
 /// Runs an exchange, for a limited time.
-fn bounded<T>(exchange: impl Future<Output = T>) -> Option<T> {
+fn bounded<T>(patience: Duration, exchange: impl Future<Output = T>) -> Option<T> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async { tokio::time::timeout(PATIENCE, exchange).await }).ok()
+    runtime.block_on(async { tokio::time::timeout(patience, exchange).await }).ok()
 }

@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use crate::Service;
 use crate::stores::TestDatabase;
@@ -19,6 +20,7 @@ pub struct Gate {
 struct State {
     is_shut: AtomicBool,
     is_silent: AtomicBool,
+    is_held: AtomicBool,
     /// How often the open connections were silenced.
     silences: AtomicU64,
     passing: Mutex<Vec<TcpStream>>,
@@ -81,8 +83,14 @@ impl Gate {
         self.silence_open_connections();
     }
 
-    /// Forwards new connections again.
+    /// Keeps all bytes back until the gate is opened again, as a partition that heals.
+    pub fn hold(&self) {
+        self.state.is_held.store(true, Ordering::SeqCst);
+    }
+
+    /// Forwards new connections again, and the bytes that were kept back.
     pub fn open(&self) {
+        self.state.is_held.store(false, Ordering::SeqCst);
         self.state.is_shut.store(false, Ordering::SeqCst);
         self.state.is_silent.store(false, Ordering::SeqCst);
     }
@@ -109,6 +117,9 @@ impl State {
         let mut bytes = vec![0; 64 * 1024];
         loop {
             let read = from.read(&mut bytes).unwrap_or_default();
+            while self.is_held.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(5));
+            }
             if self.silences.load(Ordering::SeqCst) != silences {
                 return Ok(());
             }

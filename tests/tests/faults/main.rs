@@ -15,6 +15,7 @@ mod compacted;
 mod database_file;
 mod deleted;
 mod full_disk;
+mod histories;
 mod indexing;
 mod killed;
 mod load;
