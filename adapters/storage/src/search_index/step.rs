@@ -21,7 +21,7 @@ const INDEXED: &str = "SELECT sequence FROM search_progress";
 
 /// The SQL files of an engine.
 struct IndexStatements {
-    turn: &'static str,
+    begin: &'static str,
     next: &'static str,
     members: &'static str,
     words: &'static str,
@@ -32,7 +32,7 @@ struct IndexStatements {
 macro_rules! index_statements {
     ($folder:literal) => {
         IndexStatements {
-            turn: include_str!(concat!("../../sql/", $folder, "/index_turn.sql")),
+            begin: include_str!(concat!("../../sql/", $folder, "/index_begin.sql")),
             next: include_str!(concat!("../../sql/", $folder, "/index_next.sql")),
             members: include_str!(concat!("../../sql/", $folder, "/index_members.sql")),
             words: include_str!(concat!("../../sql/", $folder, "/index_words.sql")),
@@ -90,7 +90,7 @@ pub(crate) async fn step(
     let backend = transaction.get_database_backend();
     let statements = if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
     let indexing = Indexing { transaction, dialect: Dialect::of(backend), statements };
-    let Some(indexed) = indexing.sequence(statements.turn).await? else {
+    let Some(indexed) = indexing.sequence(statements.begin).await? else {
         let indexed = indexing.sequence(INDEXED).await?.unwrap_or_default();
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
