@@ -35,6 +35,7 @@ fn a_backup_during_writes_of_eight_clients_holds_every_item_acknowledged_before_
         }
         let backups = [(); BACKUPS].map(|()| {
             std::thread::sleep(Duration::from_millis(100));
+            tests::wait_until(|| !stored.lock().unwrap().is_empty());
             let (acknowledged, copy) = (stored.lock().unwrap().clone(), TestDatabase::sqlite());
             done(&["backup", copy.file().to_str().unwrap(), "--database-url", database.url()]);
             (acknowledged, copy)
