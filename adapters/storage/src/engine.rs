@@ -1,61 +1,62 @@
-//! The interface of a database engine to the rest of the crate.
+//! The interface of a database to the rest of the crate: a standby and a file that another process
+//! serves are only read.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
+use tracing::Instrument as _;
 
-use crate::cache::write_through_cache::WriteThroughCache;
-use crate::error::StoreError;
-use crate::metrics::{Sample, StoreMetrics};
+use crate::cache::write_through::WriteThroughCache;
+use crate::error::{StoreError, logged, read_only};
+use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::search_index::progress::Step;
+use crate::spans;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
 
-/// An open database of one of the two engines.
+/// The connection and the transaction of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ReadMode {
+    /// True for a statement that may take long. It runs on a connection that others do not wait for.
+    pub is_slow: bool,
+    /// True for the state at a time without a write in progress: all later writes have later times
+    /// than the rows found.
+    pub is_settled: bool,
+}
+
+impl ReadMode {
+    pub const QUICK: Self = Self { is_slow: false, is_settled: false };
+    pub const SLOW: Self = Self { is_slow: true, is_settled: false };
+}
+
+/// The numbers of concurrent statements for one kind of read. Other reads share the next statements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workers {
+    pub quick: usize,
+    pub slow: usize,
+}
+
+/// An open database that is read.
 #[async_trait]
-pub(crate) trait Engine: Send + Sync {
+pub(crate) trait ReadEngine: Send + Sync {
     /// Its spellings.
     fn dialect(&self) -> &'static Dialect;
 
     /// The metrics of the engine and of all who use it.
     fn metrics(&self) -> &Arc<StoreMetrics>;
 
-    /// Writes the metrics that are the engine's own.
-    fn encode(&self, _encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        Ok(())
-    }
+    fn workers(&self) -> Workers;
 
-    /// Measures the values of the store that are sampled periodically.
-    async fn sample(&self) -> Result<Sample, RepositoryError> {
-        Ok(Sample::default())
-    }
+    /// Runs a read-only statement. Dropping the future cancels a slow one.
+    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr>;
 
-    /// The maximum number of concurrent statements for one kind of read. The reads that wait
-    /// meanwhile share the next statements.
-    fn workers(&self) -> usize;
-
-    /// Runs a statement that changes nothing.
-    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
-
-    /// The maximum number of concurrent slow statements.
-    fn slow_workers(&self) -> usize;
-
-    /// Runs a statement that changes nothing and may take long, on a connection that others do not
-    /// wait for. It is interrupted when this is dropped.
-    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr>;
-
-    /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
-    async fn write(&self, write: Write) -> Answer;
-
-    /// Returns whether a write would go through, without making one.
-    async fn check_writes(&self) -> Result<(), RepositoryError>;
-
-    /// The items known to be current without a query, where this process alone writes to the store.
+    /// The items known to be current without a query, if this process alone writes to the store.
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         None
     }
@@ -66,6 +67,61 @@ pub(crate) trait Engine: Send + Sync {
         0
     }
 
+    /// The number of the server's timeline, which changes on a failover; 0 for an engine without
+    /// timelines.
+    fn timeline(&self) -> u32 {
+        0
+    }
+
+    /// Returns whether changes are committed in the order of their numbers, so that no number below
+    /// a visible one is still to come.
+    fn commits_in_order(&self) -> bool;
+
+    /// Waits for the writes in progress. Returns the number of the last change at the time of the
+    /// call: after the fence, no further change up to this number is committed.
+    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+        Err(logged(&read_only(), "fence"))
+    }
+
+    /// Makes sure that what is committed from now on has a time after this one.
+    async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
+        Err(logged(&read_only(), "close_timestamp"))
+    }
+
+    /// Waits for the writes in progress and closes all connections.
+    async fn close(&self);
+}
+
+/// Runs a statement and reads its rows. Traces and measures it, and logs its error.
+pub(crate) async fn query<T>(
+    engine: &dyn ReadEngine,
+    step: &'static str,
+    mode: ReadMode,
+    statement: Statement,
+    read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
+) -> Result<T, RepositoryError> {
+    let (began, span) = (Instant::now(), spans::read(engine.dialect(), step));
+    let rows = engine.read(statement, mode).instrument(span).await;
+    let kind = if mode.is_slow { OperationKind::SlowRead } else { OperationKind::Read };
+    engine.metrics().operation(kind).observe(began.elapsed().as_secs_f64());
+    rows.and_then(read_rows).map_err(|error| logged(&error, step))
+}
+
+/// An open database that this process writes to.
+#[async_trait]
+pub(crate) trait WriteEngine: ReadEngine {
+    /// Writes the metrics that are the engine's own.
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result;
+
+    /// Measures the values of the store that are sampled periodically.
+    async fn sample(&self) -> Result<Sample, RepositoryError>;
+
+    /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
+    async fn write(&self, write: Write) -> Answer;
+
+    /// Returns whether a write would go through, without making one.
+    async fn check_writes(&self) -> Result<(), RepositoryError>;
+
     /// The time of the clock that timestamps writes: the clock of the database if it has one,
     /// otherwise that of this machine, whose time is `here`.
     async fn now(&self, here: Timestamp) -> Result<Timestamp, RepositoryError> {
@@ -75,12 +131,6 @@ pub(crate) trait Engine: Send + Sync {
     /// Returns an error when the schema is one on which writes would go wrong silently.
     async fn check_schema(&self) -> Result<(), StoreError> {
         Ok(())
-    }
-
-    /// The number of the server's timeline, which changes on a failover; 0 for an engine without
-    /// timelines.
-    fn timeline(&self) -> u32 {
-        0
     }
 
     /// Returns the timeline and a position in its write-ahead log, up to which it has every write that
@@ -99,32 +149,6 @@ pub(crate) trait Engine: Send + Sync {
     /// Adds at most `limit` more changes to the full-text index, none of them after `up_to`.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
-    /// Returns whether this is the server that takes the writes, or follows it.
-    fn is_standby(&self) -> bool {
-        false
-    }
-
-    /// Returns whether changes are committed in the order of their numbers, so that no number below
-    /// a visible one is still to come.
-    fn commits_in_order(&self) -> bool;
-
-    /// Waits for the writes in progress. Returns the number of the last change at the time of the
-    /// call: after the fence, no further change up to this number is committed.
-    async fn fence(&self) -> Result<Sequence, RepositoryError>;
-
-    /// Runs a read-only statement as of a time at which no write is in progress. All later writes
-    /// have later times than the rows it finds.
-    async fn read_settled(
-        &self,
-        is_slow: bool,
-        statement: Statement,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        if is_slow { self.read_slowly(statement).await } else { self.read(statement).await }
-    }
-
-    /// Makes sure that what is committed from now on has a time after this one.
-    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError>;
-
     /// Runs a statement that writes to tables other than those of the items and their history.
     /// Returns the number of rows written. The parameters are strings and integers.
     async fn execute(
@@ -141,7 +165,26 @@ pub(crate) trait Engine: Send + Sync {
 
     /// A transaction that changes the schema, and waits only briefly for locks.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
+}
 
-    /// Waits for the writes in progress and closes all connections.
-    async fn close(&self);
+/// A database that is read, and written to by this process or not.
+#[derive(Clone)]
+pub(crate) struct Database {
+    pub reader: Arc<dyn ReadEngine>,
+    writer: Option<Arc<dyn WriteEngine>>,
+}
+
+impl Database {
+    pub fn new<E: WriteEngine + 'static>(engine: E) -> Self {
+        let engine = Arc::new(engine);
+        Self { reader: Arc::<E>::clone(&engine), writer: Some(engine) }
+    }
+
+    pub fn read_only(reader: impl ReadEngine + 'static) -> Self {
+        Self { reader: Arc::new(reader), writer: None }
+    }
+
+    pub fn writer(&self) -> Result<&Arc<dyn WriteEngine>, RepositoryError> {
+        self.writer.as_ref().ok_or(RepositoryError::Unavailable)
+    }
 }

@@ -11,8 +11,8 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
-/// The error of what a standby cannot do.
-const NOT_ON_A_STANDBY: &str = "a standby cannot do this";
+/// The error of what needs locks or writes, on a standby or on a file that another process serves.
+const READ_ONLY: &str = "the store is only read here";
 
 /// The codes of a table and of a column that are not there.
 const UNDEFINED: [&str; 2] = ["42P01", "42703"];
@@ -203,7 +203,7 @@ fn one_line(error: &DbErr) -> String {
 /// Returns the error for the callers of the port. The cause is for the log alone, so it is written
 /// here.
 pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
-    if matches!(error, DbErr::Custom(reason) if reason == NOT_ON_A_STANDBY) {
+    if matches!(error, DbErr::Custom(reason) if reason == READ_ONLY) {
         tracing::debug!(step, "a read needs the primary");
         return RepositoryError::Unavailable;
     }
@@ -236,13 +236,18 @@ fn meaning(error: &DbErr) -> RepositoryError {
 }
 
 /// Returns the error of what a standby cannot do. It is no failure: the primary can.
-pub(crate) fn not_on_a_standby() -> DbErr {
-    DbErr::Custom(NOT_ON_A_STANDBY.to_owned())
+pub(crate) fn read_only() -> DbErr {
+    DbErr::Custom(READ_ONLY.to_owned())
 }
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.
 pub(crate) fn is_lost(error: &DbErr) -> bool {
     source(error).is_some_and(is_connection_lost)
+}
+
+/// Returns whether no connection was free, or could be opened, in time.
+pub(crate) fn is_timeout(error: &DbErr) -> bool {
+    matches!(source(error), Some(SqlxError::PoolTimedOut))
 }
 
 /// Returns whether a connection is of no more use: it is gone, it goes to a server that takes no

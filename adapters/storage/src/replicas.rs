@@ -21,7 +21,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::Engine;
+use crate::engine::{ReadEngine, WriteEngine};
 use crate::error::StoreError;
 use crate::metrics::write_series;
 use crate::options::{ReplicaOptions, StoreOptions};
@@ -30,8 +30,8 @@ use crate::postgres::standby::lag::PrimaryPositions;
 use crate::postgres::standby::{Standby, StandbyState};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
-use crate::read::queue::ReadQueue;
 use crate::read::reads::Reads;
+use crate::read::single_flight::SingleFlight;
 use crate::repository::SqlItemRepository;
 use crate::search_index::indexer::Indexer;
 
@@ -70,8 +70,9 @@ pub struct TokenWaits {
 pub(crate) struct Replicas {
     /// The history of the primary.
     past: Arc<PastReads>,
+    primary: Arc<dyn WriteEngine>,
     /// Asks the primary for its position, once for all who want to know it.
-    positions: ReadQueue<(), (u32, u64)>,
+    positions: Arc<SingleFlight<(), (u32, u64)>>,
     noted: Mutex<PrimaryPositions>,
     standbys: Vec<Arc<Standby>>,
     engines: Vec<Arc<StandbyEngine>>,
@@ -88,7 +89,7 @@ type OpenedStandby = (Arc<Standby>, Arc<StandbyEngine>);
 
 /// Opens each standby that is named, none of them twice. One that cannot be reached is no error.
 fn open_standbys(
-    primary: &Arc<dyn Engine>,
+    primary: &Arc<dyn WriteEngine>,
     options: &StoreOptions,
     urls: &str,
 ) -> Result<Vec<OpenedStandby>, StoreError> {
@@ -110,24 +111,19 @@ fn open_standbys(
 impl Replicas {
     /// Starts to watch the standbys. One that cannot be reached is no error: it may come back.
     pub fn start(
-        primary: &Arc<dyn Engine>,
+        primary: &Arc<dyn WriteEngine>,
         past: Arc<PastReads>,
         options: &StoreOptions,
         replicas: &ReplicaOptions,
     ) -> Result<Arc<Self>, StoreError> {
         let opened = open_standbys(primary, options, &replicas.urls)?;
         let (standbys, engines): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        let store =
-            |engine: &Arc<StandbyEngine>| store_on(Arc::<StandbyEngine>::clone(engine), options);
-        let stores = engines.iter().map(store).collect();
-        let engine = Arc::clone(primary);
-        let positions = ReadQueue::start(1, options.acquire_timeout, move |asked: Vec<()>| {
-            let engine = Arc::clone(&engine);
-            async move { vec![engine.log_position().await; asked.len()] }
-        });
+        let stores =
+            engines.iter().map(|engine| store_on(Arc::<StandbyEngine>::clone(engine))).collect();
         let started = Arc::new(Self {
             past,
-            positions,
+            primary: Arc::clone(primary),
+            positions: SingleFlight::new(1, 1),
             noted: Mutex::new(PrimaryPositions::new(replicas.max_lag)),
             standbys,
             engines,
@@ -204,10 +200,19 @@ impl Replicas {
         }
     }
 
+    async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
+        let primary = Arc::clone(&self.primary);
+        let read = move |_: Vec<()>| {
+            let primary = Arc::clone(&primary);
+            async move { vec![primary.log_position().await] }
+        };
+        self.positions.read((), read).await
+    }
+
     /// An error was logged where it arose; then nothing new is known.
     async fn note_position(&self) {
         let asked = Instant::now();
-        if let Ok((timeline, position)) = self.positions.read(()).await {
+        if let Ok((timeline, position)) = self.log_position().await {
             self.noted.lock().note(asked, timeline, position);
         }
     }
@@ -260,7 +265,7 @@ impl Standbys for Replicas {
     }
 
     async fn position(&self) -> Result<LogPosition, RepositoryError> {
-        let (timeline, offset) = self.positions.read(()).await?;
+        let (timeline, offset) = self.log_position().await?;
         Ok(LogPosition { history: self.past.history_on(timeline), offset })
     }
 
@@ -296,11 +301,11 @@ impl Standbys for Replicas {
 }
 
 /// The items and the history of a standby.
-fn store_on(engine: Arc<dyn Engine>, options: &StoreOptions) -> StandbyStore {
+fn store_on(engine: Arc<dyn ReadEngine>) -> StandbyStore {
     let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
-    let reads = Arc::new(Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark)));
-    let indexer = Arc::new(Indexer::none(engine));
-    let items = SqlItemRepository::new(&reads, &indexer, options.acquire_timeout);
-    let past = PastReads::new(reads, high_water_mark);
+    let indexer = Arc::new(Indexer::none(Arc::clone(&engine)));
+    let reads = Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark), indexer);
+    let past = PastReads::new(engine, high_water_mark);
+    let items = SqlItemRepository { reads, writes: None };
     StandbyStore { items: Arc::new(items), history: Arc::new(past) }
 }

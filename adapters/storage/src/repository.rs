@@ -1,7 +1,6 @@
-//! The ports over an engine: reads go through the caches and queues, writes become data.
+//! The port of items: reads are shared and cached, writes become data.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
@@ -11,11 +10,12 @@ use application::{
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
+use futures_util::future::try_join;
 
-use crate::cache::cached_reads::CachedReads;
-use crate::read::queued::QueuedReads;
+use crate::engine::ReadMode;
 use crate::read::reads::Reads;
-use crate::search_index::indexer::Indexer;
+use crate::search_index::value_counts;
+use crate::sql::{lookup, row_mapping};
 use crate::write::command::{Change, ContentChange, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
@@ -23,39 +23,38 @@ use crate::write::writes::Writes;
 /// The items of one database.
 pub(crate) struct SqlItemRepository {
     pub reads: Arc<Reads>,
-    pub cached: CachedReads,
-    pub writes: Writes,
+    /// `None` if the database is only read.
+    pub writes: Option<Writes>,
 }
 
 impl SqlItemRepository {
-    /// Starts the workers that read, so it needs a runtime.
-    pub fn new(reads: &Arc<Reads>, indexer: &Arc<Indexer>, queue_timeout: Duration) -> Self {
-        let engine = &reads.engine;
-        let queued = QueuedReads::start(reads, Arc::clone(indexer), queue_timeout);
-        Self {
-            cached: CachedReads::new(Arc::clone(engine), queued),
-            writes: Writes::new(Arc::clone(engine), Arc::clone(indexer)),
-            reads: Arc::clone(reads),
-        }
+    pub fn writes(&self) -> Result<&Writes, RepositoryError> {
+        self.writes.as_ref().ok_or(RepositoryError::Unavailable)
     }
 }
 
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        self.cached.item(reach.scope(), id).await
+        self.reads.item(reach.scope(), id).await
     }
 
     async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
-        self.reads.creator(reach.scope(), id).await
+        let statement = self.reads.statements.creator(reach.scope(), id);
+        let creator = |rows: Vec<_>| row_mapping::creator(&rows);
+        self.reads.query("creator", ReadMode::QUICK, statement, creator).await
     }
 
+    /// Many items may belong to the parent, so it may take long.
     async fn has_undeletable(
         &self,
         parent: ItemId,
         undeletable: &[UndeletableItems],
     ) -> Result<bool, RepositoryError> {
-        self.reads.has_undeletable(parent, undeletable).await
+        let dialect = self.reads.engine.dialect();
+        let statement = lookup::undeletable_statement(dialect, parent, undeletable);
+        let found = |rows: Vec<_>| Ok(!rows.is_empty());
+        self.reads.query("undeletable", ReadMode::SLOW, statement, found).await
     }
 
     async fn find_many(
@@ -72,7 +71,11 @@ impl ItemRepository for SqlItemRepository {
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        self.reads.item_with_fields(reach.scope(), id, fields).await
+        let statement = self.reads.statements.find_fields(reach.scope(), &[id], fields);
+        let item = |rows: Vec<_>| {
+            rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
+        };
+        self.reads.query("find_fields", ReadMode::QUICK, statement, item).await
     }
 
     async fn belonging_to(
@@ -81,7 +84,10 @@ impl ItemRepository for SqlItemRepository {
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        self.reads.belonging_to(reach.scope().collection, parents, limit).await
+        let collection = reach.scope().collection;
+        let statement = self.reads.statements.belonging_to(collection, parents, limit);
+        let items = |rows: Vec<_>| row_mapping::shown_items(&rows);
+        self.reads.query("belonging_to", ReadMode::QUICK, statement, items).await
     }
 
     async fn look_up(&self, lookup: &Lookup) -> Result<Found, RepositoryError> {
@@ -93,7 +99,7 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        self.cached.totals(reach.scope(), related).await
+        self.reads.totals(reach.scope(), related).await
     }
 
     async fn page(
@@ -101,7 +107,7 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
-        self.cached.page(reach.scope(), query).await
+        self.reads.page(reach.scope(), query).await
     }
 
     async fn select(
@@ -109,16 +115,20 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         query: &PageQuery,
     ) -> Result<Vec<Sequence>, RepositoryError> {
-        self.cached.select(reach.scope(), query).await
+        self.reads.select(reach.scope(), query).await
     }
 
+    /// A collection may have many values, so it may take long.
     async fn value_counts(
         &self,
         reach: &Reach,
         member: &str,
         limit: u64,
     ) -> Result<ValueCounts, RepositoryError> {
-        self.reads.value_counts(reach.scope().collection, member, limit).await
+        let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
+        let statement = value_counts::statement(dialect, collection, member, limit);
+        let counts = |rows: Vec<_>| value_counts::counts(&rows);
+        self.reads.query("value_counts", ReadMode::SLOW, statement, counts).await
     }
 
     async fn insert(
@@ -127,7 +137,7 @@ impl ItemRepository for SqlItemRepository {
         item: NewItem,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        self.writes.row(RowChange::insert(scope, item), metadata).await
+        self.writes()?.row(RowChange::insert(scope, item), metadata).await
     }
 
     async fn write_all(
@@ -138,7 +148,7 @@ impl ItemRepository for SqlItemRepository {
     ) -> Result<(), RepositoryError> {
         let rows =
             changes.into_iter().map(|change| RowChange::of_many(collection, change)).collect();
-        self.writes.write(Change::Rows(rows), metadata).await.map(drop)
+        self.writes()?.write(Change::Rows(rows), metadata).await.map(drop)
     }
 
     async fn restore(
@@ -147,7 +157,7 @@ impl ItemRepository for SqlItemRepository {
         item: NewItem,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        self.writes.row(RowChange::restore(scope, item), metadata).await
+        self.writes()?.row(RowChange::restore(scope, item), metadata).await
     }
 
     async fn update(
@@ -157,7 +167,7 @@ impl ItemRepository for SqlItemRepository {
         kind: WriteOperation,
         metadata: WriteMetadata,
     ) -> Result<ShownItem, RepositoryError> {
-        self.writes.row(RowChange::update(scope, replacement, kind), metadata).await
+        self.writes()?.row(RowChange::update(scope, replacement, kind), metadata).await
     }
 
     async fn delete(
@@ -168,7 +178,7 @@ impl ItemRepository for SqlItemRepository {
         metadata: WriteMetadata,
     ) -> Result<(), RepositoryError> {
         let row = Box::new(RowChange::delete(scope, id, expected));
-        self.writes.write(Change::Row(row), metadata).await.map(drop)
+        self.writes()?.write(Change::Row(row), metadata).await.map(drop)
     }
 
     async fn replace_all(
@@ -178,7 +188,7 @@ impl ItemRepository for SqlItemRepository {
         metadata: WriteMetadata,
     ) -> Result<CollectionWrite, RepositoryError> {
         let content = ContentChange::new(collection, content);
-        match self.writes.write(Change::ReplaceAll(content), metadata).await? {
+        match self.writes()?.write(Change::ReplaceAll(content), metadata).await? {
             Written::Collection(write) => Ok(write),
             Written::Item(_) | Written::Nothing => Err(RepositoryError::Corrupt),
         }
@@ -188,16 +198,15 @@ impl ItemRepository for SqlItemRepository {
         &self,
         metadata: &WriteMetadata,
     ) -> Result<Option<Answered>, RepositoryError> {
-        self.cached.answered(metadata).await
+        self.reads.answered(metadata).await
     }
 }
 
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        if !self.cached.are_alive() || !self.writes.is_alive() {
-            return Err(RepositoryError::Unavailable);
-        }
-        self.reads.check().await
+        let statement = self.reads.statements.ready();
+        let answer = self.reads.query("readiness", ReadMode::QUICK, statement, |_| Ok(()));
+        try_join(answer, self.writes()?.check()).await.map(|_| ())
     }
 }

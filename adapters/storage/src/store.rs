@@ -12,9 +12,8 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
 use crate::callers::directory::SqlCallerDirectory;
-use crate::engine::Engine;
-use crate::error::StoreError;
-use crate::migration::plan::{self, MigrationStep};
+use crate::engine::{Database, WriteEngine};
+use crate::error::{StoreError, read_only};
 use crate::migration::runner::Runner;
 use crate::migration::schema_version::{self, Access};
 use crate::options::{ReplicaOptions, StoreOptions};
@@ -29,11 +28,13 @@ use crate::search_index::indexer::Indexer;
 use crate::sql::dialect::POSTGRES;
 use crate::sqlite::Sqlite;
 use crate::sqlite::readers::SqliteReaders;
+use crate::transfer::connect_to_look;
+use crate::write::writes::Writes;
 
 /// An open store. Clones share it.
 #[derive(Clone)]
 pub struct Store {
-    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) database: Database,
     items: Arc<SqlItemRepository>,
     past: Arc<PastReads>,
     callers: Arc<SqlCallerDirectory>,
@@ -48,12 +49,12 @@ impl Store {
     /// # Errors
     /// Where the URL is no use or the database cannot be reached: one line for the operator.
     pub async fn connect(options: &StoreOptions) -> Result<Self, StoreError> {
-        let engine: Arc<dyn Engine> = match options.url.split_once(':') {
-            Some(("sqlite", _)) => Arc::new(Sqlite::open(options).await?),
-            Some(("postgres" | "postgresql", _)) => Arc::new(Postgres::open(options).await?),
+        let database = match options.url.split_once(':') {
+            Some(("sqlite", _)) => Database::new(Sqlite::open(options).await?),
+            Some(("postgres" | "postgresql", _)) => Database::new(Postgres::open(options).await?),
             _ => return Err(StoreError::UnknownScheme),
         };
-        Ok(Self::on(engine, options))
+        Ok(Self::on(database))
     }
 
     /// Opens the store for reading while another process may serve it; `None` if its schema is not up
@@ -62,33 +63,42 @@ impl Store {
     /// # Errors
     /// If the URL is invalid, or the database cannot be reached.
     pub async fn connect_to_look(options: &StoreOptions) -> Result<Option<Self>, StoreError> {
-        let store = Self::open_to_look(options).await?;
-        let is_up_to_date =
-            schema_version::is_up_to_date(store.engine.schema(), Access::Read).await?;
-        Ok(is_up_to_date.then_some(store))
-    }
-
-    /// Opens the store for reading, without a check of its schema.
-    pub(crate) async fn open_to_look(options: &StoreOptions) -> Result<Self, StoreError> {
+        let schema = connect_to_look(options).await?;
+        let is_up_to_date = schema_version::is_up_to_date(&schema, Access::Read).await?;
+        // It only read, so a failure has no consequence.
+        let _ = schema.close().await;
+        if !is_up_to_date {
+            return Ok(None);
+        }
         match options.url.split_once(':') {
             Some(("sqlite", _)) => {
-                Ok(Self::on(Arc::new(SqliteReaders::open(options).await?), options))
+                let reader = SqliteReaders::open(options).await?;
+                Ok(Some(Self::on(Database::read_only(reader))))
             }
-            _ => Self::connect(options).await,
+            _ => Self::connect(options).await.map(Some),
         }
     }
 
-    /// Starts what reads, and the task that indexes.
-    fn on(engine: Arc<dyn Engine>, options: &StoreOptions) -> Self {
-        let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
-        let indexer = Indexer::start(Arc::clone(&engine), Arc::clone(&high_water_mark));
+    /// Starts the task that indexes.
+    fn on(database: Database) -> Self {
+        let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&database.reader)));
+        let indexer = match database.writer() {
+            Ok(writer) => Indexer::start(Arc::clone(writer), Arc::clone(&high_water_mark)),
+            Err(_) => Indexer::none(Arc::clone(&database.reader)),
+        };
         let indexer = Arc::new(indexer);
-        let reads = Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark));
-        let reads = Arc::new(reads);
-        let items = Arc::new(SqlItemRepository::new(&reads, &indexer, options.acquire_timeout));
-        let past = Arc::new(PastReads::new(reads, high_water_mark));
-        let callers = Arc::new(SqlCallerDirectory::new(Arc::clone(&engine)));
-        Self { engine, items, past, callers, indexer, replicas: None }
+        let (reader, mark) = (Arc::clone(&database.reader), Arc::clone(&high_water_mark));
+        let reads = Reads::new(reader, mark, Arc::clone(&indexer));
+        let writes = database.writer().ok();
+        let writes = writes.map(|writer| Writes::new(Arc::clone(writer), Arc::clone(&indexer)));
+        let items = Arc::new(SqlItemRepository { reads, writes });
+        let past = Arc::new(PastReads::new(Arc::clone(&database.reader), high_water_mark));
+        let callers = Arc::new(SqlCallerDirectory::new(database.clone()));
+        Self { database, items, past, callers, indexer, replicas: None }
+    }
+
+    pub(crate) fn writer(&self) -> Result<&Arc<dyn WriteEngine>, StoreError> {
+        self.database.writer().map_err(|_| StoreError::schema(read_only()))
     }
 
     /// Begins to watch standbys, if there are any, which are read when the schema is up to date.
@@ -103,11 +113,11 @@ impl Store {
         if replicas.urls.trim().is_empty() {
             return Ok(self);
         }
-        if self.engine.dialect().name != POSTGRES.name {
+        if self.engine_name() != POSTGRES.name {
             return Err(StoreError::NoReplicas);
         }
         let past = Arc::clone(&self.past);
-        self.replicas = Some(Replicas::start(&self.engine, past, options, replicas)?);
+        self.replicas = Some(Replicas::start(self.writer()?, past, options, replicas)?);
         Ok(self)
     }
 
@@ -119,8 +129,8 @@ impl Store {
     /// If the database refuses, a newer version of the service has prepared it, or a running service
     /// is too old for the new schema.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        Runner(self.engine.as_ref()).expand().await?;
-        self.engine.check_schema().await?;
+        Runner(&**self.writer()?).expand().await?;
+        self.writer()?.check_schema().await?;
         self.resume().await
     }
 
@@ -129,7 +139,7 @@ impl Store {
     /// # Errors
     /// Where the database refuses for a minute; what was done stays done.
     pub async fn fill_in(&self) -> Result<(), StoreError> {
-        Runner(self.engine.as_ref()).fill_in().await
+        Runner(&**self.writer()?).fill_in().await
     }
 
     /// Takes away what only older versions use, and returns how many migrations did.
@@ -138,15 +148,7 @@ impl Store {
     /// Where the database refuses, the schema is not [expanded](Self::migrate), or an older service
     /// runs.
     pub async fn contract(&self) -> Result<usize, StoreError> {
-        Runner(self.engine.as_ref()).contract().await
-    }
-
-    /// The steps of migrations that are left. Nothing is changed.
-    ///
-    /// # Errors
-    /// Where the database cannot be asked.
-    pub async fn plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
-        plan::steps(self.engine.as_ref()).await
+        Runner(&**self.writer()?).contract().await
     }
 
     /// Returns whether nothing is left to [migrate](Self::migrate).
@@ -154,11 +156,11 @@ impl Store {
     /// # Errors
     /// Where the database cannot be asked, or was prepared by a newer version of the service.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let is_migrated =
-            schema_version::is_up_to_date(self.engine.schema(), Access::Write).await?;
+        let writer = self.writer()?;
+        let is_migrated = schema_version::is_up_to_date(writer.schema(), Access::Write).await?;
         if is_migrated {
-            schema_version::check_tables(self.engine.schema()).await?;
-            self.engine.check_schema().await?;
+            schema_version::check_tables(writer.schema()).await?;
+            writer.check_schema().await?;
             self.resume().await?;
         }
         Ok(is_migrated)
@@ -167,7 +169,7 @@ impl Store {
     /// Reads the id of the history in the database, and continues the indexing that an earlier process
     /// left incomplete.
     async fn resume(&self) -> Result<(), StoreError> {
-        self.past.set_history(schema_version::history(self.engine.schema()).await?);
+        self.past.set_history(schema_version::history(self.writer()?.schema()).await?);
         self.indexer.written(1);
         Ok(())
     }
@@ -175,7 +177,7 @@ impl Store {
     /// The name of the database's engine.
     #[must_use]
     pub fn engine_name(&self) -> &'static str {
-        self.engine.dialect().name
+        self.database.reader.dialect().name
     }
 
     /// The items.
@@ -199,7 +201,7 @@ impl Store {
     /// The bodies of versions, which can be removed.
     #[must_use]
     pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
-        Arc::new(SqlVersionBodies::new(Arc::clone(&self.items.reads)))
+        Arc::new(SqlVersionBodies::new(self.database.clone()))
     }
 
     /// The display names of callers.
@@ -231,12 +233,14 @@ impl Store {
     /// # Errors
     /// When the store is unavailable; some may be forgotten then.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
-        self.items.writes.forget_requests(now).await
+        self.items.writes()?.forget_requests(now).await
     }
 
     /// Warns in the log when stored times lie ahead of the clock; `now` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, now: Timestamp) {
-        self.items.writes.warn_of_times_ahead(now).await;
+        if let Ok(writes) = self.items.writes() {
+            writes.warn_of_times_ahead(now).await;
+        }
     }
 
     /// The check that the store answers.
@@ -261,16 +265,18 @@ impl Store {
             replicas.close().await;
         }
         self.indexer.close().await;
-        self.engine.close().await;
+        self.database.reader.close().await;
     }
 }
 
 impl Collector for Store {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let system = self.engine_name().to_ascii_lowercase();
-        self.engine.metrics().encode(&system, &mut encoder)?;
-        self.engine.encode(&mut encoder)?;
-        self.items.cached.encode(&mut encoder)?;
+        self.database.reader.metrics().encode(&system, &mut encoder)?;
+        if let Ok(writer) = self.database.writer() {
+            writer.encode(&mut encoder)?;
+        }
+        self.items.reads.encode(&mut encoder)?;
         match &self.replicas {
             Some(replicas) => replicas.encode(&mut encoder),
             None => Ok(()),

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use application::{Clock, RepositoryError};
 use jiff::Timestamp;
+use sea_orm::QueryResult;
 use tokio::time::sleep;
 
-use crate::error::logged;
+use crate::engine::{ReadMode, query};
 use crate::metrics::IndexLag;
 use crate::search_index::progress::LAG;
 use crate::sql::row_mapping;
@@ -57,12 +58,14 @@ impl Store {
         loop {
             // What failed was logged where it arose.
             if let Ok(lag) = self.index_lag(clock.now()).await {
-                self.engine.metrics().set_index_lag(lag);
+                self.database.reader.metrics().set_index_lag(lag);
             }
             if until_sizes == 0 {
                 until_sizes = SIZES_PERIODS;
-                if let Ok(sample) = self.engine.sample().await {
-                    self.engine.metrics().set_sample(sample);
+                if let Ok(writer) = self.database.writer()
+                    && let Ok(sample) = writer.sample().await
+                {
+                    self.database.reader.metrics().set_sample(sample);
                 }
             }
             until_sizes -= 1;
@@ -71,14 +74,18 @@ impl Store {
     }
 
     async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
-        let lag = self.engine.dialect().statement(LAG, []);
-        let rows = self.engine.read(lag).await.map_err(|error| logged(&error, "index_lag"))?;
-        let Some(row) = rows.first() else { return Ok(IndexLag::default()) };
-        let read = || Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?));
+        let reader = &*self.database.reader;
+        let lag = reader.dialect().statement(LAG, []);
+        let read_rows = |rows: Vec<QueryResult>| {
+            let Some(row) = rows.first() else { return Ok((0, None)) };
+            Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?))
+        };
         let (changes, oldest): (i64, Option<i64>) =
-            read().map_err(|error| logged(&error, "index_lag"))?;
+            query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;
         let age = match oldest {
-            Some(oldest) => self.engine.now(here).await?.as_microsecond().saturating_sub(oldest),
+            Some(oldest) => {
+                self.database.writer()?.now(here).await?.as_microsecond().saturating_sub(oldest)
+            }
             None => 0,
         };
         let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));

@@ -107,7 +107,7 @@ async fn an_older_store_is_refused_with_the_way_out(store: &TestStore) {
             opened.migrate().await.unwrap_err(),
             opened.is_migrated().await.unwrap_err(),
             opened.contract().await.unwrap_err(),
-            opened.plan().await.unwrap_err(),
+            options(&older).migration_plan().await.unwrap_err(),
         ];
         opened.close().await;
         errors.extend(Store::connect_to_look(&options(&older)).await.err());

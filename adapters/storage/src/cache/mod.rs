@@ -1,7 +1,145 @@
-//! Items and pages in memory, used only while they are known to be current.
+//! Items and pages in memory, each with the state of the store that it was read in.
+//!
+//! The rule of coherence: a value is used only if it is known to be current.
+//! - If this process alone writes, each write updates the items after its commit and before its answer
+//!   ([`write_through`]). A page is current while the number of writes to its collections is the same.
+//! - Otherwise an item or a page is current while its collections have the revision that it was read at
+//!   ([`revisions`]). All waiting reads share one small statement that reads the revision. Values from
+//!   before a connection was lost are not used: a failover may have lost the last commits, and other
+//!   writes may have their revisions now.
 
-pub(crate) mod cached_reads;
-pub(crate) mod item_cache;
-pub(crate) mod page_cache;
-pub(crate) mod revision_cache;
-pub(crate) mod write_through_cache;
+pub(crate) mod revisions;
+pub(crate) mod write_through;
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use application::query::PageQuery;
+use application::{ListedPage, Scope, ShownItem};
+use domain::{Collection, ItemId};
+use quick_cache::{Equivalent, Weighter};
+
+/// The approximate size in bytes of an item, or of a page, without the members.
+const OVERHEAD: usize = 384;
+
+/// The approximate size of a count in bytes, without its value.
+const COUNT_OVERHEAD: usize = 48;
+
+/// The state of the store that something was read in, or an earlier one. After a loss of connections
+/// the store may be one that has other things under the same revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CachedAt {
+    /// The number of losses of connections before it was read.
+    pub losses: u64,
+    /// The revision, or another counter of the writes.
+    pub revision: i64,
+}
+
+/// Values in memory, bounded by their bytes.
+pub(crate) struct Cache<K, V>(quick_cache::sync::Cache<K, (CachedAt, V), ByBytes>);
+
+/// Items by their ids.
+pub(crate) type ItemCache = Cache<ItemId, CachedItem>;
+
+/// Pages by what was asked for.
+pub(crate) type PageCache = Cache<(Scope, PageQuery), Arc<ListedPage>>;
+
+/// A value with an approximate size in bytes.
+pub(crate) trait Bytes {
+    fn bytes(&self) -> usize;
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+#[derive(Clone)]
+pub(crate) struct CachedItem {
+    collection: Collection,
+    shown: ShownItem,
+}
+
+/// A key of the page cache that is only looked for.
+#[derive(Hash)]
+pub(crate) struct PageKey<'a>(pub Scope, pub &'a PageQuery);
+
+impl Equivalent<(Scope, PageQuery)> for PageKey<'_> {
+    fn equivalent(&self, key: &(Scope, PageQuery)) -> bool {
+        self.0 == key.0 && *self.1 == key.1
+    }
+}
+
+impl<K, V: Bytes> Weighter<K, (CachedAt, V)> for ByBytes {
+    fn weight(&self, _key: &K, (_, value): &(CachedAt, V)) -> u64 {
+        value.bytes() as u64
+    }
+}
+
+impl Bytes for CachedItem {
+    fn bytes(&self) -> usize {
+        let links = self.shown.links.continued_by.len() * size_of::<ItemId>();
+        self.shown.item.members.len() + OVERHEAD + links
+    }
+}
+
+impl Bytes for Arc<ListedPage> {
+    fn bytes(&self) -> usize {
+        let items = self.items.iter().map(|listed| listed.shown.item.members.len() + OVERHEAD);
+        let counts = self.counts.iter().flat_map(|counts| &counts.values);
+        let counts = counts.map(|count| count.value.len() + COUNT_OVERHEAD);
+        items.sum::<usize>() + counts.sum::<usize>() + OVERHEAD
+    }
+}
+
+impl ItemCache {
+    pub fn of_items() -> Self {
+        Self::new(10_000, 40 * 1024 * 1024)
+    }
+
+    /// The item and the state it was cached at, if it is known and in the scope. `None` says
+    /// nothing about whether it exists.
+    pub fn find_item(&self, scope: Scope, id: ItemId) -> Option<(CachedAt, ShownItem)> {
+        let (cached_at, CachedItem { collection, shown }) = self.find(&id)?;
+        let is_in_scope = collection == scope.collection
+            && scope.parent.is_none_or(|parent| shown.item.parent == Some(parent));
+        is_in_scope.then_some((cached_at, shown))
+    }
+
+    pub fn insert_item(&self, collection: Collection, cached_at: CachedAt, shown: ShownItem) {
+        self.insert(shown.item.id, cached_at, CachedItem { collection, shown });
+    }
+}
+
+impl PageCache {
+    /// So few pages are estimated that they are one shard: a page larger than its shard would not be
+    /// cached, and be read for everybody who waits for it.
+    pub fn of_pages() -> Self {
+        Self::new(32, 16 * 1024 * 1024)
+    }
+}
+
+impl<K: Eq + Hash, V: Bytes + Clone> Cache<K, V> {
+    fn new(estimated_values: usize, capacity_bytes: u64) -> Self {
+        Self(quick_cache::sync::Cache::with_weighter(estimated_values, capacity_bytes, ByBytes))
+    }
+
+    pub fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<(CachedAt, V)> {
+        self.0.get(key)
+    }
+
+    pub fn insert(&self, key: K, cached_at: CachedAt, value: V) {
+        self.0.insert(key, (cached_at, value));
+    }
+
+    pub fn remove(&self, key: &K) {
+        drop(self.0.remove(key));
+    }
+
+    pub fn clear(&self) {
+        self.0.clear();
+    }
+
+    /// Its size in bytes, about.
+    pub fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+}

@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 
 use crate::callers::statements;
-use crate::engine::Engine;
-use crate::error::logged;
+use crate::engine::{Database, ReadMode, query};
 
 /// Callers whose names are cached.
 const CACHED: usize = 4_096;
@@ -24,7 +23,7 @@ const LONGEST_NAME: usize = 200;
 
 /// The names of callers in one database.
 pub(crate) struct SqlCallerDirectory {
-    engine: Arc<dyn Engine>,
+    database: Database,
     cache: Cache<Box<str>, CachedName>,
     /// The number of changes that this process made: what was read before the last is not cached.
     edition: Mutex<u64>,
@@ -38,8 +37,8 @@ struct CachedName {
 }
 
 impl SqlCallerDirectory {
-    pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, cache: Cache::new(CACHED), edition: Mutex::default() }
+    pub fn new(database: Database) -> Self {
+        Self { database, cache: Cache::new(CACHED), edition: Mutex::default() }
     }
 
     fn cached(&self, id: &str) -> Option<CachedName> {
@@ -76,8 +75,8 @@ impl CallerDirectory for SqlCallerDirectory {
         if name.is_empty() {
             return Ok(());
         }
-        let seen = statements::seen(self.engine.dialect(), id, &name, time);
-        self.engine.execute("seen", seen).await?;
+        let seen = statements::seen(self.database.reader.dialect(), id, &name, time);
+        self.database.writer()?.execute("seen", seen).await?;
         self.forget(id);
         Ok(())
     }
@@ -94,10 +93,12 @@ impl CallerDirectory for SqlCallerDirectory {
         unknown.dedup();
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition(), Instant::now());
-            let statement = statements::names(self.engine.dialect(), &unknown);
-            let rows = self.engine.read(statement).await;
-            let found = rows.and_then(|rows| statements::found(&rows));
-            let found = found.map_err(|error| logged(&error, "names"))?;
+            let statement = statements::names(self.database.reader.dialect(), &unknown);
+            let found =
+                query(&*self.database.reader, "names", ReadMode::QUICK, statement, |rows| {
+                    statements::found(&rows)
+                });
+            let found = found.await?;
             self.remember(&unknown, &found, read_at, edition);
             names.extend(found);
         }
@@ -105,9 +106,9 @@ impl CallerDirectory for SqlCallerDirectory {
     }
 
     async fn erase(&self, id: &str, time: Timestamp) -> Result<bool, RepositoryError> {
-        let [mark, clear] = statements::erase(self.engine.dialect(), id, time);
-        self.engine.execute("erase", mark).await?;
-        let erased = self.engine.execute("erase", clear).await?;
+        let [mark, clear] = statements::erase(self.database.reader.dialect(), id, time);
+        self.database.writer()?.execute("erase", mark).await?;
+        let erased = self.database.writer()?.execute("erase", clear).await?;
         self.forget(id);
         Ok(erased > 0)
     }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::progress;
 use super::stages::Backfill;
-use crate::engine::Engine;
+use crate::engine::WriteEngine;
 use crate::error::logged;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
@@ -37,7 +37,7 @@ pub(super) struct Filling<'a> {
 
 impl Filling<'_> {
     /// Fills in what is missing, to the end.
-    pub async fn run(&self, engine: &dyn Engine) -> Result<(), RepositoryError> {
+    pub async fn run(&self, engine: &dyn WriteEngine) -> Result<(), RepositoryError> {
         let start =
             progress::begin(engine.dialect(), self.migration, self.step, &Uuid::nil().to_string());
         let mut failures = 0;
@@ -70,7 +70,7 @@ impl Filling<'_> {
 
     /// The rows are changed before the progress is kept: those of a batch that was interrupted in
     /// between are looked at again.
-    async fn batch(&self, engine: &dyn Engine) -> Result<Batch, RepositoryError> {
+    async fn batch(&self, engine: &dyn WriteEngine) -> Result<Batch, RepositoryError> {
         let dialect = engine.dialect();
         let found = progress::position(engine.schema(), self.migration, self.step).await;
         let Some(position) = found.map_err(|error| logged(&error, "backfill"))? else {
@@ -111,7 +111,7 @@ enum Batch {
 }
 
 /// The last identifier of the next rows; `None` when fewer are left.
-async fn end_of_batch(engine: &dyn Engine, position: &str) -> Result<Option<String>, DbErr> {
+async fn end_of_batch(engine: &dyn WriteEngine, position: &str) -> Result<Option<String>, DbErr> {
     let dialect = engine.dialect();
     let text = format!(
         "SELECT {text} AS end_of_batch FROM items n WHERE n.id > {from} ORDER BY n.id LIMIT 1 OFFSET {skipped}",

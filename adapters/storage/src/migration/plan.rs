@@ -1,6 +1,6 @@
 //! The steps of migrations that are left, for people.
 
-use sea_orm::{ConnectionTrait, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
 
 use super::MIGRATIONS;
 use super::backfill::ROWS;
@@ -8,8 +8,8 @@ use super::progress::{Done, has_table};
 use super::runner::{BACKFILL, key};
 use super::schema_version::{self, Access};
 use super::stages::{Backfill, Migration, Step};
-use crate::engine::Engine;
 use crate::error::StoreError;
+use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
 /// The number of items, by the counts that every write keeps.
@@ -50,13 +50,16 @@ pub struct MigrationStep {
 }
 
 /// The steps that are left, in their order.
-pub(crate) async fn steps(engine: &dyn Engine) -> Result<Vec<MigrationStep>, StoreError> {
-    schema_version::is_up_to_date(engine.schema(), Access::Read).await?;
-    let done = Done::read(engine.schema()).await.map_err(StoreError::schema)?;
-    let items = items(engine).await.map_err(StoreError::schema)?;
+pub(crate) async fn steps(
+    connection: &DatabaseConnection,
+) -> Result<Vec<MigrationStep>, StoreError> {
+    schema_version::is_up_to_date(connection, Access::Read).await?;
+    let dialect = Dialect::of(connection.get_database_backend());
+    let done = Done::read(connection).await.map_err(StoreError::schema)?;
+    let items = items(connection).await.map_err(StoreError::schema)?;
     let mut planned = Vec::new();
     for migration in MIGRATIONS {
-        let stages = (migration.stages)(engine.dialect());
+        let stages = (migration.stages)(dialect);
         let mut plan = |phase, steps: &[Step]| {
             for (number, step) in steps.iter().enumerate() {
                 if !done.has(migration.name, &key(phase, number)) {
@@ -128,11 +131,11 @@ fn shortened(statement: &str) -> String {
 }
 
 /// The number of items, 0 where there is no store yet.
-async fn items(engine: &dyn Engine) -> Result<i64, DbErr> {
-    let dialect = engine.dialect();
-    if !has_table(engine.schema(), "totals").await? {
+async fn items(connection: &DatabaseConnection) -> Result<i64, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    if !has_table(connection, "totals").await? {
         return Ok(0);
     }
-    let row = engine.schema().query_one_raw(dialect.statement(ITEMS, [])).await?;
+    let row = connection.query_one_raw(dialect.statement(ITEMS, [])).await?;
     row.map_or(Ok(0), |row| row_mapping::get(&row, "items"))
 }

@@ -11,7 +11,7 @@ use super::progress::{self, Done};
 use super::schema_version::{self, Access};
 use super::stages::{Index, Migration, Step};
 use super::{MIGRATIONS, proposals_view};
-use crate::engine::Engine;
+use crate::engine::WriteEngine;
 use crate::entities;
 use crate::error::{StoreError, is_contended};
 use crate::sql::dialect::Dialect;
@@ -49,7 +49,7 @@ enum Change<'a> {
 }
 
 /// The runner of migrations, which brings the schema of a database up to date.
-pub(crate) struct Runner<'a>(pub &'a dyn Engine);
+pub(crate) struct Runner<'a>(pub &'a dyn WriteEngine);
 
 impl Runner<'_> {
     /// Adds the tables and columns that this version uses. Older services keep running if the
@@ -225,7 +225,7 @@ pub(super) fn key(phase: &str, number: usize) -> String {
     format!("{phase} {number}")
 }
 
-/// Ends what [`Engine::lock_schema`] began.
+/// Ends what [`WriteEngine::lock_schema`] began.
 async fn release(lock: Option<DatabaseTransaction>) -> Result<(), StoreError> {
     match lock {
         Some(lock) => lock.commit().await.map_err(StoreError::schema),

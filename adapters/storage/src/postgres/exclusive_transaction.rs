@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, Statement, Value};
 
 use crate::metrics::StoreMetrics;
+use crate::postgres::connections::Connections;
 use crate::postgres::fence;
-use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::write::read_set::{CurrentReads, looks};
@@ -53,7 +53,7 @@ impl Drop for Held {
 impl ExclusiveTransaction {
     /// Waits for the writes in progress and blocks later ones.
     pub async fn begin<'a>(
-        pool: &Pool,
+        pool: &Connections,
         limits: Limits,
         writes: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {

@@ -23,9 +23,9 @@ use uuid::Uuid;
 use crate::error::logged;
 use crate::metrics::write_series;
 use crate::migration::schema_version::SCHEMA_VERSION;
+use crate::postgres::connections::Connections;
 use crate::postgres::fence::NOW;
-use crate::postgres::pool::Pool;
-use crate::postgres::session::{Limits, Session};
+use crate::postgres::session::Limits;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
 
@@ -62,7 +62,7 @@ impl State {
 /// The lease of one instance.
 pub(crate) struct Lease {
     id: String,
-    writers: Pool,
+    writers: Connections,
     state: Mutex<State>,
     /// One asks, the others wait for the answer.
     asking: tokio::sync::Mutex<()>,
@@ -71,7 +71,7 @@ pub(crate) struct Lease {
 
 impl Lease {
     #[expect(clippy::disallowed_methods, reason = "it names the process, not an item")]
-    pub fn new(writers: Pool) -> Arc<Self> {
+    pub fn new(writers: Connections) -> Arc<Self> {
         let lease = Arc::new(Self {
             id: Uuid::now_v7().to_string(),
             writers,
@@ -145,7 +145,7 @@ impl Lease {
     /// Renews the row of this instance, unless it is too old, and reads its permissions.
     async fn ask(&self) -> Result<(), DbErr> {
         let asked = Instant::now();
-        let session = Session::open(&self.writers, LIMITS).await?;
+        let session = self.writers.session(LIMITS).await?;
         let Some(row) = session.query_one_raw(self.renew()).await? else {
             return Err(DbErr::RecordNotFound("the schema's version".to_owned()));
         };
@@ -186,7 +186,7 @@ impl Lease {
         }
         let text = "DELETE FROM service_instances WHERE id = $1";
         let ended = async {
-            let session = Session::open(&self.writers, LIMITS).await?;
+            let session = self.writers.session(LIMITS).await?;
             session.execute_raw(POSTGRES.statement(text, [self.id.clone().into()])).await
         };
         if let Err(error) = ended.await {

@@ -1,12 +1,11 @@
 //! `PostgreSQL`: a pool of connections that read, and a small one of connections that write.
 
-mod cancellable;
+mod connections;
 mod exclusive_transaction;
 mod fence;
 mod lease;
 mod log_position;
 mod losses;
-mod pool;
 mod probe;
 mod sample;
 mod server;
@@ -32,16 +31,15 @@ use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
 use crate::StoreOptions;
-use crate::engine::Engine;
-use crate::error::{StoreError, is_lost, logged, needs_new_plan};
+use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
+use crate::error::{StoreError, is_lost, is_timeout, logged, needs_new_plan};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
-use crate::postgres::cancellable::Cancellable;
+use crate::postgres::connections::{ConnectionOptions, Connections};
 use crate::postgres::fence::NOW;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
-use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
-use crate::postgres::session::{Limits, Session};
+use crate::postgres::session::{Limits, Question, Session};
 use crate::postgres::writes::PostgresWriter;
 use crate::search_index::progress::Step;
 use crate::search_index::step::step;
@@ -54,13 +52,13 @@ use crate::write::queue::WriteQueue;
 
 /// Few, so that many reads share a statement; more than one, so that a large page does not hold up
 /// the others.
-const WORKERS: usize = 4;
+const WORKERS: Workers = Workers { quick: 4, slow: SLOW_CONNECTIONS as usize };
 
 /// Most connections that write: those of the workers, and some for writes of other kinds.
 const WRITING_CONNECTIONS: u32 = 4;
 
 /// The number of connections for statements that may take long, if there are enough for all.
-const SLOW_WORKERS: u32 = 2;
+const SLOW_CONNECTIONS: u32 = 2;
 
 /// Names the advisory lock under which the schema is prepared, among all that use this database.
 const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
@@ -102,9 +100,9 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// Connections to a `PostgreSQL` database.
 pub(crate) struct Postgres {
-    readers: Pool,
-    slow_readers: Cancellable,
-    writers: Pool,
+    readers: Connections,
+    slow_readers: Connections,
+    writers: Connections,
     writer: PostgresWriter,
     rows: WriteQueue,
     lease: Arc<Lease>,
@@ -118,31 +116,46 @@ impl Postgres {
         probe::check(&server, options.acquire_timeout).await?;
         let schema = schema_connection(options, &server).await?;
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
-        let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
+        let slow = SLOW_CONNECTIONS.min(options.connections / 4).max(1);
         let reading = options.connections.saturating_sub(writing + slow).max(1);
         let (server, losses) = (Arc::new(server), Arc::new(Losses::new()));
         let metrics = Arc::<StoreMetrics>::default();
-        let pool = |purpose, connections| {
-            let (server, losses) = (Arc::clone(&server), Arc::clone(&losses));
-            let metrics = Arc::clone(&metrics);
-            Pool::new(server, purpose, connections, losses, options.acquire_timeout, metrics)
+        let connections = |purpose, connections, canceller| {
+            Connections::new(ConnectionOptions {
+                server: Arc::clone(&server),
+                purpose,
+                connections,
+                canceller,
+                losses: Arc::clone(&losses),
+                acquire_timeout: options.acquire_timeout,
+                metrics: Arc::clone(&metrics),
+            })
         };
-        let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
-        let slow_readers =
-            Cancellable { connections: pool(Purpose::Search, slow), others: readers.clone() };
+        let readers = connections(Purpose::Read, reading, None);
+        let writers = connections(Purpose::Write, writing, None);
+        let slow_readers = connections(Purpose::Search, slow, Some(readers.clone()));
         let writer = PostgresWriter(writers.clone());
         let rows = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         let lease = Lease::new(writers.clone());
         Ok(Self { readers, slow_readers, writers, writer, rows, lease, schema })
     }
 
-    async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        Session::open(&self.readers, READ).await?.query_all_raw(statement).await
+    async fn read_once(
+        &self,
+        statement: Statement,
+        mode: ReadMode,
+    ) -> Result<Vec<QueryResult>, DbErr> {
+        let readers = if mode.is_slow { &self.slow_readers } else { &self.readers };
+        let session = readers.session(READ).await?;
+        if mode.is_settled {
+            session.begin_with(&fence::begin_settled()).await?;
+        }
+        session.query_last(Question::Statement(statement)).await
     }
 }
 
 #[async_trait]
-impl Engine for Postgres {
+impl ReadEngine for Postgres {
     fn dialect(&self) -> &'static Dialect {
         &POSTGRES
     }
@@ -151,12 +164,77 @@ impl Engine for Postgres {
         self.readers.metrics()
     }
 
+    fn workers(&self) -> Workers {
+        WORKERS
+    }
+
+    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+        self.lease.require_reads()?;
+        twice_if_lost(|| self.read_once(statement.clone(), mode)).await
+    }
+
+    fn losses(&self) -> u64 {
+        self.readers.losses().count()
+    }
+
+    fn timeline(&self) -> u32 {
+        self.readers.timeline()
+    }
+
+    fn commits_in_order(&self) -> bool {
+        false
+    }
+
+    /// Numbers up to one that is visible were drawn before, by writes that hold the fence.
+    async fn fence(&self) -> Result<Sequence, RepositoryError> {
+        let passed = async {
+            let session = self.writers.session(LOCK).await?;
+            let last = session.query_one_raw(change_log::last_statement(&POSTGRES)).await?;
+            session.run_transaction(fence::PASS).await?;
+            change_log::last_of(last)
+        };
+        passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
+    }
+
+    /// A time that is still to come by the database's clock is waited for, if it is near.
+    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
+        loop {
+            let close = async {
+                let session = self.writers.session(LOCK).await?;
+                fence::time(&session.run_transaction(&fence::close()).await?)
+            };
+            let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
+            let ahead = time.duration_since(now);
+            if !ahead.is_positive() {
+                return Ok(());
+            }
+            match Duration::try_from(ahead) {
+                Ok(ahead) if ahead <= LONGEST_WAIT => sleep(ahead).await,
+                _ => {
+                    tracing::warn!(%ahead, "the requested time is in the future of the database clock");
+                    return Err(RepositoryError::Unavailable);
+                }
+            }
+        }
+    }
+
+    async fn close(&self) {
+        self.rows.close().await;
+        self.lease.end().await;
+        self.slow_readers.close().await;
+        self.readers.close().await;
+        self.writers.close().await;
+        if let Err(error) = self.schema.close_by_ref().await {
+            tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
+        }
+    }
+}
+
+#[async_trait]
+impl WriteEngine for Postgres {
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let pools = [
-            ("read", &self.readers),
-            ("search", &self.slow_readers.connections),
-            ("write", &self.writers),
-        ];
+        let pools =
+            [("read", &self.readers), ("search", &self.slow_readers), ("write", &self.writers)];
         let pools = pools.map(|(name, pool)| {
             let (used, idle) = pool.sizes();
             (name, used, idle)
@@ -166,30 +244,8 @@ impl Engine for Postgres {
     }
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {
-        let sampled = async { sample::take(&Session::open(&self.readers, BRIEF).await?).await };
+        let sampled = async { sample::take(&self.readers.session(BRIEF).await?).await };
         sampled.await.map_err(|error| logged(&error, "sample"))
-    }
-
-    fn workers(&self) -> usize {
-        WORKERS
-    }
-
-    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        twice_if_lost(|| self.read_once(statement.clone())).await
-    }
-
-    fn slow_workers(&self) -> usize {
-        SLOW_WORKERS as usize
-    }
-
-    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        twice_if_lost(|| self.slow_readers.read(statement.clone(), READ, None)).await
-    }
-
-    fn losses(&self) -> u64 {
-        self.readers.losses().count()
     }
 
     async fn write(&self, write: Write) -> Answer {
@@ -206,7 +262,7 @@ impl Engine for Postgres {
     /// The server is asked on a connection that writes, because that may go to another one than
     /// those that read, or to one that takes no writes any more.
     async fn check_writes(&self) -> Result<(), RepositoryError> {
-        let check = async { Session::open(&self.writers, BRIEF).await?.require_writes().await };
+        let check = async { self.writers.session(BRIEF).await?.require_writes().await };
         check.await.map_err(|error| logged(&error, "check_writes"))?;
         self.lease.require_writes().await?;
         if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
@@ -216,14 +272,9 @@ impl Engine for Postgres {
         probe::check_schema(&self.writers, &self.readers).await
     }
 
-    fn timeline(&self) -> u32 {
-        self.readers.timeline()
-    }
-
     /// The server is asked on a connection that writes, as it is the log of the writes.
     async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
-        let position =
-            async { log_position::read(&Session::open(&self.writers, BRIEF).await?).await };
+        let position = async { log_position::read(&self.writers.session(BRIEF).await?).await };
         position.await.map_err(|error| logged(&error, "log_position"))
     }
 
@@ -246,70 +297,14 @@ impl Engine for Postgres {
         step.await.map_err(|error: DbErr| logged(&error, "index"))
     }
 
-    /// A time that is still to come by the database's clock is waited for, if it is near.
-    async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
-        loop {
-            let close = async {
-                let session = Session::open(&self.writers, LOCK).await?;
-                fence::time(&session.run_transaction(&fence::close()).await?)
-            };
-            let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
-            let ahead = time.duration_since(now);
-            if !ahead.is_positive() {
-                return Ok(());
-            }
-            match Duration::try_from(ahead) {
-                Ok(ahead) if ahead <= LONGEST_WAIT => sleep(ahead).await,
-                _ => {
-                    tracing::warn!(%ahead, "the requested time is in the future of the database clock");
-                    return Err(RepositoryError::Unavailable);
-                }
-            }
-        }
-    }
-
     async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
         let statement = format!("SELECT {NOW} AS now");
         let now = async {
-            let session = Session::open(&self.readers, BRIEF).await?;
-            let row = session.query_one_raw(POSTGRES.statement(&statement, [])).await?;
-            row.map_or(Ok(0), |row| row_mapping::get(&row, "now"))
+            let rows = self.readers.query(BRIEF, POSTGRES.statement(&statement, [])).await?;
+            rows.first().map_or(Ok(0), |row| row_mapping::get(row, "now"))
         };
         let now = now.await.map_err(|error: DbErr| logged(&error, "now"))?;
         Timestamp::from_microsecond(now).map_err(|_| RepositoryError::Corrupt)
-    }
-
-    fn commits_in_order(&self) -> bool {
-        false
-    }
-
-    /// Numbers up to one that is visible were drawn before, by writes that hold the fence.
-    async fn fence(&self) -> Result<Sequence, RepositoryError> {
-        let passed = async {
-            let session = Session::open(&self.writers, LOCK).await?;
-            let last = session.query_one_raw(change_log::last_statement(&POSTGRES)).await?;
-            session.run_transaction(fence::PASS).await?;
-            change_log::last_of(last)
-        };
-        passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
-    }
-
-    async fn read_settled(
-        &self,
-        is_slow: bool,
-        statement: Statement,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        let begin = &fence::begin_settled();
-        twice_if_lost(async || {
-            if is_slow {
-                return self.slow_readers.read(statement.clone(), READ, Some(begin)).await;
-            }
-            let session = Session::open(&self.readers, READ).await?;
-            session.begin_with(begin).await?;
-            session.query_all_raw(statement.clone()).await
-        })
-        .await
     }
 
     async fn execute(
@@ -318,7 +313,7 @@ impl Engine for Postgres {
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
         self.lease.require_writes().await?;
-        let done = async { Session::open(&self.writers, LOCK).await?.execute_raw(statement).await };
+        let done = async { self.writers.session(LOCK).await?.execute_raw(statement).await };
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
 
@@ -348,17 +343,6 @@ impl Engine for Postgres {
         transaction.execute_unprepared(MIGRATION_SETTINGS).await?;
         Ok(transaction)
     }
-
-    async fn close(&self) {
-        self.rows.close().await;
-        self.lease.end().await;
-        self.slow_readers.connections.close().await;
-        self.readers.close().await;
-        self.writers.close().await;
-        if let Err(error) = self.schema.close_by_ref().await {
-            tracing::warn!(%error, "the PostgreSQL connections did not close cleanly");
-        }
-    }
 }
 
 /// Connections may have statements that were prepared before the schema was changed: each is found out
@@ -373,7 +357,7 @@ async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     let mut was_lost = false;
     for _ in 0..MOST_STALE {
         match read().await {
-            Err(error) if is_lost(&error) && !was_lost => {
+            Err(error) if is_lost(&error) && !is_timeout(&error) && !was_lost => {
                 tracing::info!(%error, "a connection was lost; retrying the read on another");
                 was_lost = true;
             }

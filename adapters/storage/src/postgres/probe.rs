@@ -10,7 +10,7 @@ use sea_orm::{ConnectionTrait as _, DbErr};
 use tokio::time::{sleep, timeout};
 
 use crate::error::{StoreError, is_contended, is_lost};
-use crate::postgres::pool::Pool;
+use crate::postgres::connections::Connections;
 use crate::postgres::server::{Purpose, Server, settings_lost, verify};
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
@@ -147,7 +147,10 @@ fn settings(server: &Server) -> String {
 }
 
 /// Checks the clock and the fence of writes. The schema must be there.
-pub(crate) async fn check_schema(writers: &Pool, readers: &Pool) -> Result<(), StoreError> {
+pub(crate) async fn check_schema(
+    writers: &Connections,
+    readers: &Connections,
+) -> Result<(), StoreError> {
     match flaw_of_schema(writers, readers).await {
         Ok(Some(flaw)) => Err(StoreError::Unsuitable(writers.target(), flaw)),
         // A server that cannot be written to now is not written to.
@@ -155,13 +158,16 @@ pub(crate) async fn check_schema(writers: &Pool, readers: &Pool) -> Result<(), S
     }
 }
 
-async fn flaw_of_schema(writers: &Pool, readers: &Pool) -> Result<Option<&'static str>, DbErr> {
-    let one = Session::open(writers, LIMITS).await?;
+async fn flaw_of_schema(
+    writers: &Connections,
+    readers: &Connections,
+) -> Result<Option<&'static str>, DbErr> {
+    let one = writers.session(LIMITS).await?;
     let found = one.query_one_raw(POSTGRES.statement(HAS_CLOCK, [])).await?;
     if !found.map_or(Ok(false), |row| row_mapping::get(&row, "found"))? {
         return Ok(None);
     }
-    let other = Session::open(readers, LIMITS).await?;
+    let other = readers.session(LIMITS).await?;
     // If each connection has numbers in store, times and the change log have no order.
     if ![next(&one).await?, next(&other).await?, next(&one).await?].is_sorted() {
         return Ok(Some("its sequences assign numbers per connection, not in one order"));

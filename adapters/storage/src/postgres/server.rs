@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
+use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Error as SqlxError, Row as _, raw_sql,
 };
@@ -60,9 +60,6 @@ const NETWORK: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval
 /// The first eight digits of the name of a file of the write-ahead log are those of the timeline.
 const TIMELINE: &str = "SELECT CASE WHEN NOT pg_is_in_recovery() \
                         THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
-
-/// Asks if a server refuses writes.
-pub(crate) const READ_ONLY: &str = "SHOW transaction_read_only";
 
 /// The use that is made of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,12 +260,9 @@ pub(crate) fn settings_lost(purpose: Purpose) -> SqlxError {
     SqlxError::Configuration(SettingsLost(purpose.settings().copied().collect()).into())
 }
 
-async fn require_writable(connection: &mut PgConnection) -> Result<(), SqlxError> {
-    require_writes(&raw_sql(READ_ONLY).fetch_one(connection).await?)
-}
-
-/// That a server takes writes, by its answer to [`READ_ONLY`].
-pub(crate) fn require_writes(answer: &PgRow) -> Result<(), SqlxError> {
+/// Returns an error if a server takes no writes.
+pub(crate) async fn require_writable(connection: &mut PgConnection) -> Result<(), SqlxError> {
+    let answer = raw_sql("SHOW transaction_read_only").fetch_one(connection).await?;
     if answer.try_get::<&str, _>(0)? == "off" {
         return Ok(());
     }

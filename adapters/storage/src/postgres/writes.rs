@@ -9,8 +9,8 @@ use sea_orm::DbErr;
 use tracing::Instrument as _;
 
 use crate::error::{is_lost, is_worth_retrying, logged};
+use crate::postgres::connections::Connections;
 use crate::postgres::exclusive_transaction::ExclusiveTransaction;
-use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
@@ -38,7 +38,7 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 
 /// Executes writes on connections of a pool.
 #[derive(Clone)]
-pub(crate) struct PostgresWriter(pub Pool);
+pub(crate) struct PostgresWriter(pub Connections);
 
 #[async_trait]
 impl Writer for PostgresWriter {
@@ -114,7 +114,7 @@ impl PostgresWriter {
             let done = write_rows(&session, writes, &no_reads).await;
             return commit_if(&session, done, |_| true).await;
         }
-        let session = Session::open(&self.0, BATCH).await.map_err(WriteError::RolledBack)?;
+        let session = self.0.session(BATCH).await.map_err(WriteError::RolledBack)?;
         // The statement commits, too.
         let done = write_rows(&session, writes, &no_reads).instrument(spans::commit());
         WriteError::unless(done.await, &session)

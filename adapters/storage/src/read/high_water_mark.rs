@@ -12,8 +12,7 @@ use std::sync::Arc;
 use application::{LogPage, RepositoryError, Sequence};
 use domain::Collection;
 
-use crate::engine::Engine;
-use crate::error::logged;
+use crate::engine::{ReadEngine, ReadMode, query};
 use crate::sql::change_log;
 
 /// Changes of all collections that are looked through at the end of the log for those of one.
@@ -21,7 +20,7 @@ const AT_END: u64 = 1_000;
 
 /// The number up to which no change is committed any more.
 pub(crate) struct HighWaterMark {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn ReadEngine>,
     mark: Mutex<Mark>,
 }
 
@@ -34,7 +33,7 @@ struct Mark {
 }
 
 impl HighWaterMark {
-    pub fn new(engine: Arc<dyn Engine>) -> Self {
+    pub fn new(engine: Arc<dyn ReadEngine>) -> Self {
         Self { engine, mark: Mutex::default() }
     }
 
@@ -55,9 +54,10 @@ impl HighWaterMark {
         loop {
             let mark = self.mark().sequence.max(after.0);
             let statement = change_log::statement(self.engine.dialect(), after, limit, mark);
-            let rows = self.engine.read(statement).await;
-            let page = rows.and_then(|rows| change_log::page(&rows, after, limit));
-            match page.map_err(|error| logged(&error, "changes"))? {
+            let page = query(&*self.engine, "changes", ReadMode::QUICK, statement, |rows| {
+                change_log::page(&rows, after, limit)
+            });
+            match page.await? {
                 Some(page) => return Ok(page),
                 None => drop(self.pass_fence().await?),
             }
@@ -115,9 +115,10 @@ impl HighWaterMark {
     ) -> Result<LogPage, RepositoryError> {
         let dialect = self.engine.dialect();
         let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
-        let rows = self.engine.read(changes).await;
-        let page = rows.and_then(|rows| change_log::page_of_collection(&rows, up_to, limit));
-        page.map_err(|error| logged(&error, "changes"))
+        query(&*self.engine, "changes", ReadMode::QUICK, changes, |rows| {
+            change_log::page_of_collection(&rows, up_to, limit)
+        })
+        .await
     }
 
     /// The last change before which the log is complete.
@@ -129,9 +130,10 @@ impl HighWaterMark {
             return self.pass_fence().await;
         }
         let end = change_log::end_statement(self.engine.dialect(), mark.sequence);
-        let rows = self.engine.read(end).await;
-        let end = rows.and_then(|rows| change_log::end(&rows, mark.sequence));
-        match end.map_err(|error| logged(&error, "last"))? {
+        let end = query(&*self.engine, "last", ReadMode::QUICK, end, |rows| {
+            change_log::end(&rows, mark.sequence)
+        });
+        match end.await? {
             Some(last) => Ok(self.raise(Mark { sequence: last, ..mark })),
             None => self.pass_fence().await,
         }

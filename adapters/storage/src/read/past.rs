@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
 
+use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
-use crate::read::reads::Reads;
 use crate::sql::change_log;
 use crate::sql::history::{self, VersionSelector};
 use crate::sql::selection;
 
 /// The history of a store.
 pub(crate) struct PastReads {
-    reads: Arc<Reads>,
+    engine: Arc<dyn ReadEngine>,
     high_water_mark: Arc<HighWaterMark>,
     /// The time in microseconds up to which nothing is written any more.
     closed_timestamp: AtomicI64,
@@ -29,9 +29,9 @@ pub(crate) struct PastReads {
 }
 
 impl PastReads {
-    pub fn new(reads: Arc<Reads>, high_water_mark: Arc<HighWaterMark>) -> Self {
+    pub fn new(engine: Arc<dyn ReadEngine>, high_water_mark: Arc<HighWaterMark>) -> Self {
         let history = RwLock::default();
-        Self { reads, high_water_mark, closed_timestamp: AtomicI64::new(0), history }
+        Self { engine, high_water_mark, closed_timestamp: AtomicI64::new(0), history }
     }
 
     /// Takes note of the history that the database holds.
@@ -57,7 +57,7 @@ impl PastReads {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
         }
-        self.reads.engine.close_timestamp(time).await?;
+        self.engine.close_timestamp(time).await?;
         self.closed_timestamp.fetch_max(time.as_microsecond(), Ordering::Relaxed);
         Ok(())
     }
@@ -68,11 +68,12 @@ impl PastReads {
         id: ItemId,
         selector: VersionSelector,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        let dialect = self.reads.engine.dialect();
+        let dialect = self.engine.dialect();
         let statement = history::version_statement(dialect, scope, id, selector);
-        self.reads
-            .read("past_version", statement, |rows| rows.first().map(history::version).transpose())
-            .await
+        query(&*self.engine, "past_version", ReadMode::QUICK, statement, |rows| {
+            rows.first().map(history::version).transpose()
+        })
+        .await
     }
 }
 
@@ -85,9 +86,12 @@ impl History for PastReads {
         newest: Version,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let dialect = self.reads.engine.dialect();
+        let dialect = self.engine.dialect();
         let statement = history::versions_statement(dialect, reach.scope(), id, newest, limit);
-        self.reads.read("versions", statement, history::versions).await
+        query(&*self.engine, "versions", ReadMode::QUICK, statement, |rows| {
+            history::versions(&rows)
+        })
+        .await
     }
 
     async fn version(
@@ -114,12 +118,14 @@ impl History for PastReads {
         &self,
         reach: &Reach,
         time: Timestamp,
-        query: &PastPageQuery,
+        asked: &PastPageQuery,
     ) -> Result<ListedPage, RepositoryError> {
         self.close_timestamp(time).await?;
-        let statement =
-            history::page_statement(self.reads.engine.dialect(), reach.scope(), time, query);
-        self.reads.read_slowly("page_at", statement, |rows| history::page(rows, query)).await
+        let statement = history::page_statement(self.engine.dialect(), reach.scope(), time, asked);
+        query(&*self.engine, "page_at", ReadMode::SLOW, statement, |rows| {
+            history::page(&rows, asked)
+        })
+        .await
     }
 
     async fn contents(
@@ -130,14 +136,20 @@ impl History for PastReads {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let dialect = self.reads.engine.dialect();
+        let dialect = self.engine.dialect();
         let statement = selection::contents_statement(dialect, reach.scope(), changes);
-        self.reads.read("contents", statement, selection::contents).await
+        query(&*self.engine, "contents", ReadMode::QUICK, statement, |rows| {
+            selection::contents(&rows)
+        })
+        .await
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
-        let statement = self.reads.engine.dialect().statement(&change_log::latest_time(), []);
-        self.reads.read("latest_time", statement, change_log::time).await
+        let statement = self.engine.dialect().statement(&change_log::latest_time(), []);
+        query(&*self.engine, "latest_time", ReadMode::QUICK, statement, |rows| {
+            change_log::time(&rows)
+        })
+        .await
     }
 }
 
@@ -157,9 +169,11 @@ impl ChangeLog for PastReads {
         collection: Collection,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let statement =
-            change_log::latest_statement(self.reads.engine.dialect(), collection, limit);
-        self.reads.read("latest", statement, change_log::changes).await
+        let statement = change_log::latest_statement(self.engine.dialect(), collection, limit);
+        query(&*self.engine, "latest", ReadMode::QUICK, statement, |rows| {
+            change_log::changes(&rows)
+        })
+        .await
     }
 
     async fn last(&self) -> Result<Sequence, RepositoryError> {
@@ -167,6 +181,6 @@ impl ChangeLog for PastReads {
     }
 
     fn history_id(&self) -> Arc<str> {
-        self.history_on(self.reads.engine.timeline())
+        self.history_on(self.engine.timeline())
     }
 }

@@ -1,83 +1,242 @@
-//! The reads of what is there now, as statements of an engine.
+//! The reads of items: single-flight, then the cache, then a statement of the engine.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
-use application::query::{MemberNames, PageQuery, PageStart};
 use application::{
-    Answered, Creator, ListedPage, RepositoryError, Revision, Scope, Sequence, ShownItem, Totals,
-    UndeletableItems, ValueCounts,
+    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
 };
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
-use futures_util::future::{join_all, try_join};
+use futures_util::future::join_all;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::gauge::ConstGauge;
 use sea_orm::{DbErr, QueryResult, Statement};
 use tracing::Instrument as _;
 
-use crate::engine::Engine;
-use crate::error::logged;
-use crate::metrics::OperationKind;
+use crate::cache::revisions::RevisionCache;
+use crate::cache::{CachedAt, PageCache};
+use crate::engine::{ReadEngine, ReadMode, query};
+use crate::metrics::{count, write_series};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::page_marks::PageMarks;
-use crate::read::queue::Results;
-use crate::search_index::value_counts;
+use crate::read::pages::PageRead;
+use crate::read::single_flight::{Results, SingleFlight};
+use crate::search_index::indexer::Indexer;
 use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
-use crate::sql::page::{self, PageMark, PageStatement};
+use crate::sql::page;
 use crate::sql::statements::Statements;
-use crate::sql::{idempotency, lookup, row_mapping, selection};
+use crate::sql::{idempotency, lookup, row_mapping};
 
-/// The statements, and the engine that runs them.
+/// The most reads of a kind that share a statement.
+const TOGETHER: usize = 64;
+
+type Flight<K, F> = Arc<SingleFlight<K, F>>;
+
+/// The reads of one database. Each kind has its own flights, so that a read never waits for one of
+/// another kind.
 pub(crate) struct Reads {
-    pub engine: Arc<dyn Engine>,
+    pub engine: Arc<dyn ReadEngine>,
     pub statements: Statements,
     pub page_marks: PageMarks,
-}
-
-/// A page to be read.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct PageKey {
-    pub scope: Scope,
-    pub query: PageQuery,
-    /// The revision up to which the full-text index is known to know the items, for a search.
-    pub indexed: Option<Revision>,
-    /// True when it may take long.
-    pub is_slow: bool,
+    pub indexer: Arc<Indexer>,
+    items: Flight<(Scope, ItemId), Option<ShownItem>>,
+    totals: Flight<(Scope, Vec<Collection>), (Totals, bool)>,
+    answered: Flight<KeyIdentity, Option<(i64, Answered)>>,
+    pub pages: Flight<PageRead, (Arc<ListedPage>, bool)>,
+    pub slow_pages: Flight<PageRead, (Arc<ListedPage>, bool)>,
+    cached_items: RevisionCache,
+    pub cached_pages: PageCache,
 }
 
 impl Reads {
-    pub fn new(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
-        let statements = Statements::new(engine.dialect());
-        let page_marks = PageMarks::new(Arc::clone(&engine), high_water_mark);
-        Self { engine, statements, page_marks }
+    pub fn new(
+        engine: Arc<dyn ReadEngine>,
+        high_water_mark: Arc<HighWaterMark>,
+        indexer: Arc<Indexer>,
+    ) -> Arc<Self> {
+        let workers = engine.workers();
+        Arc::new(Self {
+            statements: Statements::new(engine.dialect()),
+            page_marks: PageMarks::new(Arc::clone(&engine), high_water_mark),
+            indexer,
+            items: SingleFlight::new(workers.quick, TOGETHER),
+            // One at a time, so that all who wait share the next small statement.
+            totals: SingleFlight::new(1, TOGETHER),
+            answered: SingleFlight::new(1, TOGETHER),
+            pages: SingleFlight::new(workers.quick, 1),
+            slow_pages: SingleFlight::new(workers.slow, 1),
+            cached_items: RevisionCache::new(),
+            cached_pages: PageCache::of_pages(),
+            engine,
+        })
     }
 
-    pub async fn read<T>(
-        &self,
-        step: &'static str,
-        statement: Statement,
-        understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
-    ) -> Result<T, RepositoryError> {
-        let began = Instant::now();
-        let span = spans::read(self.engine.dialect(), step);
-        let rows = self.engine.read(statement).instrument(span).await;
-        self.engine.metrics().operation(OperationKind::Read).observe(began.elapsed().as_secs_f64());
-        understood(rows, step, understand)
+    /// Writes the sizes of the caches, and how many reads wait.
+    pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let items = match self.engine.write_through_cache() {
+            Some(cache) => cache.bytes(),
+            None => self.cached_items.bytes(),
+        };
+        let sizes = [("items", items), ("pages", self.cached_pages.bytes())];
+        let sizes = sizes.map(|(cache, bytes)| ([("cache", cache)], ConstGauge::new(bytes)));
+        let help = "Approximate size of a cache.";
+        write_series(encoder, "proposal_service_cache_bytes", help, sizes)?;
+        let lengths = [
+            ("items", self.items.length()),
+            ("totals", self.totals.length()),
+            ("keys", self.answered.length()),
+            ("pages", self.pages.length()),
+            ("slow_pages", self.slow_pages.length()),
+        ];
+        let lengths = lengths.map(|(kind, length)| ([("queue", kind)], ConstGauge::new(length)));
+        let help = "Reads waiting for a worker, by kind.";
+        write_series(encoder, "proposal_service_read_queue_length", help, lengths)
     }
 
-    /// Like [`Self::read`], for a statement that may take long.
-    pub async fn read_slowly<T>(
+    pub async fn query<T>(
         &self,
         step: &'static str,
+        mode: ReadMode,
         statement: Statement,
-        understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr> + Send,
+        read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        let began = Instant::now();
-        let span = spans::read(self.engine.dialect(), step);
-        let rows = self.engine.read_slowly(statement).instrument(span).await;
-        let took = began.elapsed().as_secs_f64();
-        self.engine.metrics().operation(OperationKind::SlowRead).observe(took);
-        understood(rows, step, understand)
+        query(&*self.engine, step, mode, statement, read_rows).await
+    }
+
+    /// Waits in the flights of a kind.
+    pub async fn shared<K, F, R>(
+        self: &Arc<Self>,
+        kind: &'static str,
+        flights: &Flight<K, F>,
+        key: K,
+        read: impl Fn(Arc<Self>, Vec<K>) -> R + Send + Sync + 'static,
+    ) -> Result<F, RepositoryError>
+    where
+        K: Clone + Eq + std::hash::Hash + Send + 'static,
+        F: Clone + Send + 'static,
+        R: Future<Output = Results<F>> + Send + 'static,
+    {
+        let reads = Arc::clone(self);
+        let found = flights.read(key, move |keys| read(Arc::clone(&reads), keys));
+        found.instrument(spans::read(self.engine.dialect(), kind)).await
+    }
+
+    /// The item, if the scope holds it.
+    pub async fn item(
+        self: &Arc<Self>,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        let known = match self.engine.write_through_cache() {
+            Some(cache) => cache.find(scope, id),
+            None => self.revalidated_item(scope, id).await?,
+        };
+        if let Some(shown) = self.engine.metrics().items.count(known) {
+            return Ok(Some(shown));
+        }
+        let least = self.cached_items.least(scope.collection, self.engine.losses());
+        let found = self.shared("items", &self.items, (scope, id), Self::all_items).await?;
+        if let Some(shown) = found.as_ref().filter(|_| self.engine.write_through_cache().is_none())
+        {
+            self.cached_items.remember(scope.collection, least, shown);
+        }
+        Ok(found)
+    }
+
+    /// A cached item that has the current revision of its collection.
+    async fn revalidated_item(
+        self: &Arc<Self>,
+        scope: Scope,
+        id: ItemId,
+    ) -> Result<Option<ShownItem>, RepositoryError> {
+        let (collection, losses) = (scope.collection, self.engine.losses());
+        if !self.cached_items.may_be_current(scope, id, losses) {
+            return Ok(None);
+        }
+        let referenced: Vec<_> = collection.referenced().collect();
+        let Totals { revision: Revision(revision), .. } =
+            self.totals(Scope::of(collection), &referenced).await?;
+        let now = CachedAt { losses, revision };
+        self.cached_items.observe(collection, now);
+        Ok(self.cached_items.find(scope, id, now))
+    }
+
+    /// Reads items, those of a scope by one statement.
+    async fn all_items(self: Arc<Self>, keys: Vec<(Scope, ItemId)>) -> Results<Option<ShownItem>> {
+        self.engine.metrics().shared_reads.observe(count(keys.len()));
+        let mut ids_of: HashMap<Scope, Vec<ItemId>> = HashMap::new();
+        for (scope, id) in &keys {
+            ids_of.entry(*scope).or_default().push(*id);
+        }
+        let mut found = HashMap::new();
+        let mut failed = HashMap::new();
+        for (scope, ids) in ids_of {
+            match self.items(scope, &ids).await {
+                Ok(items) => {
+                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
+                }
+                Err(error) => drop(failed.insert(scope, error)),
+            }
+        }
+        let answer = |key: &(Scope, ItemId)| {
+            failed.get(&key.0).map_or_else(|| Ok(found.remove(key)), |error| Err(*error))
+        };
+        keys.iter().map(answer).collect()
+    }
+
+    /// The totals of a scope, whose parent exists.
+    pub async fn totals(
+        self: &Arc<Self>,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
+        let key = (scope, related.to_vec());
+        let totals = self.shared("totals", &self.totals, key, async |reads, keys| {
+            let reads = keys.iter().map(|(scope, related)| reads.stored_totals(*scope, related));
+            join_all(reads).await
+        });
+        with_parent(scope, totals.await?)
+    }
+
+    /// The totals of a scope, and whether its parent exists.
+    pub async fn stored_totals(
+        &self,
+        scope: Scope,
+        related: &[Collection],
+    ) -> Result<(Totals, bool), RepositoryError> {
+        let statement = page::totals_statement(self.engine.dialect(), scope, related);
+        self.query("totals", ReadMode::QUICK, statement, |rows| row_mapping::totals(&rows)).await
+    }
+
+    /// The answer to the request of a write, if it has a key and was done before.
+    pub async fn answered(
+        self: &Arc<Self>,
+        metadata: &WriteMetadata,
+    ) -> Result<Option<Answered>, RepositoryError> {
+        let Some(key) = metadata.key_identity() else { return Ok(None) };
+        let key = key.map(str::to_owned);
+        let found = self.shared("keys", &self.answered, key, Self::all_answered).await?;
+        let is_kept = |(expires, _): &(i64, Answered)| *expires > metadata.time.as_microsecond();
+        let answered = found.filter(is_kept).map(|(_, answered)| answered);
+        if answered.is_some() {
+            self.engine.metrics().replays.inc();
+        }
+        Ok(answered)
+    }
+
+    async fn all_answered(
+        self: Arc<Self>,
+        keys: Vec<KeyIdentity>,
+    ) -> Results<Option<(i64, Answered)>> {
+        let statement = idempotency::answered_statement(self.engine.dialect(), &keys);
+        let found =
+            self.query("answered", ReadMode::QUICK, statement, |rows| idempotency::answered(&rows));
+        match found.await {
+            Ok(mut found) => keys.iter().map(|key| Ok(found.remove(key))).collect(),
+            Err(error) => vec![Err(error); keys.len()],
+        }
     }
 
     /// The items of the scope, from memory as far as they are known.
@@ -115,79 +274,7 @@ impl Reads {
             [id] => self.statements.find(scope, *id),
             ids => self.statements.find_many(scope, ids),
         };
-        self.read("find", statement, row_mapping::shown_items).await
-    }
-
-    pub async fn item_with_fields(
-        &self,
-        scope: Scope,
-        id: ItemId,
-        fields: &MemberNames,
-    ) -> Result<Option<ShownItem>, RepositoryError> {
-        let statement = self.statements.find_fields(scope, &[id], fields);
-        let understand = |rows: &[QueryResult]| {
-            rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
-        };
-        self.read("find_fields", statement, understand).await
-    }
-
-    pub async fn creator(
-        &self,
-        scope: Scope,
-        id: ItemId,
-    ) -> Result<Option<Creator>, RepositoryError> {
-        let statement = self.statements.creator(scope, id);
-        self.read("creator", statement, row_mapping::creator).await
-    }
-
-    /// Many items may belong to the parent, so it may take long.
-    pub async fn has_undeletable(
-        &self,
-        parent: ItemId,
-        undeletable: &[UndeletableItems],
-    ) -> Result<bool, RepositoryError> {
-        let statement = lookup::undeletable_statement(self.engine.dialect(), parent, undeletable);
-        self.read_slowly("undeletable", statement, |rows| Ok(!rows.is_empty())).await
-    }
-
-    /// A collection may have many values, so it may take long.
-    pub async fn value_counts(
-        &self,
-        collection: Collection,
-        member: &str,
-        limit: u64,
-    ) -> Result<ValueCounts, RepositoryError> {
-        let dialect = self.engine.dialect();
-        let statement = value_counts::statement(dialect, collection, member, limit);
-        self.read_slowly("value_counts", statement, value_counts::counts).await
-    }
-
-    pub async fn belonging_to(
-        &self,
-        collection: Collection,
-        parents: &[ItemId],
-        limit: u64,
-    ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let statement = self.statements.belonging_to(collection, parents, limit);
-        self.read("belonging_to", statement, row_mapping::shown_items).await
-    }
-
-    /// Finds what requests were answered before, by one statement.
-    pub async fn all_answered(
-        self: Arc<Self>,
-        keys: Vec<KeyIdentity>,
-    ) -> Results<Option<(i64, Answered)>> {
-        let statement = idempotency::answered_statement(self.engine.dialect(), &keys);
-        let found = self.read("answered", statement, idempotency::answered).await;
-        keys.iter()
-            .map(|key| found.as_ref().map(|found| found.get(key).cloned()).map_err(|error| *error))
-            .collect()
-    }
-
-    /// Returns when the store has answered something trivial, and would take a write.
-    pub async fn check(&self) -> Result<(), RepositoryError> {
-        let reads = self.read("readiness", self.statements.ready(), |_| Ok(()));
-        try_join(reads, self.engine.check_writes()).await.map(|_| ())
+        self.query("find", ReadMode::QUICK, statement, |rows| row_mapping::shown_items(&rows)).await
     }
 
     /// An item that is looked for by its id is taken from memory if it is known, and kept there.
@@ -204,7 +291,10 @@ impl Reads {
             return Ok(Found::Items(Vec::new()));
         };
         let token = cached.map(|(cache, id)| (cache, cache.token(id)));
-        let found = match self.read("look_up", statement, lookup::understand).await? {
+        let found = match self
+            .query("look_up", ReadMode::QUICK, statement, |rows| lookup::understand(&rows))
+            .await?
+        {
             Ok(found) => found,
             Err(too_much) => return Ok(too_much),
         };
@@ -213,124 +303,15 @@ impl Reads {
         }
         Ok(Found::Items(found.into_iter().map(|shown| shown.item).collect()))
     }
-
-    /// The totals of a scope, and whether its parent exists.
-    pub async fn totals(
-        &self,
-        scope: Scope,
-        related: &[Collection],
-    ) -> Result<(Totals, bool), RepositoryError> {
-        let statement = page::totals_statement(self.engine.dialect(), scope, related);
-        self.read("totals", statement, row_mapping::totals).await
-    }
-
-    /// A page, and whether the parent of its scope exists. What a search finds may be newer than
-    /// the revision up to which the index is known to know the items, and no older.
-    pub async fn page(
-        self: Arc<Self>,
-        PageKey { scope, query, indexed, is_slow }: PageKey,
-    ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
-        let known = match query.position {
-            PageStart::Offset(1..) if query.selection.is_everything() => {
-                Some(self.totals(scope, &[]).await?.0)
-            }
-            _ => None,
-        };
-        let mark = match &known {
-            Some(known) => self.page_marks.find(scope, &query, known.items).await?,
-            None => None,
-        };
-        let read = async |mark: Option<&PageMark>| {
-            let page = PageStatement::new(&self.statements, scope, &query, known, mark);
-            let rows = self.selected(&query, is_slow, page.statement.clone()).await?;
-            let was_led = page.was_led(&rows)?;
-            was_led.then(|| page.understand(&query, rows)).transpose()
-        };
-        let mut listed = read(mark.as_ref()).await;
-        if matches!(listed, Ok(None)) {
-            tracing::warn!(collection = scope.collection.name(), "the page marks do not match");
-            self.page_marks.forget(scope.collection);
-            listed = read(None).await;
-        }
-        let page = listed
-            .and_then(|listed| listed.ok_or_else(|| DbErr::RecordNotFound("a page".to_owned())));
-        let (mut listed, has_parent) = page.map_err(|error| logged(&error, "page"))?;
-        listed.revision = indexed.unwrap_or(listed.revision);
-        Ok((Arc::new(listed), has_parent))
-    }
-
-    /// The changes that the selected items are at.
-    pub async fn select(
-        &self,
-        scope: Scope,
-        query: &PageQuery,
-    ) -> Result<Vec<Sequence>, RepositoryError> {
-        let statement = selection::statement(self.engine.dialect(), scope, query);
-        understood(self.selected(query, true, statement).await, "select", selection::sequences)
-    }
-
-    /// Runs the statement of a query.
-    async fn selected(
-        &self,
-        query: &PageQuery,
-        is_slow: bool,
-        statement: Statement,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        let began = Instant::now();
-        let rows = if page::concerns_updates(query) {
-            self.engine.read_settled(is_slow, statement).await
-        } else if is_slow {
-            self.engine.read_slowly(statement).await
-        } else {
-            self.engine.read(statement).await
-        };
-        let kind = if is_slow { OperationKind::SlowRead } else { OperationKind::Read };
-        self.engine.metrics().operation(kind).observe(began.elapsed().as_secs_f64());
-        rows
-    }
-
-    /// Finds items that are looked for at the same time: those of a scope by one statement.
-    pub async fn all_items(
-        self: Arc<Self>,
-        keys: Vec<(Scope, ItemId)>,
-    ) -> Results<Option<ShownItem>> {
-        let mut ids_of: HashMap<Scope, Vec<ItemId>> = HashMap::new();
-        for (scope, id) in &keys {
-            ids_of.entry(*scope).or_default().push(*id);
-        }
-        let mut found = HashMap::new();
-        let mut failed = HashMap::new();
-        for (scope, ids) in ids_of {
-            match self.items(scope, &ids).await {
-                Ok(items) => {
-                    found.extend(items.into_iter().map(|shown| ((scope, shown.item.id), shown)));
-                }
-                Err(error) => drop(failed.insert(scope, error)),
-            }
-        }
-        let answer = |key: &(Scope, ItemId)| {
-            failed.get(&key.0).map_or_else(|| Ok(found.get(key).cloned()), |error| Err(*error))
-        };
-        keys.iter().map(answer).collect()
-    }
-
-    /// Reads totals of scopes, and whether their parents exist. All that wait are read at once and
-    /// the next wait for them, so that many who want to know the same share one small statement.
-    pub async fn all_totals(
-        self: Arc<Self>,
-        keys: Vec<(Scope, Vec<Collection>)>,
-    ) -> Results<(Totals, bool)> {
-        let distinct: HashSet<_> = keys.iter().collect();
-        let reads = distinct.into_iter().map(async |key| (key, self.totals(key.0, &key.1).await));
-        let found: HashMap<_, _> = join_all(reads).await.into_iter().collect();
-        keys.iter().map(|key| found[key]).collect()
-    }
 }
 
-fn understood<T>(
-    rows: Result<Vec<QueryResult>, DbErr>,
-    step: &'static str,
-    understand: impl FnOnce(&[QueryResult]) -> Result<T, DbErr>,
+/// The totals or the page of a scope, whose parent must exist.
+pub(super) fn with_parent<T>(
+    scope: Scope,
+    (found, has_parent): (T, bool),
 ) -> Result<T, RepositoryError> {
-    rows.and_then(|rows| understand(&rows)).map_err(|error| logged(&error, step))
+    if scope.parent.is_some() && !has_parent {
+        return Err(RepositoryError::ParentNotFound);
+    }
+    Ok(found)
 }

@@ -5,8 +5,6 @@
 
 mod statements;
 
-use std::sync::Arc;
-
 use application::{
     CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage, VersionBodies,
 };
@@ -14,16 +12,16 @@ use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
 
-use crate::read::reads::Reads;
+use crate::engine::{Database, ReadMode, query};
 
 /// The bodies of the versions of one database.
 pub(crate) struct SqlVersionBodies {
-    reads: Arc<Reads>,
+    database: Database,
 }
 
 impl SqlVersionBodies {
-    pub const fn new(reads: Arc<Reads>) -> Self {
-        Self { reads }
+    pub const fn new(database: Database) -> Self {
+        Self { database }
     }
 }
 
@@ -35,37 +33,53 @@ impl VersionBodies for SqlVersionBodies {
         before: Timestamp,
         limit: u64,
     ) -> Result<SupersededPage, RepositoryError> {
-        let dialect = self.reads.engine.dialect();
+        let dialect = self.database.reader.dialect();
         let statement = statements::superseded(dialect, after, before, limit);
-        self.reads.read_slowly("superseded", statement, |rows| statements::page(rows, limit)).await
+        query(&*self.database.reader, "superseded", ReadMode::SLOW, statement, |rows| {
+            statements::page(&rows, limit)
+        })
+        .await
     }
 
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
-        let engine = self.reads.engine.as_ref();
+        let engine = self.database.writer()?;
         let statement = statements::remove(engine.dialect(), changes, time);
         engine.execute("remove_bodies", statement).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
-        let statement = statements::related(self.reads.engine.dialect(), items);
-        self.reads.read_slowly("related", statement, statements::links).await
+        let statement = statements::related(self.database.reader.dialect(), items);
+        query(&*self.database.reader, "related", ReadMode::SLOW, statement, |rows| {
+            statements::links(&rows)
+        })
+        .await
     }
 
     async fn known(&self, items: &[ItemId]) -> Result<Vec<ItemId>, RepositoryError> {
-        let statement = statements::known(self.reads.engine.dialect(), items);
-        self.reads.read_slowly("known", statement, statements::ids).await
+        let statement = statements::known(self.database.reader.dialect(), items);
+        query(&*self.database.reader, "known", ReadMode::SLOW, statement, |rows| {
+            statements::ids(&rows)
+        })
+        .await
     }
 
     async fn lease(
         &self,
         lease: &CompactionLease,
     ) -> Result<Option<CompactionProgress>, RepositoryError> {
-        let engine = &self.reads.engine;
+        let engine = self.database.writer()?;
         let dialect = engine.dialect();
         if engine.execute("lease", statements::lease(dialect, lease)).await? == 0 {
             return Ok(None);
         }
-        self.reads.read("progress", statements::progress(dialect), statements::found).await
+        query(
+            &*self.database.reader,
+            "progress",
+            ReadMode::QUICK,
+            statements::progress(dialect),
+            |rows| statements::found(&rows),
+        )
+        .await
     }
 
     async fn advance(
@@ -74,7 +88,7 @@ impl VersionBodies for SqlVersionBodies {
         progress: &CompactionProgress,
         is_released: bool,
     ) -> Result<(), RepositoryError> {
-        let engine = &self.reads.engine;
+        let engine = self.database.writer()?;
         let statement = statements::advance(engine.dialect(), holder, progress, is_released);
         engine.execute("advance", statement).await.map(drop)
     }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use futures_util::FutureExt as _;
-use sea_orm::DbErr;
+use sea_orm::{DbErr, QueryResult};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::Engine;
-use crate::error::{logged, not_on_a_standby};
+use crate::engine::{ReadEngine, ReadMode, WriteEngine, query};
+use crate::error::{logged, read_only};
 use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
@@ -48,7 +48,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// The task that indexes, and the way to it.
 pub(crate) struct Indexer {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn ReadEngine>,
     work: Arc<Work>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -70,14 +70,14 @@ struct Work {
 }
 
 impl Indexer {
-    pub fn start(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
+    pub fn start(engine: Arc<dyn WriteEngine>, high_water_mark: Arc<HighWaterMark>) -> Self {
         let work = Arc::new(Work::none(engine.most_waiting()));
         let task = tokio::spawn(serve(Arc::clone(&engine), high_water_mark, Arc::clone(&work)));
         Self { engine, work, task: Mutex::new(Some(task)) }
     }
 
     /// Indexes nothing: the index is that of a primary, which another engine writes to.
-    pub fn none(engine: Arc<dyn Engine>) -> Self {
+    pub fn none(engine: Arc<dyn ReadEngine>) -> Self {
         Self { work: Arc::new(Work::none(0)), engine, task: Mutex::new(None) }
     }
 
@@ -106,22 +106,24 @@ impl Indexer {
     /// Returns when everything that was committed before is indexed; `IndexBuilding` where that
     /// takes too long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
-        let progress = rows.and_then(|rows| {
+        let progress = self.engine.dialect().statement(PROGRESS, []);
+        let read_rows = |rows: Vec<QueryResult>| {
             let missing = || DbErr::RecordNotFound("progress of the full-text index".to_owned());
             let row = rows.first().ok_or_else(missing)?;
             Ok::<(i64, i64), _>((
                 row_mapping::get(row, "indexed")?,
                 row_mapping::get(row, "written")?,
             ))
-        });
-        let (indexed, written) = progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
+        };
+        let step = "wait_until_indexed";
+        let (indexed, written) =
+            query(&*self.engine, step, ReadMode::QUICK, progress, read_rows).await?;
         if indexed >= written {
             return Ok(());
         }
         if !self.is_alive() {
             // A standby is read, whose primary indexes when somebody searches there.
-            return Err(logged(&not_on_a_standby(), "wait_until_indexed"));
+            return Err(logged(&read_only(), "wait_until_indexed"));
         }
         let (mut progress, mut failures) =
             (self.work.indexed.subscribe(), self.work.failures.subscribe());
@@ -209,7 +211,7 @@ impl Work {
     }
 }
 
-async fn serve(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
+async fn serve(engine: Arc<dyn WriteEngine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
     let mut measurement = Measurement::default();
     loop {
         work.is_due().await;

@@ -59,8 +59,7 @@ enum Count {
 
 impl PageStatement {
     /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
-    /// nothing hangs on its truth. With a mark, the rows tell whether it [`led`](Self::was_led) to the
-    /// page.
+    /// nothing hangs on its truth. With a mark, the rows tell whether it led to the page.
     pub fn new(
         statements: &Statements,
         scope: Scope,
@@ -110,22 +109,25 @@ impl PageStatement {
 
     /// Returns whether the mark led to the page: the items before it are those that were passed, and
     /// there are as many in all as there would have to be.
-    pub fn was_led(&self, rows: &[QueryResult]) -> Result<bool, DbErr> {
-        let Some(row) = rows.first().filter(|_| self.has_mark) else { return Ok(true) };
+    fn was_led(&self, row: &QueryResult) -> Result<bool, DbErr> {
         let get = |column| row_mapping::get::<i64>(row, column);
-        Ok(get("walked")? >= 0 && get("counted")? == get("total_items")?)
+        Ok(!self.has_mark || get("walked")? >= 0 && get("counted")? == get("total_items")?)
     }
 
-    /// Reads the page from the rows, and whether the scope's parent exists. The statement selects one
-    /// item more than requested, to find out whether more items follow.
-    pub fn understand(
+    /// Reads the page from the rows, and whether the scope's parent exists. Returns `None` if the mark
+    /// did not lead to the page. The statement selects one item more than requested, to find out
+    /// whether more items follow.
+    pub fn read(
         &self,
         query: &PageQuery,
         rows: Vec<QueryResult>,
-    ) -> Result<(ListedPage, bool), DbErr> {
+    ) -> Result<Option<(ListedPage, bool)>, DbErr> {
         let totals = rows
             .first()
             .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
+        if !self.was_led(totals)? {
+            return Ok(None);
+        }
         let (total, revision) = (self.total(totals)?, row_mapping::get(totals, "revision")?);
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
@@ -150,7 +152,8 @@ impl PageStatement {
         let (first, last) = (found.first().map(place), found.last().map(place));
         let items = found.into_iter().map(|(_, listed)| listed).collect();
         let revision = Revision(revision);
-        Ok((ListedPage { total, revision, items, first, last, has_more, counts }, has_parent))
+        let page = ListedPage { total, revision, items, first, last, has_more, counts };
+        Ok(Some((page, has_parent)))
     }
 
     /// An item with its place.

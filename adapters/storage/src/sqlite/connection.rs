@@ -50,6 +50,8 @@ const BEGIN: &str = include_str!("../../sql/sqlite/begin.sql");
 pub(crate) struct WritingConnection {
     connection: Mutex<SqliteConnection>,
     is_in_transaction: AtomicBool,
+    /// The time asked for by a transaction that begins with its first statement.
+    beginning: parking_lot::Mutex<Option<i64>>,
     /// True after the clock was set to the latest stored time.
     has_time: AtomicBool,
 }
@@ -65,18 +67,31 @@ impl WritingConnection {
         Ok(Self {
             connection: Mutex::new(connection),
             is_in_transaction: AtomicBool::new(false),
+            beginning: parking_lot::Mutex::default(),
             has_time: AtomicBool::new(false),
         })
     }
 
-    /// Begins a transaction of writes, and returns its time, which is later than that of every
+    /// Begins a transaction of writes with its first statement. Its time is later than that of every
     /// transaction before.
-    pub async fn begin_writes(&self, asked: Timestamp) -> Result<Timestamp, DbErr> {
+    pub async fn begin_writes(&self, asked: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
-        let begin = DIALECT.statement(BEGIN, [asked.as_microsecond().into()]);
-        let rows = self.begin_with(|| self.query_all_raw(begin.clone())).await?;
+        *self.beginning.lock() = Some(asked.as_microsecond());
+        Ok(())
+    }
+
+    /// The time of the transaction.
+    pub async fn time(&self) -> Result<Timestamp, DbErr> {
+        let rows = self.query_all_raw(DIALECT.statement("SELECT time FROM clock", [])).await?;
         let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("a time".to_owned()))?;
         row_mapping::timestamp(row, "time")
+    }
+
+    /// Begins the transaction if that is due.
+    async fn begin_now(&self) -> Result<(), DbErr> {
+        let Some(asked) = self.beginning.lock().take() else { return Ok(()) };
+        let begin = DIALECT.statement(BEGIN, [asked.into()]);
+        self.begin_with(|| self.query_all_raw(begin.clone())).await.map(drop)
     }
 
     /// Begins another transaction. Both have the write lock from the start: one that reads first and
@@ -197,6 +212,7 @@ impl ConnectionTrait for WritingConnection {
         &self,
         Statement { sql, values, .. }: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
+        Box::pin(self.begin_now()).await?;
         let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
         let mut connection = self.connection.lock().await;
         let rows = connection.fetch_all(query_with(AssertSqlSafe(sql), values)).await;
@@ -213,14 +229,21 @@ impl WriteConnection for WritingConnection {
         kind: RowKind,
         rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let mut arguments = SqliteArguments::default();
-        let bound = rows.iter().try_for_each(|row| row.bind(&mut arguments));
-        bound.map_err(|error| query_error(Error::Encode(error)))?;
-        let mut connection = self.connection.lock().await;
-        let given = query_with(AssertSqlSafe(given(rows.len())), arguments);
-        connection.execute(given).await.map_err(query_error)?;
-        drop(connection);
-        self.query_all_raw(DIALECT.statement(SQLITE.of_rows(kind), [])).await
+        let beginning = self.beginning.lock().take();
+        let begin = if beginning.is_some() { BEGIN } else { "" };
+        let text = format!("{begin}{};\n{}", given(rows.len()), SQLITE.of_rows(kind));
+        let run = async || {
+            let mut arguments = SqliteArguments::default();
+            let bound = beginning
+                .map_or(Ok(()), |asked| sea_orm::sqlx::Arguments::add(&mut arguments, asked))
+                .and_then(|()| rows.iter().try_for_each(|row| row.bind(&mut arguments)));
+            bound.map_err(|error| query_error(Error::Encode(error)))?;
+            let mut connection = self.connection.lock().await;
+            let rows =
+                connection.fetch_all(query_with(AssertSqlSafe(text.clone()), arguments)).await;
+            Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
+        };
+        if beginning.is_none() { run().await } else { self.begin_with(run).await }
     }
 }
 

@@ -23,8 +23,8 @@ use sea_orm::{
 };
 
 use crate::StoreOptions;
-use crate::cache::write_through_cache::WriteThroughCache;
-use crate::engine::Engine;
+use crate::cache::write_through::WriteThroughCache;
+use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
 use crate::error::{StoreError, logged};
 use crate::metrics::{Sample, StoreMetrics};
 use crate::search_index::progress::Step;
@@ -89,7 +89,7 @@ impl Sqlite {
 }
 
 #[async_trait]
-impl Engine for Sqlite {
+impl ReadEngine for Sqlite {
     fn dialect(&self) -> &'static Dialect {
         &SQLITE
     }
@@ -98,55 +98,19 @@ impl Engine for Sqlite {
         &self.metrics
     }
 
-    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        self.metrics().encode_sqlite(encoder)
+    fn workers(&self) -> Workers {
+        Workers { quick: processors(), slow: slow_workers() }
     }
 
-    async fn sample(&self) -> Result<Sample, RepositoryError> {
-        Ok(self.file.sample())
-    }
-
-    fn workers(&self) -> usize {
-        processors()
-    }
-
-    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+        if mode.is_slow {
+            return self.slow_readers.read(statement).await;
+        }
         self.readers.query_all_raw(statement).await
-    }
-
-    fn slow_workers(&self) -> usize {
-        slow_workers()
-    }
-
-    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.slow_readers.read(statement).await
-    }
-
-    /// A write to a file that was removed would be lost with it.
-    async fn write(&self, write: Write) -> Answer {
-        self.file.require_in_place()?;
-        self.queue.write(write).await
-    }
-
-    async fn check_writes(&self) -> Result<(), RepositoryError> {
-        self.file.require_in_place()?;
-        if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
         Some(&self.cache)
-    }
-
-    fn schema(&self) -> &DatabaseConnection {
-        &self.readers
-    }
-
-    fn most_waiting(&self) -> i64 {
-        50_000
-    }
-
-    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
-        self.writer.index(limit, up_to).await
     }
 
     fn commits_in_order(&self) -> bool {
@@ -160,6 +124,52 @@ impl Engine for Sqlite {
 
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         self.writer.close_timestamp(time).await
+    }
+
+    async fn close(&self) {
+        self.queue.close().await;
+        self.writer.close().await;
+        for connection in [&self.readers, &self.slow_readers.connections, &self.preparing] {
+            if let Err(error) = connection.close_by_ref().await {
+                tracing::warn!(%error, "an SQLite connection did not close cleanly");
+            }
+        }
+        // The next process need not wait until the last who knows of this store has forgotten it.
+        self.file.let_go();
+    }
+}
+
+#[async_trait]
+impl WriteEngine for Sqlite {
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        self.metrics().encode_sqlite(encoder)
+    }
+
+    async fn sample(&self) -> Result<Sample, RepositoryError> {
+        Ok(self.file.sample())
+    }
+
+    /// A write to a file that was removed would be lost with it.
+    async fn write(&self, write: Write) -> Answer {
+        self.file.require_in_place()?;
+        self.queue.write(write).await
+    }
+
+    async fn check_writes(&self) -> Result<(), RepositoryError> {
+        self.file.require_in_place()?;
+        if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
+    }
+
+    fn schema(&self) -> &DatabaseConnection {
+        &self.readers
+    }
+
+    fn most_waiting(&self) -> i64 {
+        50_000
+    }
+
+    async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
+        self.writer.index(limit, up_to).await
     }
 
     async fn execute(
@@ -178,18 +188,6 @@ impl Engine for Sqlite {
             ..TransactionOptions::default()
         };
         self.preparing.begin_with_options(mode).await
-    }
-
-    async fn close(&self) {
-        self.queue.close().await;
-        self.writer.close().await;
-        for connection in [&self.readers, &self.slow_readers.connections, &self.preparing] {
-            if let Err(error) = connection.close_by_ref().await {
-                tracing::warn!(%error, "an SQLite connection did not close cleanly");
-            }
-        }
-        // The next process need not wait until the last who knows of this store has forgotten it.
-        self.file.let_go();
     }
 }
 

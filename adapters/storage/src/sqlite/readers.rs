@@ -4,20 +4,15 @@ use std::sync::Arc;
 
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
-use jiff::Timestamp;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
-use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement,
-};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, QueryResult, Statement};
 
 use crate::StoreOptions;
-use crate::engine::Engine;
+use crate::engine::{ReadEngine, ReadMode, Workers};
 use crate::error::StoreError;
 use crate::metrics::StoreMetrics;
-use crate::search_index::progress::Step;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::{connect_to_look, last_change};
-use crate::write::command::{Answer, Write};
 
 /// One connection for items, and one for other lookups.
 const CONNECTIONS: u32 = 2;
@@ -34,7 +29,7 @@ impl SqliteReaders {
 }
 
 #[async_trait]
-impl Engine for SqliteReaders {
+impl ReadEngine for SqliteReaders {
     fn dialect(&self) -> &'static Dialect {
         &SQLITE
     }
@@ -43,40 +38,12 @@ impl Engine for SqliteReaders {
         &self.1
     }
 
-    fn workers(&self) -> usize {
-        1
+    fn workers(&self) -> Workers {
+        Workers { quick: 1, slow: 1 }
     }
 
-    async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+    async fn read(&self, statement: Statement, _mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
         self.0.query_all_raw(statement).await
-    }
-
-    fn slow_workers(&self) -> usize {
-        1
-    }
-
-    async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.read(statement).await
-    }
-
-    async fn write(&self, _write: Write) -> Answer {
-        Err(RepositoryError::Unavailable)
-    }
-
-    async fn check_writes(&self) -> Result<(), RepositoryError> {
-        Err(RepositoryError::Unavailable)
-    }
-
-    fn schema(&self) -> &DatabaseConnection {
-        &self.0
-    }
-
-    fn most_waiting(&self) -> i64 {
-        i64::MAX
-    }
-
-    async fn index(&self, _limit: i64, _up_to: Sequence) -> Result<Step, RepositoryError> {
-        Err(RepositoryError::Unavailable)
     }
 
     fn commits_in_order(&self) -> bool {
@@ -85,22 +52,6 @@ impl Engine for SqliteReaders {
 
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         last_change(&self.0).await
-    }
-
-    async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
-        Err(RepositoryError::Unavailable)
-    }
-
-    async fn execute(
-        &self,
-        _step: &'static str,
-        _statement: Statement,
-    ) -> Result<u64, RepositoryError> {
-        Err(RepositoryError::Unavailable)
-    }
-
-    async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
-        Err(DbErr::Custom("the file is open read-only".to_owned()))
     }
 
     async fn close(&self) {

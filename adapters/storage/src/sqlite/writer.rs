@@ -14,7 +14,7 @@ use sea_orm::{DbErr, Statement};
 use tokio::sync::{Mutex, MutexGuard};
 use tracing::Instrument as _;
 
-use crate::cache::write_through_cache::WriteThroughCache;
+use crate::cache::write_through::WriteThroughCache;
 use crate::error::logged;
 use crate::metrics::StoreMetrics;
 use crate::search_index::progress::Step;
@@ -179,8 +179,8 @@ async fn transaction(
     writes: &[&Write],
 ) -> Result<Vec<Answer>, TransactionError> {
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-    let time = connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
-    let done = execute(connection, writes, time).await;
+    connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
+    let done = execute(connection, writes).await;
     let is_kept = match &done {
         Ok(answers) => writes.len() > 1 || answers.iter().all(Result::is_ok),
         Err(_) => false,
@@ -194,11 +194,7 @@ async fn transaction(
     done.map_err(TransactionError::Write)
 }
 
-async fn execute(
-    connection: &WritingConnection,
-    writes: &[&Write],
-    time: Timestamp,
-) -> Result<Vec<Answer>, DbErr> {
+async fn execute(connection: &WritingConnection, writes: &[&Write]) -> Result<Vec<Answer>, DbErr> {
     let rows = writes.iter().filter_map(|Write { change, metadata }| match change {
         Change::Row(row) => Some(RowWrite { row, metadata }),
         _ => None,
@@ -215,7 +211,8 @@ async fn execute(
     if let ([write], []) = (writes, &rows[..]) {
         let mut current_reads = CurrentReads::default();
         current_reads.find(connection, looks(std::iter::once(&write.metadata))).await?;
-        answers.push(write_alone(connection, write, &current_reads, time).await?);
+        answers
+            .push(write_alone(connection, write, &current_reads, connection.time().await?).await?);
     }
     Ok(answers)
 }

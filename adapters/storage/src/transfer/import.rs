@@ -76,8 +76,8 @@ impl ImportTransaction {
     /// If the store is not empty, or cannot be opened or prepared.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
-        let engine = store.engine.as_ref();
-        Runner(engine).expand().await?;
+        let engine = store.writer()?;
+        Runner(&**engine).expand().await?;
         let dialect = engine.dialect();
         let lock = engine.lock_schema().await.map_err(TransferError::at(STEP))?;
         let transaction = engine.begin_migration().await;

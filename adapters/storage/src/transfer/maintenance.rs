@@ -4,12 +4,12 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::TransferError;
 use super::backup::back_up;
 use super::erasure::erase;
 use super::history_id::renew;
 use super::import::check_is_empty;
-use crate::migration::plan::MigrationStep;
+use super::{TransferError, connect_to_look};
+use crate::migration::plan::{self, MigrationStep};
 use crate::{Store, StoreError, StoreOptions};
 
 impl StoreOptions {
@@ -43,10 +43,7 @@ impl StoreOptions {
     /// # Errors
     /// Where the database cannot be asked.
     pub async fn migration_plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
-        let store = Store::open_to_look(self).await?;
-        let plan = store.plan().await;
-        store.close().await;
-        plan
+        plan::steps(&connect_to_look(self).await?).await
     }
 
     /// Backs up the store's file as of one moment into the empty file at `to`. Other processes may

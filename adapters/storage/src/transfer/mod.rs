@@ -108,7 +108,9 @@ impl TransferError {
 }
 
 /// Opens a read-only connection while another process may serve the store.
-async fn connect_to_look(options: &StoreOptions) -> Result<DatabaseConnection, StoreError> {
+pub(crate) async fn connect_to_look(
+    options: &StoreOptions,
+) -> Result<DatabaseConnection, StoreError> {
     match options.url.split_once(':') {
         Some(("sqlite", _)) => {
             let read_only =

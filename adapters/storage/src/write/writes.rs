@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use application::{RepositoryError, ShownItem, WriteMetadata};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::Engine;
+use crate::engine::{ReadMode, WriteEngine, query};
 use crate::search_index::indexer::Indexer;
 use crate::sql::{change_log, idempotency};
 use crate::write::command::{Answer, Change, Write, Written};
@@ -20,14 +20,14 @@ const TOLERATED_AHEAD: SignedDuration = SignedDuration::from_secs(1);
 
 /// The way to the engine, which the full-text index follows.
 pub(crate) struct Writes {
-    engine: Arc<dyn Engine>,
+    pub engine: Arc<dyn WriteEngine>,
     indexer: Arc<Indexer>,
     /// True after the first write of this process.
     has_written: AtomicBool,
 }
 
 impl Writes {
-    pub const fn new(engine: Arc<dyn Engine>, indexer: Arc<Indexer>) -> Self {
+    pub const fn new(engine: Arc<dyn WriteEngine>, indexer: Arc<Indexer>) -> Self {
         Self { engine, indexer, has_written: AtomicBool::new(false) }
     }
 
@@ -73,16 +73,21 @@ impl Writes {
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
         let latest = self.engine.dialect().statement(&change_log::latest_time(), []);
-        let latest = self.engine.read(latest).await.and_then(|rows| change_log::time(&rows));
-        let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
+        let latest = query(&*self.engine, "latest_time", ReadMode::QUICK, latest, |rows| {
+            change_log::time(&rows)
+        });
+        let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest.await) else {
+            return;
+        };
         let ahead = latest.duration_since(now);
         if ahead > TOLERATED_AHEAD {
             tracing::warn!(%ahead, "stored times are ahead of the clock; writes get later times until the clock catches up");
         }
     }
 
-    /// Returns whether what is written is still indexed.
-    pub fn is_alive(&self) -> bool {
-        self.indexer.is_alive()
+    /// Fails unless a write would go through and be indexed.
+    pub async fn check(&self) -> Result<(), RepositoryError> {
+        self.engine.check_writes().await?;
+        if self.indexer.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 }

@@ -12,16 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sea_orm::DatabaseConnection;
 use tokio::sync::{Notify, watch as channel};
 
 use crate::StoreOptions;
 use crate::error::StoreError;
 use crate::metrics::StoreMetrics;
-use crate::postgres::SLOW_WORKERS;
-use crate::postgres::cancellable::Cancellable;
+use crate::postgres::SLOW_CONNECTIONS;
+use crate::postgres::connections::{ConnectionOptions, Connections};
 use crate::postgres::losses::Losses;
-use crate::postgres::pool::Pool;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::server_process::ServerProcess;
 use crate::postgres::standby::engine::StandbyEngine;
@@ -50,7 +48,7 @@ pub(crate) struct Standby {
     pub target: String,
     /// Reads that were answered from it.
     pub reads: AtomicU64,
-    watcher: Pool,
+    watcher: Connections,
     process: Arc<ServerProcess>,
     losses: Arc<Losses>,
     /// `None` while it cannot be read.
@@ -71,23 +69,27 @@ impl Standby {
         let (process, losses) = (Arc::<ServerProcess>::default(), Arc::new(Losses::new()));
         let server = Server::parse(url)?;
         let target = server.target();
-        let pool = |server: Server, purpose, connections| {
-            let losses = Arc::clone(&losses);
-            let (server, metrics) = (Arc::new(server), Arc::clone(metrics));
-            Pool::new(server, purpose, connections, losses, options.acquire_timeout, metrics)
+        let connections = |server, purpose, connections, canceller| {
+            Connections::new(ConnectionOptions {
+                server: Arc::new(server),
+                purpose,
+                connections,
+                canceller,
+                losses: Arc::clone(&losses),
+                acquire_timeout: options.acquire_timeout,
+                metrics: Arc::clone(metrics),
+            })
         };
         let bound = || Ok::<_, StoreError>(Server::parse(url)?.bound_to(Arc::clone(&process)));
-        let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
-        let readers =
-            pool(bound()?, Purpose::Read, options.connections.saturating_sub(slow).max(1));
-        let searchers = pool(bound()?, Purpose::Search, slow);
-        let slow_readers = Cancellable { connections: searchers, others: readers.clone() };
-        let schema = DatabaseConnection::default();
-        let engine = StandbyEngine { metrics: Arc::clone(metrics), readers, slow_readers, schema };
+        let slow = SLOW_CONNECTIONS.min(options.connections / 4).max(1);
+        let quick = options.connections.saturating_sub(slow).max(1);
+        let readers = connections(bound()?, Purpose::Read, quick, None);
+        let slow_readers = connections(bound()?, Purpose::Search, slow, Some(readers.clone()));
+        let engine = StandbyEngine { metrics: Arc::clone(metrics), readers, slow_readers };
         let standby = Self {
             target,
             reads: AtomicU64::new(0),
-            watcher: pool(server, Purpose::Read, 1),
+            watcher: connections(server, Purpose::Read, 1, None),
             process,
             losses,
             state: channel::Sender::new(None),

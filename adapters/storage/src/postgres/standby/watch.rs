@@ -67,7 +67,7 @@ impl Standby {
 
     /// Looks at it again and again, on one connection.
     async fn follow(&self, logged: &mut String) -> Result<std::convert::Infallible, Unusable> {
-        let session = Session::open(&self.watcher, LIMITS).await?;
+        let session = self.watcher.session(LIMITS).await?;
         let started: String = one(&session, STARTED, "started").await?;
         let history = schema_version::history(&session).await?.into();
         if self.process.set(started) {

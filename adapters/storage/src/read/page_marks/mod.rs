@@ -16,16 +16,13 @@ use std::sync::Arc;
 use application::query::{PageQuery, PageStart, Subject};
 use application::{RepositoryError, Scope, Sequence};
 use domain::Collection;
-use sea_orm::{DbErr, QueryResult};
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::engine::Engine;
-use crate::error::{logged, not_on_a_standby};
+use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log;
 use crate::sql::page::PageMark;
 use marks::Marks;
-use statements::Found;
 
 /// The number of items that are counted as fast as from a mark.
 const FEW: u64 = 10_000;
@@ -65,13 +62,13 @@ type Kept = Arc<AsyncMutex<Option<Marks>>>;
 
 /// The marks of all collections that need them.
 pub(crate) struct PageMarks {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn ReadEngine>,
     high_water_mark: Arc<HighWaterMark>,
     kept: Mutex<HashMap<Collection, Kept>>,
 }
 
 impl PageMarks {
-    pub fn new(engine: Arc<dyn Engine>, high_water_mark: Arc<HighWaterMark>) -> Self {
+    pub fn new(engine: Arc<dyn ReadEngine>, high_water_mark: Arc<HighWaterMark>) -> Self {
         Self { engine, high_water_mark, kept: Mutex::default() }
     }
 
@@ -99,10 +96,6 @@ impl PageMarks {
         else {
             return Ok(None);
         };
-        if self.engine.is_standby() {
-            // Changes become visible there in another order than that of their numbers.
-            return Err(logged(&not_on_a_standby(), "page_marks"));
-        }
         let collection = scope.collection;
         let kept = self.kept(collection);
         let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
@@ -152,9 +145,11 @@ impl PageMarks {
 
     /// The number of the last committed change; changes with smaller numbers may still be committed.
     async fn end(&self) -> Result<i64, RepositoryError> {
-        let rows = self.engine.read(change_log::last_statement(self.engine.dialect())).await;
-        let last = rows.and_then(|rows| change_log::last_of(rows.into_iter().next()));
-        last.map_err(|error| logged(&error, "page_marks"))
+        let last = change_log::last_statement(self.engine.dialect());
+        query(&*self.engine, "page_marks", ReadMode::QUICK, last, |rows| {
+            change_log::last_of(rows.into_iter().next())
+        })
+        .await
     }
 
     /// Advances the marks if too many changes were written since; false if they are no longer valid.
@@ -173,7 +168,10 @@ impl PageMarks {
         }
         let dialect = self.engine.dialect();
         let moved = statements::moved(dialect, collection, marks.sequence, up_to);
-        let moved = understood(self.engine.read(moved).await)?;
+        let moved = query(&*self.engine, "page_marks", ReadMode::QUICK, moved, |rows| {
+            statements::found(&rows)
+        })
+        .await?;
         Ok(marks.advance(up_to, &moved).is_some())
     }
 
@@ -185,12 +183,10 @@ impl PageMarks {
     ) -> Result<bool, RepositoryError> {
         let (from, _) = marks.last_block();
         let set = statements::set(self.engine.dialect(), collection, from, marks.sequence);
-        let found = understood(self.engine.read_slowly(set).await)?;
+        let found = query(&*self.engine, "page_marks", ReadMode::SLOW, set, |rows| {
+            statements::found(&rows)
+        })
+        .await?;
         Ok(marks.divide(&found).is_some())
     }
-}
-
-fn understood(rows: Result<Vec<QueryResult>, DbErr>) -> Result<Vec<Found>, RepositoryError> {
-    let found = rows.and_then(|rows| rows.iter().map(statements::found).collect());
-    found.map_err(|error| logged(&error, "page_marks"))
 }

@@ -1,18 +1,18 @@
 //! The statements that set and advance marks.
 
 use domain::Collection;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{DbErr, FromQueryResult, QueryResult, Statement};
 use uuid::Uuid;
 
 use crate::sql::change_log::{added, is_of_number};
 use crate::sql::dialect::Dialect;
-use crate::sql::row_mapping;
 use crate::sql::sql_text::literal;
 
 /// Items between two marks when they are set.
 pub(super) const DISTANCE: i64 = 1_000;
 
 /// A row of either statement: a mark, or an item that came or went.
+#[derive(FromQueryResult)]
 pub(super) struct Found {
     pub id: Uuid,
     /// The number of the change; 0 of a mark.
@@ -61,11 +61,6 @@ pub(super) fn moved(
     dialect.statement(&text, [after.into(), up_to.into()])
 }
 
-pub(super) fn found(row: &QueryResult) -> Result<Found, DbErr> {
-    Ok(Found {
-        id: row_mapping::get(row, "id")?,
-        sequence: row_mapping::get(row, "sequence")?,
-        added: row_mapping::get(row, "added")?,
-        total: row_mapping::get(row, "total")?,
-    })
+pub(super) fn found(rows: &[QueryResult]) -> Result<Vec<Found>, DbErr> {
+    rows.iter().map(|row| Found::from_query_result(row, "")).collect()
 }

@@ -1,11 +1,8 @@
 //! Items of a store that other processes write to as well, each with the revision of its collection
 //! at the time of the read.
 //!
-//! An item is current while its collection, and the collections it links to, have that revision. All
-//! waiting reads share one small statement that reads the revision. When writes are frequent, the
-//! check rarely succeeds, so it runs only for items with the latest known revision of their
-//! collection. Items read before a connection was lost are not used: a failover may have lost the
-//! last commits, and other writes may have their revisions now.
+//! When writes are frequent, the check of the revision rarely succeeds, so it runs only for items with
+//! the latest known revision of their collection.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -13,7 +10,7 @@ use std::collections::HashMap;
 use application::{Scope, ShownItem};
 use domain::{Collection, ItemId};
 
-use crate::cache::item_cache::{CachedAt, ItemCache};
+use crate::cache::{CachedAt, ItemCache};
 
 /// The items seen, and the least that the state of each collection can be by now.
 pub(crate) struct RevisionCache {
@@ -23,7 +20,7 @@ pub(crate) struct RevisionCache {
 
 impl RevisionCache {
     pub fn new() -> Self {
-        Self { items: ItemCache::new(), states: RwLock::default() }
+        Self { items: ItemCache::of_items(), states: RwLock::default() }
     }
 
     /// Its size in bytes, about.
@@ -51,7 +48,7 @@ impl RevisionCache {
     /// The item, if it was read at this state.
     pub fn find(&self, scope: Scope, id: ItemId, state: CachedAt) -> Option<ShownItem> {
         self.items
-            .find(scope, id)
+            .find_item(scope, id)
             .filter(|(cached_at, _)| *cached_at == state)
             .map(|(_, shown)| shown)
     }
@@ -60,13 +57,13 @@ impl RevisionCache {
     /// state that is known.
     pub fn may_be_current(&self, scope: Scope, id: ItemId, losses: u64) -> bool {
         self.items
-            .find(scope, id)
+            .find_item(scope, id)
             .is_some_and(|(cached_at, _)| cached_at == self.least(scope.collection, losses))
     }
 
     /// Keeps an item that was read when the state was at least this.
     pub fn remember(&self, collection: Collection, state: CachedAt, shown: &ShownItem) {
-        self.items.insert(collection, state, shown.clone());
+        self.items.insert_item(collection, state, shown.clone());
     }
 }
 
@@ -77,7 +74,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::RevisionCache;
-    use crate::cache::item_cache::CachedAt;
+    use crate::cache::CachedAt;
 
     const FILES: Collection = Collection::known("files");
 

@@ -22,7 +22,7 @@ use application::{RepositoryError, Scope, ShownItem};
 use domain::{Collection, ItemId};
 use quick_cache::DefaultHashBuilder;
 
-use crate::cache::item_cache::{CachedAt, ItemCache};
+use crate::cache::{CachedAt, ItemCache};
 use crate::sql::references;
 use crate::write::command::{Answer, Change, Write, Written};
 use crate::write::row::{RowChange, RowKind};
@@ -62,7 +62,7 @@ pub(crate) struct CacheToken {
 impl WriteThroughCache {
     pub fn new() -> Self {
         Self {
-            items: ItemCache::new(),
+            items: ItemCache::of_items(),
             dangling: Mutex::default(),
             writes: std::array::from_fn(|_| Mutex::new(0)),
             epochs: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -77,7 +77,7 @@ impl WriteThroughCache {
 
     /// The item, if it is known and in the scope. `None` says nothing about whether it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
-        self.items.find(scope, id).map(|(_, shown)| shown)
+        self.items.find_item(scope, id).map(|(_, shown)| shown)
     }
 
     /// A token, to be taken before an item is read.
@@ -110,7 +110,7 @@ impl WriteThroughCache {
                 (RowKind::Update, Written::Item(shown)) => self.written(row, shown),
                 (RowKind::Delete, _) if !has_dependents(row.scope.collection) => {
                     *self.part_of(row.id) += 1;
-                    self.items.remove(row.id);
+                    self.items.remove(&row.id);
                     self.count(row.scope.collection);
                 }
                 _ => self.forget_all(),
@@ -133,7 +133,7 @@ impl WriteThroughCache {
         self.written(row, shown);
         if let Some(continued) = shown.item.continues {
             *self.part_of(continued) += 1;
-            self.items.remove(continued);
+            self.items.remove(&continued);
         }
     }
 
@@ -173,7 +173,7 @@ impl WriteThroughCache {
             dangling.targets.extend(missing);
         }
         // It is current, whenever it was read.
-        self.items.insert(collection, CachedAt::default(), shown.clone());
+        self.items.insert_item(collection, CachedAt::default(), shown.clone());
     }
 
     fn count(&self, collection: Collection) {

@@ -1,0 +1,135 @@
+//! The reads of pages, and of selections.
+
+use std::sync::Arc;
+
+use application::query::{PageQuery, PageStart};
+use application::{ListedPage, RepositoryError, Revision, Scope, Sequence};
+use sea_orm::DbErr;
+
+use crate::cache::{CachedAt, PageKey};
+use crate::engine::ReadMode;
+use crate::error::logged;
+use crate::read::page_marks;
+use crate::read::reads::{Reads, with_parent};
+use crate::sql::page::{self, PageMark, PageStatement};
+use crate::sql::{cost, selection};
+
+/// A page to be read.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct PageRead {
+    scope: Scope,
+    query: PageQuery,
+    /// The revision up to which the full-text index is known to know the items, for a search.
+    indexed: Option<Revision>,
+    mode: ReadMode,
+}
+
+impl Reads {
+    /// A page of a scope, whose parent exists.
+    pub async fn page(
+        self: &Arc<Self>,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let losses = self.engine.losses();
+        let epoch = self
+            .engine
+            .write_through_cache()
+            .map(|cache| cache.epoch(scope.collection, &query.related).cast_signed());
+        let revision = match epoch {
+            Some(epoch) => epoch,
+            None => self.totals(scope, &query.related).await?.revision.0,
+        };
+        let now = CachedAt { losses, revision };
+        let known = self.cached_pages.find(&PageKey(scope, query));
+        let known = known.filter(|(cached_at, _)| *cached_at == now).map(|(_, page)| page);
+        if let Some(page) = self.engine.metrics().pages.count(known) {
+            return Ok(page);
+        }
+        let page = self.fresh_page(scope, query).await?;
+        // The items are at least as new as the page's own revision, and as the epoch before they
+        // were read.
+        let cached_at = CachedAt { losses, revision: epoch.unwrap_or(page.revision.0) };
+        self.cached_pages.insert((scope, query.clone()), cached_at, Arc::clone(&page));
+        Ok(page)
+    }
+
+    /// A page that is not cached. The full-text index is brought up to date before a search waits for
+    /// its flight: who needs no index is not kept waiting for it.
+    async fn fresh_page(
+        self: &Arc<Self>,
+        scope: Scope,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let is_search = query.selection.search.is_some();
+        let (mut indexed, mut is_slow) = (None, is_search);
+        if is_search {
+            indexed = Some(self.totals(scope, &query.related).await?.revision);
+            self.indexer.wait_until_indexed().await?;
+        } else if !cost::is_indexed(scope.collection, query) {
+            is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
+        } else if page_marks::is_deep(query, u64::MAX) {
+            let items = self.totals(scope, &[]).await?.items;
+            is_slow =
+                page_marks::is_deep(query, items) && !self.page_marks.are_set_for(scope, query);
+        }
+        let mode = ReadMode { is_slow, is_settled: page::concerns_updates(query) };
+        let page = PageRead { scope, query: query.clone(), indexed, mode };
+        let flights = if is_slow { &self.slow_pages } else { &self.pages };
+        let found = self.shared("page", flights, page, async |reads, pages| {
+            let mut found = Vec::with_capacity(1);
+            for page in pages {
+                found.push(reads.stored_page(page).await);
+            }
+            found
+        });
+        with_parent(scope, found.await?)
+    }
+
+    /// A page, and whether the parent of its scope exists. What a search finds may be newer than
+    /// the revision up to which the index is known to know the items, and no older.
+    async fn stored_page(
+        &self,
+        PageRead { scope, query: asked, indexed, mode }: PageRead,
+    ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+        let known = match asked.position {
+            PageStart::Offset(1..) if asked.selection.is_everything() => {
+                Some(self.stored_totals(scope, &[]).await?.0)
+            }
+            _ => None,
+        };
+        let mark = match &known {
+            Some(known) => self.page_marks.find(scope, &asked, known.items).await?,
+            None => None,
+        };
+        let read = async |mark: Option<&PageMark>| {
+            let page = PageStatement::new(&self.statements, scope, &asked, known, mark);
+            let statement = page.statement.clone();
+            self.query("page", mode, statement, |rows| page.read(&asked, rows)).await
+        };
+        let mut listed = read(mark.as_ref()).await?;
+        if listed.is_none() {
+            tracing::warn!(collection = scope.collection.name(), "the page marks do not match");
+            self.page_marks.forget(scope.collection);
+            listed = read(None).await?;
+        }
+        let missing = || logged(&DbErr::RecordNotFound("a page".to_owned()), "page");
+        let (mut listed, has_parent) = listed.ok_or_else(missing)?;
+        listed.revision = indexed.unwrap_or(listed.revision);
+        Ok((Arc::new(listed), has_parent))
+    }
+
+    /// The changes that the selected items are at; of a search, when the index knows all items.
+    pub async fn select(
+        &self,
+        scope: Scope,
+        asked: &PageQuery,
+    ) -> Result<Vec<Sequence>, RepositoryError> {
+        if asked.selection.search.is_some() {
+            self.indexer.wait_until_indexed().await?;
+        }
+        let statement = selection::statement(self.engine.dialect(), scope, asked);
+        let mode = ReadMode { is_slow: true, is_settled: page::concerns_updates(asked) };
+        self.query("select", mode, statement, |rows| selection::sequences(&rows)).await
+    }
+}
