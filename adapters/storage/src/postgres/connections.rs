@@ -28,7 +28,7 @@ use crate::error::{is_connection_lost, is_schema_change};
 use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{Purpose, Server};
-use crate::postgres::session::{Answer, Asked, Limits, Question, Reply, Session};
+use crate::postgres::session::{Answer, Asked, Limits, Question, Reply, Session, lost};
 use crate::sql::dialect::POSTGRES;
 
 /// The time in which a connection that is tried must answer.
@@ -159,6 +159,13 @@ impl Connections {
         Ok(Session::new(sender))
     }
 
+    /// Begins a transaction, which is rolled back unless it is committed.
+    pub async fn begin(&self, limits: Limits) -> Result<Session, DbErr> {
+        let session = self.session(limits).await?;
+        session.begin_with("BEGIN").await?;
+        Ok(session)
+    }
+
     /// Runs a statement as a separate transaction.
     pub async fn query(
         &self,
@@ -237,16 +244,9 @@ impl Inner {
         limits: Limits,
         asked: Instant,
     ) -> (Option<Open>, Option<Answered>) {
-        let ConnectionOptions { acquire_timeout, metrics, .. } = &self.options;
-        let left = acquire_timeout.saturating_sub(asked.elapsed());
-        let ready = timeout(left, self.ready(open)).await;
-        metrics.connection_wait.observe(asked.elapsed().as_secs_f64());
-        let mut open = match ready.unwrap_or_else(|_| Err(SqlxError::PoolTimedOut)) {
+        let mut open = match self.ready_in_time(open, asked).await {
             Ok(open) => open,
             Err(error) => {
-                if matches!(error, SqlxError::PoolTimedOut) {
-                    metrics.connection_timeouts.inc();
-                }
                 let first = questions.recv().await;
                 return (None, first.map(|(_, reply)| (reply, Answer::not_sent(error))));
             }
@@ -348,6 +348,17 @@ impl Inner {
         done
     }
 
+    async fn ready_in_time(&self, open: Option<Open>, asked: Instant) -> Result<Open, SqlxError> {
+        let ConnectionOptions { acquire_timeout, metrics, .. } = &self.options;
+        let left = acquire_timeout.saturating_sub(asked.elapsed());
+        let ready = timeout(left, self.ready(open)).await;
+        metrics.connection_wait.observe(asked.elapsed().as_secs_f64());
+        ready.unwrap_or_else(|_| {
+            metrics.connection_timeouts.inc();
+            Err(SqlxError::PoolTimedOut)
+        })
+    }
+
     /// The connection, if it can be used, or a new one.
     async fn ready(&self, open: Option<Open>) -> Result<Open, SqlxError> {
         let ConnectionOptions { server, purpose, losses, canceller, .. } = &self.options;
@@ -401,8 +412,4 @@ fn is_passing(error: &SqlxError) -> bool {
         SqlxError::Database(error) => error.is_transient_in_connect_phase(),
         _ => false,
     }
-}
-
-pub(super) fn lost(kind: io::ErrorKind, reason: &'static str) -> SqlxError {
-    SqlxError::Io(io::Error::new(kind, reason))
 }

@@ -62,7 +62,7 @@ impl ExclusiveTransaction {
         for look in &looks {
             text = text + "; " + &with_settings(look.statement(&POSTGRES), &mut values)?;
         }
-        let session = Session::begin(pool, limits).await?;
+        let session = pool.begin(limits).await?;
         if !values.is_empty() {
             let values = format!("[{}]", values.join(","));
             session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;

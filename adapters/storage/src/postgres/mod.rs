@@ -39,7 +39,7 @@ use crate::postgres::fence::NOW;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{Purpose, Server};
-use crate::postgres::session::{Limits, Question, Session};
+use crate::postgres::session::{Limits, Question};
 use crate::postgres::writes::PostgresWriter;
 use crate::search_index::progress::Step;
 use crate::search_index::step::step;
@@ -289,7 +289,7 @@ impl WriteEngine for Postgres {
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         self.lease.require_writes().await?;
         let step = twice_if_lost(async || {
-            let transaction = Session::begin(&self.readers, READ).await?;
+            let transaction = self.readers.begin(READ).await?;
             let done = step(&transaction, limit, up_to).await?;
             transaction.commit().await?;
             Ok(done)

@@ -16,7 +16,6 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 use crate::error::is_refusal;
-use crate::postgres::connections::{Connections, lost};
 use crate::postgres::server::require_writable;
 use crate::spans;
 use crate::write::row::{RowKind, WriteRow};
@@ -85,13 +84,6 @@ impl Session {
         let (is_in_transaction, may_have_committed) =
             (AtomicBool::new(false), AtomicBool::new(false));
         Self { questions, is_in_transaction, may_have_committed }
-    }
-
-    /// Begins a transaction, which is rolled back unless it is committed.
-    pub async fn begin(connections: &Connections, limits: Limits) -> Result<Self, DbErr> {
-        let session = connections.session(limits).await?;
-        session.begin_with("BEGIN").await?;
-        Ok(session)
     }
 
     /// Begins a transaction with statements without parameters, in one message; and the rows of
@@ -273,6 +265,11 @@ impl WriteConnection for Session {
         let arrays = WriteRow::arrays(rows).map_err(query_error)?;
         self.query(Question::Rows(POSTGRES.of_rows(kind), arrays)).await
     }
+}
+
+/// The error of a connection that is closed because the server does not answer.
+pub(super) fn lost(kind: io::ErrorKind, reason: &'static str) -> SqlxError {
+    SqlxError::Io(io::Error::new(kind, reason))
 }
 
 fn gone() -> SqlxError {

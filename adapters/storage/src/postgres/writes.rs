@@ -110,7 +110,7 @@ impl PostgresWriter {
         let is_one_statement =
             |write: &RowWrite<'_>| Some(write.row.kind) == first && write.row.key.is_none();
         if !writes.iter().all(is_one_statement) {
-            let session = Session::begin(&self.0, BATCH).await.map_err(WriteError::RolledBack)?;
+            let session = self.0.begin(BATCH).await.map_err(WriteError::RolledBack)?;
             let done = write_rows(&session, writes, &no_reads).await;
             return commit_if(&session, done, |_| true).await;
         }
@@ -129,7 +129,7 @@ impl PostgresWriter {
     async fn attempt_alone(&self, write: &Write) -> Result<Answer, WriteError> {
         let Write { change, metadata } = write;
         if matches!(change, Change::Rows(_)) && metadata.read_set.is_empty() {
-            let session = Session::begin(&self.0, ALONE).await.map_err(WriteError::RolledBack)?;
+            let session = self.0.begin(ALONE).await.map_err(WriteError::RolledBack)?;
             let no_reads = CurrentReads::default();
             let done = write_alone(&session, write, &no_reads, metadata.time).await;
             return commit_if(&session, done, Result::is_ok).await;

@@ -3,26 +3,16 @@
 use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart};
-use application::{ListedPage, RepositoryError, Revision, Scope, Sequence};
+use application::{ListedPage, RepositoryError, Scope, Sequence};
 use sea_orm::DbErr;
 
 use crate::cache::{CachedAt, PageKey};
 use crate::engine::ReadMode;
 use crate::error::logged;
 use crate::read::page_marks;
-use crate::read::reads::{Reads, with_parent};
+use crate::read::reads::{PageRead, Reads, with_parent};
 use crate::sql::page::{self, PageMark, PageStatement};
 use crate::sql::{cost, selection};
-
-/// A page to be read.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct PageRead {
-    scope: Scope,
-    query: PageQuery,
-    /// The revision up to which the full-text index is known to know the items, for a search.
-    indexed: Option<Revision>,
-    mode: ReadMode,
-}
 
 impl Reads {
     /// A page of a scope, whose parent exists.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use application::query::PageQuery;
 use application::{
     Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
 };
@@ -20,7 +21,6 @@ use crate::engine::{ReadEngine, ReadMode, query};
 use crate::metrics::{count, write_series};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::page_marks::PageMarks;
-use crate::read::pages::PageRead;
 use crate::read::single_flight::{Results, SingleFlight};
 use crate::search_index::indexer::Indexer;
 use crate::spans;
@@ -31,6 +31,16 @@ use crate::sql::{idempotency, lookup, row_mapping};
 
 /// The most reads of a kind that share a statement.
 const TOGETHER: usize = 64;
+
+/// A page to be read.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct PageRead {
+    pub scope: Scope,
+    pub query: PageQuery,
+    /// The revision up to which the full-text index is known to know the items, for a search.
+    pub indexed: Option<Revision>,
+    pub mode: ReadMode,
+}
 
 type Flight<K, F> = Arc<SingleFlight<K, F>>;
 
