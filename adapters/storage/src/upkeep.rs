@@ -9,7 +9,6 @@ use tokio::time::sleep;
 
 use crate::error::logged;
 use crate::metrics::IndexLag;
-use crate::search_index::progress::LAG;
 use crate::sql::row_mapping;
 use crate::store::Store;
 
@@ -71,7 +70,7 @@ impl Store {
     }
 
     async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
-        let lag = self.engine.dialect().statement(LAG, []);
+        let lag = self.engine.dialect().statement(sql_file!("both/index_lag"), []);
         let rows = self.engine.read(lag).await.map_err(|error| logged(&error, "index_lag"))?;
         let Some(row) = rows.first() else { return Ok(IndexLag::default()) };
         let read = || Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?));

@@ -251,7 +251,7 @@ impl Engine for Postgres {
         loop {
             let close = async {
                 let session = Session::open(&self.writers, LOCK).await?;
-                fence::time(&session.run_transaction(&fence::close()).await?)
+                fence::time(&session.run_transaction(fence::CLOSE).await?)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);
@@ -300,13 +300,15 @@ impl Engine for Postgres {
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
         self.lease.require_reads()?;
-        let begin = &fence::begin_settled();
         twice_if_lost(async || {
             if is_slow {
-                return self.slow_readers.read(statement.clone(), READ, Some(begin)).await;
+                return self
+                    .slow_readers
+                    .read(statement.clone(), READ, Some(fence::BEGIN_SETTLED))
+                    .await;
             }
             let session = Session::open(&self.readers, READ).await?;
-            session.begin_with(begin).await?;
+            session.begin_with(fence::BEGIN_SETTLED).await?;
             session.query_all_raw(statement.clone()).await
         })
         .await

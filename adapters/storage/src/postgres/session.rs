@@ -24,8 +24,9 @@ use crate::error::{is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::server::{READ_ONLY, require_writes};
 use crate::spans;
+use crate::sql::dialect::POSTGRES;
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{POSTGRES, WriteConnection, WriteStatements};
+use crate::write::statements::{WriteConnection, of_rows};
 
 /// The time limit for cleaning an abandoned connection.
 const CLEANING: Duration = Duration::from_secs(5);
@@ -248,15 +249,13 @@ impl ConnectionTrait for Session {
 
 #[async_trait]
 impl WriteConnection for Session {
-    const STATEMENTS: &'static WriteStatements = &POSTGRES;
-
     async fn query_rows(
         &self,
         kind: RowKind,
         rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
         let arrays = WriteRow::arrays(rows).map_err(query_error)?;
-        self.query(Question::Rows(POSTGRES.of_rows(kind), arrays)).await
+        self.query(Question::Rows(of_rows(&POSTGRES, kind), arrays)).await
     }
 }
 

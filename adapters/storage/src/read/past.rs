@@ -136,7 +136,7 @@ impl History for PastReads {
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
-        let statement = self.reads.engine.dialect().statement(&change_log::latest_time(), []);
+        let statement = change_log::latest_time(self.reads.engine.dialect());
         self.reads.read("latest_time", statement, change_log::time).await
     }
 }

@@ -124,7 +124,7 @@ impl Reads {
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        let statement = self.statements.find_fields(scope, &[id], fields);
+        let statement = self.statements.find_fields(scope, id, fields);
         let understand = |rows: &[QueryResult]| {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };

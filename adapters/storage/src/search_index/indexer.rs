@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use futures_util::FutureExt as _;
-use sea_orm::DbErr;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -24,7 +23,7 @@ use crate::error::{logged, not_on_a_standby};
 use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
-use crate::search_index::progress::{PROGRESS, Step};
+use crate::search_index::progress::Step;
 use crate::sql::row_mapping;
 
 /// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
@@ -106,16 +105,13 @@ impl Indexer {
     /// Returns when everything that was committed before is indexed; `IndexBuilding` where that
     /// takes too long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        let rows = self.engine.read(self.engine.dialect().statement(PROGRESS, [])).await;
-        let progress = rows.and_then(|rows| {
-            let missing = || DbErr::RecordNotFound("progress of the full-text index".to_owned());
-            let row = rows.first().ok_or_else(missing)?;
-            Ok::<(i64, i64), _>((
-                row_mapping::get(row, "indexed")?,
-                row_mapping::get(row, "written")?,
-            ))
+        let progress = self.engine.dialect().statement(sql_file!("both/index_progress"), []);
+        let progress = self.engine.read(progress).await.and_then(|rows| {
+            let row = row_mapping::first(&rows)?;
+            Ok((row_mapping::get(row, "indexed")?, row_mapping::get(row, "written")?))
         });
-        let (indexed, written) = progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
+        let (indexed, written): (i64, i64) =
+            progress.map_err(|error| logged(&error, "wait_until_indexed"))?;
         if indexed >= written {
             return Ok(());
         }

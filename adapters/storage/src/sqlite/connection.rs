@@ -23,7 +23,7 @@ use crate::sql::dialect::SQLITE as DIALECT;
 use crate::sql::row_mapping;
 use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{SQLITE, WriteConnection, WriteStatements};
+use crate::write::statements::{WriteConnection, of_rows};
 
 /// The pause between two attempts while another connection has the file locked.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
@@ -206,8 +206,6 @@ impl ConnectionTrait for WritingConnection {
 
 #[async_trait]
 impl WriteConnection for WritingConnection {
-    const STATEMENTS: &'static WriteStatements = &SQLITE;
-
     async fn query_rows(
         &self,
         kind: RowKind,
@@ -220,7 +218,7 @@ impl WriteConnection for WritingConnection {
         let given = query_with(AssertSqlSafe(given(rows.len())), arguments);
         connection.execute(given).await.map_err(query_error)?;
         drop(connection);
-        self.query_all_raw(DIALECT.statement(SQLITE.of_rows(kind), [])).await
+        self.query_all_raw(DIALECT.statement(of_rows(&DIALECT, kind), [])).await
     }
 }
 

@@ -1,4 +1,5 @@
-//! The port over an engine. Names that were read lately are kept in memory.
+//! The display names of callers, stored separately from the change log. An empty name marks a caller
+//! who was erased. Names that were read lately are kept in memory.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -8,10 +9,13 @@ use application::{CallerDirectory, CallerNames, RepositoryError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
+use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::callers::statements;
 use crate::engine::Engine;
 use crate::error::logged;
+use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping::get;
+use crate::sql::sql_text::json;
 
 /// Callers whose names are cached.
 const CACHED: usize = 4_096;
@@ -76,7 +80,8 @@ impl CallerDirectory for SqlCallerDirectory {
         if name.is_empty() {
             return Ok(());
         }
-        let seen = statements::seen(self.engine.dialect(), id, &name, time);
+        let values = [id.into(), name.into(), time.as_microsecond().into()];
+        let seen = self.engine.dialect().statement(sql_file!("both/caller_seen"), values);
         self.engine.execute("seen", seen).await?;
         self.forget(id);
         Ok(())
@@ -94,9 +99,10 @@ impl CallerDirectory for SqlCallerDirectory {
         unknown.dedup();
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition(), Instant::now());
-            let statement = statements::names(self.engine.dialect(), &unknown);
+            let dialect = self.engine.dialect();
+            let statement = dialect.statement(sql_file!(dialect, "caller_names"), [json(&unknown)]);
             let rows = self.engine.read(statement).await;
-            let found = rows.and_then(|rows| statements::found(&rows));
+            let found = rows.and_then(|rows| rows.iter().map(entry).collect());
             let found = found.map_err(|error| logged(&error, "names"))?;
             self.remember(&unknown, &found, read_at, edition);
             names.extend(found);
@@ -105,12 +111,24 @@ impl CallerDirectory for SqlCallerDirectory {
     }
 
     async fn erase(&self, id: &str, time: Timestamp) -> Result<bool, RepositoryError> {
-        let [mark, clear] = statements::erase(self.engine.dialect(), id, time);
+        let [mark, clear] = erasure(self.engine.dialect(), id, time);
         self.engine.execute("erase", mark).await?;
         let erased = self.engine.execute("erase", clear).await?;
         self.forget(id);
         Ok(erased > 0)
     }
+}
+
+/// Erases the name of a caller. The first statement marks a caller who is not known, the second one
+/// who is and had a name.
+pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statement; 2] {
+    let values = [id.into(), time.as_microsecond().into()];
+    let mark = dialect.statement(sql_file!("both/caller_erased"), values);
+    [mark, dialect.statement(sql_file!("both/caller_cleared"), [id.into()])]
+}
+
+fn entry(row: &QueryResult) -> Result<(Box<str>, Arc<str>), DbErr> {
+    Ok((get::<String>(row, "id")?.into(), get::<String>(row, "name")?.into()))
 }
 
 /// A name as it is kept.
