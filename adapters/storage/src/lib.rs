@@ -31,6 +31,21 @@
 //! migration, and has a description in `entities/`. A new condition on a write needs a row in
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
+/// The text of a file in `sql/`: `sql_file!("both/NAME")`, or the one of a dialect's engine.
+macro_rules! sql_file {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/", $path, ".sql"))
+    };
+    ($dialect:expr, $name:literal) => {
+        match $dialect.backend {
+            sea_orm::DbBackend::Sqlite => {
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/sqlite/", $name, ".sql"))
+            }
+            _ => include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/postgres/", $name, ".sql")),
+        }
+    };
+}
+
 mod cache;
 mod callers;
 mod engine;

@@ -71,7 +71,7 @@ impl ItemRepository for SqlItemRepository {
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        let statement = self.reads.statements.find_fields(reach.scope(), &[id], fields);
+        let statement = self.reads.statements.find_fields(reach.scope(), id, fields);
         let item = |rows: Vec<_>| {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use crate::callers::directory::SqlCallerDirectory;
+use crate::callers::SqlCallerDirectory;
 use crate::engine::{Database, WriteEngine};
 use crate::error::{StoreError, read_only};
 use crate::migration::runner::Runner;

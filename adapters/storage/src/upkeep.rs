@@ -10,7 +10,6 @@ use tokio::time::sleep;
 
 use crate::engine::{ReadMode, query};
 use crate::metrics::IndexLag;
-use crate::search_index::progress::LAG;
 use crate::sql::row_mapping;
 use crate::store::Store;
 
@@ -75,7 +74,7 @@ impl Store {
 
     async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
         let reader = &*self.database.reader;
-        let lag = reader.dialect().statement(LAG, []);
+        let lag = reader.dialect().statement(sql_file!("both/index_lag"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
             Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?))

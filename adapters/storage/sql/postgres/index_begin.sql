@@ -1,2 +1,2 @@
--- Begins a step of the full-text index. Result: `sequence`, the last indexed change; no row while another instance indexes.
+-- Begins a step of the full-text index. Parameters: none. Result: `sequence`, the last indexed change; no row while another instance indexes.
 SELECT sequence FROM search_progress FOR UPDATE SKIP LOCKED

@@ -1,5 +1,5 @@
 -- Sets the clock of the connection that writes to the latest stored time.
--- Parameters: none.
+-- Parameters: none. Result: no rows.
 UPDATE clock SET time = coalesce((
     WITH RECURSIVE names (name) AS (
         SELECT min(collection) FROM changes

@@ -1,2 +1,2 @@
--- Begins a step of the full-text index. Result: `sequence`, the last indexed change.
+-- Begins a step of the full-text index. Parameters: none. Result: `sequence`, the last indexed change.
 SELECT sequence FROM search_progress

@@ -58,9 +58,9 @@ impl ExclusiveTransaction {
         writes: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {
         let looks = looks(writes);
-        let (mut text, mut values) = (fence::exclude_others(), Vec::new());
+        let (mut message, mut values) = (vec![fence::EXCLUDE_OTHERS.to_owned()], Vec::new());
         for look in &looks {
-            text = text + "; " + &with_settings(look.statement(&POSTGRES), &mut values)?;
+            message.push(with_settings(look.statement(&POSTGRES), &mut values)?);
         }
         let session = pool.begin(limits).await?;
         if !values.is_empty() {
@@ -68,7 +68,7 @@ impl ExclusiveTransaction {
             session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;
         }
         let asked = Instant::now();
-        let mut answers = session.query_each(&text).await?;
+        let mut answers = session.query_each(&message.join("; ")).await?;
         let held = Held { since: Instant::now(), metrics: Arc::clone(pool.metrics()) };
         let waited = held.since.duration_since(asked);
         pool.metrics().lock_wait.observe(waited.as_secs_f64());

@@ -15,64 +15,26 @@
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult};
 
-use crate::sql::change_log::latest_time;
 use crate::sql::row_mapping;
 
 /// The database's time in microseconds.
 pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-/// The setting in which a transaction that keeps others out has its time.
-const TIME: &str = "proposal_service.time";
-
 /// A transaction that waits for writes in progress.
-pub(crate) const PASS: &str = "BEGIN; LOCK TABLE write_fence IN SHARE MODE; COMMIT";
+pub(crate) const PASS: &str = sql_file!("postgres/fence_pass");
 
-/// The statements that exclude all other writes until the transaction ends. They close its `time`,
-/// which is later than the time of every change.
-pub(crate) fn exclude_others() -> String {
-    format!(
-        "LOCK TABLE write_fence IN EXCLUSIVE MODE; \
-         SELECT set_config('{TIME}', time::text, true), time FROM (SELECT setval('write_clock', \
-         greatest({NOW}, last_value + 1, {latest} + 1)) AS time FROM write_clock) AS clock",
-        latest = latest(),
-    )
-}
+/// Statements that exclude all other writes until the transaction ends.
+pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/fence_exclude_others");
 
-/// A transaction that closes the current `time` and the times of all changes: every later write has a
-/// later time.
-pub(crate) fn close() -> String {
-    format!("BEGIN; LOCK TABLE write_fence IN SHARE MODE; {}; COMMIT", closing())
-}
+/// A transaction that closes the current `time` and the times of all changes.
+pub(crate) const CLOSE: &str = sql_file!("postgres/fence_close");
 
-/// Begins a transaction that reads the state at a moment without a write in progress, and closes the
-/// times of all changes. The fence is released before the reads.
-pub(crate) fn begin_settled() -> String {
-    format!(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ; SAVEPOINT fence; LOCK TABLE write_fence IN SHARE MODE; \
-         {}; ROLLBACK TO SAVEPOINT fence",
-        closing()
-    )
-}
-
-/// Returns the statement that closes the current time, or the latest stored time if that is ahead of
-/// the clock.
-fn closing() -> String {
-    let latest = latest();
-    format!(
-        "SELECT setval('write_clock', greatest(last_value, {NOW}, {latest})) AS time FROM write_clock"
-    )
-}
-
-fn latest() -> String {
-    format!("coalesce(({}), 0)", latest_time())
-}
+/// Begins a transaction that reads the state at a moment without a write in progress.
+pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/fence_settle");
 
 /// Returns the `time` from the only statement that returned a row.
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
-    let row = rows
-        .iter()
-        .flatten()
-        .next()
-        .ok_or_else(|| DbErr::Custom("the clock returned no time".to_owned()))?;
+    let row = rows.iter().flatten().next();
+    let row = row.ok_or_else(|| DbErr::RecordNotFound("the time of the clock".to_owned()))?;
     row_mapping::timestamp(row, "time")
 }

@@ -148,7 +148,7 @@ impl Postgres {
         let readers = if mode.is_slow { &self.slow_readers } else { &self.readers };
         let session = readers.session(READ).await?;
         if mode.is_settled {
-            session.begin_with(&fence::begin_settled()).await?;
+            session.begin_with(fence::BEGIN_SETTLED).await?;
         }
         session.query_last(Question::Statement(statement)).await
     }
@@ -201,7 +201,7 @@ impl ReadEngine for Postgres {
         loop {
             let close = async {
                 let session = self.writers.session(LOCK).await?;
-                fence::time(&session.run_transaction(&fence::close()).await?)
+                fence::time(&session.run_transaction(fence::CLOSE).await?)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);

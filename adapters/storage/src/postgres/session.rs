@@ -18,8 +18,9 @@ use tracing::Instrument as _;
 use crate::error::is_refusal;
 use crate::postgres::server::require_writable;
 use crate::spans;
+use crate::sql::dialect::POSTGRES;
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{POSTGRES, WriteConnection, WriteStatements};
+use crate::write::statements::{WriteConnection, of_rows};
 
 /// Limits of the answers of the server. When one is reached the connection counts as lost.
 #[derive(Clone, Copy, Debug)]
@@ -255,15 +256,13 @@ impl ConnectionTrait for Session {
 
 #[async_trait]
 impl WriteConnection for Session {
-    const STATEMENTS: &'static WriteStatements = &POSTGRES;
-
     async fn query_rows(
         &self,
         kind: RowKind,
         rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
         let arrays = WriteRow::arrays(rows).map_err(query_error)?;
-        self.query(Question::Rows(POSTGRES.of_rows(kind), arrays)).await
+        self.query(Question::Rows(of_rows(&POSTGRES, kind), arrays)).await
     }
 }
 

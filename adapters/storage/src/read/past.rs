@@ -145,7 +145,7 @@ impl History for PastReads {
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
-        let statement = self.engine.dialect().statement(&change_log::latest_time(), []);
+        let statement = change_log::latest_time(self.engine.dialect());
         query(&*self.engine, "latest_time", ReadMode::QUICK, statement, |rows| {
             change_log::time(&rows)
         })

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use application::RepositoryError;
 use futures_util::FutureExt as _;
-use sea_orm::{DbErr, QueryResult};
+use sea_orm::QueryResult;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -24,7 +24,7 @@ use crate::error::{logged, read_only};
 use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
-use crate::search_index::progress::{PROGRESS, Step};
+use crate::search_index::progress::Step;
 use crate::sql::row_mapping;
 
 /// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
@@ -106,17 +106,13 @@ impl Indexer {
     /// Returns when everything that was committed before is indexed; `IndexBuilding` where that
     /// takes too long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        let progress = self.engine.dialect().statement(PROGRESS, []);
+        let progress = self.engine.dialect().statement(sql_file!("both/index_progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
-            let missing = || DbErr::RecordNotFound("progress of the full-text index".to_owned());
-            let row = rows.first().ok_or_else(missing)?;
-            Ok::<(i64, i64), _>((
-                row_mapping::get(row, "indexed")?,
-                row_mapping::get(row, "written")?,
-            ))
+            let row = row_mapping::first(&rows)?;
+            Ok((row_mapping::get(row, "indexed")?, row_mapping::get(row, "written")?))
         };
         let step = "wait_until_indexed";
-        let (indexed, written) =
+        let (indexed, written): (i64, i64) =
             query(&*self.engine, step, ReadMode::QUICK, progress, read_rows).await?;
         if indexed >= written {
             return Ok(());

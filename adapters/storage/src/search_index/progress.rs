@@ -17,18 +17,6 @@ use crate::search_index::value_counts;
 /// how long a write waits for them on `SQLite`, must not depend on what clients send.
 const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
 
-/// Up to which change everything is indexed, and the last one that is known.
-pub(crate) const PROGRESS: &str = "SELECT p.sequence AS indexed, COALESCE((SELECT MAX(c.sequence) FROM changes c), 0) AS written \
-                                   FROM search_progress p";
-
-/// How many changes are not indexed yet, and the time of the oldest of them.
-pub(crate) const LAG: &str = "SELECT COALESCE((SELECT MAX(c.sequence) FROM changes c), 0) - p.sequence AS changes, \
-                              (SELECT c.time FROM changes c WHERE c.sequence > p.sequence ORDER BY c.sequence LIMIT 1) AS oldest \
-                              FROM search_progress p";
-
-/// Notes up to which change everything is indexed.
-pub(crate) const ADVANCE: &str = "UPDATE search_progress SET sequence = $1";
-
 /// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {

@@ -4,53 +4,24 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use application::Sequence;
 use domain::Collection;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, FromQueryResult, QueryResult, Value};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, Value};
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
-use crate::search_index::progress::{self, ADVANCE, IndexedItem, Next, Step};
+use crate::search_index::progress::{self, IndexedItem, Next, Step};
 use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
+use crate::sql::sql_text::json;
 
 /// The most bytes of words of a statement with several items: they are copied several times.
 const BYTES: usize = 1024 * 1024;
-
-const INDEXED: &str = "SELECT sequence FROM search_progress";
-
-/// The SQL files of an engine.
-struct IndexStatements {
-    begin: &'static str,
-    next: &'static str,
-    members: &'static str,
-    words: &'static str,
-    counts: &'static str,
-    used_up: &'static str,
-}
-
-macro_rules! index_statements {
-    ($folder:literal) => {
-        IndexStatements {
-            begin: include_str!(concat!("../../sql/", $folder, "/index_begin.sql")),
-            next: include_str!(concat!("../../sql/", $folder, "/index_next.sql")),
-            members: include_str!(concat!("../../sql/", $folder, "/index_members.sql")),
-            words: include_str!(concat!("../../sql/", $folder, "/index_words.sql")),
-            counts: include_str!(concat!("../../sql/", $folder, "/index_counts.sql")),
-            used_up: include_str!(concat!("../../sql/", $folder, "/index_used_up.sql")),
-        }
-    };
-}
-
-static SQLITE: IndexStatements = index_statements!("sqlite");
-
-static POSTGRES: IndexStatements = index_statements!("postgres");
 
 /// A transaction that indexes.
 struct Indexing<'a, C> {
     transaction: &'a C,
     dialect: &'static Dialect,
-    statements: &'static IndexStatements,
 }
 
 /// A parameter of `index_words.sql`. `SQLite` knows an item by the number of its first change.
@@ -87,20 +58,19 @@ pub(crate) async fn step(
     limit: i64,
     Sequence(up_to): Sequence,
 ) -> Result<Step, DbErr> {
-    let backend = transaction.get_database_backend();
-    let statements = if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES };
-    let indexing = Indexing { transaction, dialect: Dialect::of(backend), statements };
-    let Some(indexed) = indexing.sequence(statements.begin).await? else {
-        let indexed = indexing.sequence(INDEXED).await?.unwrap_or_default();
+    let dialect = Dialect::of(transaction.get_database_backend());
+    let indexing = Indexing { transaction, dialect };
+    let Some(indexed) = indexing.sequence(sql_file!(dialect, "index_begin")).await? else {
+        let indexed = indexing.sequence(sql_file!("sqlite/index_begin")).await?.unwrap_or_default();
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
-    let next =
-        indexing.query(statements.next, [indexed.into(), up_to.into(), limit.into()]).await?;
+    let values = [indexed.into(), up_to.into(), limit.into()];
+    let next = indexing.query(sql_file!(dialect, "index_next"), values).await?;
     let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
     let (step, items) = progress::step(indexed, &next, limit);
     if step.changes > 0 {
         indexing.index(&items, indexed, step.indexed).await?;
-        indexing.query(ADVANCE, [step.indexed.into()]).await?;
+        indexing.query(sql_file!("both/index_advance"), [step.indexed.into()]).await?;
     }
     Ok(step)
 }
@@ -145,9 +115,9 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             |((collection, member, value), items)| AddedCount { collection, member, value, items };
         let added: Vec<_> = counts.into_changed().map(added).collect();
         if !added.is_empty() {
-            let added = json(&added)?;
-            self.query(self.statements.counts, [added.clone()]).await?;
-            self.query(self.statements.used_up, [added]).await?;
+            let added = json(&added);
+            self.query(sql_file!(self.dialect, "index_counts"), [added.clone()]).await?;
+            self.query(sql_file!(self.dialect, "index_used_up"), [added]).await?;
         }
         Ok(())
     }
@@ -166,7 +136,8 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
                 [item] => item.words.take(),
                 _ => None,
             };
-            self.query(self.statements.words, [json(&some)?, single.into()]).await?;
+            self.query(sql_file!(self.dialect, "index_words"), [json(&some), single.into()])
+                .await?;
         }
         Ok(())
     }
@@ -177,16 +148,11 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         ids: impl Iterator<Item = &'a Uuid>,
         sequence: i64,
     ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
-        let ids = json(&ids.collect::<Vec<_>>())?;
-        let rows = self.query(self.statements.members, [ids, sequence.into()]).await?;
+        let values = [json(&ids.collect::<Vec<_>>()), sequence.into()];
+        let rows = self.query(sql_file!(self.dialect, "index_members"), values).await?;
         let members = |row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "members")?));
         rows.iter().map(members).collect()
     }
-}
-
-fn json(rows: &impl Serialize) -> Result<Value, DbErr> {
-    let json = serde_json::to_string(rows).map_err(|error| DbErr::Json(error.to_string()))?;
-    Ok(json.into())
 }
 
 fn next_change(row: &QueryResult) -> Result<Next, DbErr> {

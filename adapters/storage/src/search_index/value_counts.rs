@@ -11,15 +11,10 @@ use domain::{Collection, CountedMember, Value};
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::search_index::amounts::amounts;
+use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
 use crate::sql::row_mapping;
-
-/// `$1` collection, `$2` member, `$3` how many.
-const MOST_FREQUENT: &str = "SELECT p.sequence, (SELECT c.time FROM changes c WHERE c.sequence = p.sequence) AS time, v.value, v.items \
-                             FROM search_progress p LEFT JOIN (SELECT value, items FROM value_counts \
-                             WHERE collection = $1 AND member = $2 AND items > 0 ORDER BY items DESC, value LIMIT $3) v ON TRUE \
-                             ORDER BY v.items DESC, v.value";
 
 /// The changes that a step makes to the counts, by collection, member and value, in their order.
 #[derive(Debug, Default)]
@@ -75,15 +70,14 @@ pub(crate) fn statement(
     member: &str,
     limit: u64,
 ) -> Statement {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    dialect.statement(MOST_FREQUENT, [collection.name().into(), member.into(), limit.into()])
+    let values = [collection.name().into(), member.into(), clamped(limit).into()];
+    dialect.statement(sql_file!("both/value_counts"), values)
 }
 
 /// The counts that the statement found.
 pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {
-    let first = rows.first().ok_or_else(|| DbErr::RecordNotFound("the progress".to_owned()))?;
-    let has_time = row_mapping::get::<Option<i64>>(first, "time")?.is_some();
-    let time = has_time.then(|| row_mapping::timestamp(first, "time")).transpose()?;
+    let first = row_mapping::first(rows)?;
+    let time = row_mapping::optional_timestamp(first, "time")?;
     let mut counts = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(value) = row_mapping::get(row, "value")? {

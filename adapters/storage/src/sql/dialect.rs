@@ -16,15 +16,11 @@ pub(crate) struct Dialect {
     pub json: &'static str,
     /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
-    /// The stored size of those members in bytes, computed without reading them.
-    pub stored_bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
     /// The condition that a column has one of the identifiers in `$1`, a JSON array of their texts. An
     /// index on the column serves it, however few rows the table has.
     pub is_listed: fn(&str) -> String,
-    /// The condition that a number before it is one of `$2`, a JSON array.
-    pub is_listed_number: &'static str,
     /// Joins a table that has an index for the condition: the kind of the join, the table, the name
     /// of its row, and the condition. The index is used for each row, however small the planner
     /// takes the table to be, and the order of the rows is kept.
@@ -53,8 +49,6 @@ pub(crate) static SQLITE: Dialect = Dialect {
     uuid: "BLOB",
     json: "TEXT",
     bytes_of_members: "octet_length(c.members)",
-    stored_bytes_of_members: "octet_length(c.members)",
-    is_listed_number: "IN (SELECT value FROM json_each($2))",
     id_text: "hex(n.id)",
     is_listed: |column| format!("{column} IN (SELECT unhex(value, '-') FROM json_each($1))"),
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
@@ -77,8 +71,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     uuid: "uuid",
     json: "json",
     bytes_of_members: "octet_length(c.members::text)",
-    stored_bytes_of_members: "pg_column_size(c.members)",
-    is_listed_number: "= ANY (ARRAY(SELECT json_array_elements_text($2::json)::bigint))",
     id_text: "n.id::text",
     is_listed: |column| {
         format!("{column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::uuid))")

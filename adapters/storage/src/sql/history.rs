@@ -4,42 +4,34 @@
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
-    Links, ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Revision, Scope,
-    ShownItem,
+    Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Revision, Scope, ShownItem,
 };
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{
-    ColumnTrait, Condition, DbErr, EntityTrait, PartialModelTrait, QueryFilter, QueryOrder,
-    QueryResult, QuerySelect, QueryTrait, Statement, Value,
-};
+use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::entities::change;
-use crate::sql::change_log::{self, LoggedRow};
+use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::parent;
+use crate::sql::statements::{parent, scope_values};
 
-/// The columns of the version that the change `c` made, with [`JOINS`].
-pub(crate) const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
+/// The columns of the version that the change `c` made, with [`JOINS`]. The page depends on its
+/// request; `version.sql` has them for a single version.
+const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
                                   c.client, c.request_id, c.removed_at, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
 
 /// The first version, and the item as it is now.
-pub(crate) const JOINS: [[&str; 4]; 2] = [
+const JOINS: [[&str; 4]; 2] = [
     ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
     ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
 ];
 
 /// The members of an item whose body was removed.
 const NO_MEMBERS: &str = "{}";
-
-/// The condition that the change `c` is of the item `$1` in the collection `$2`, and below the parent
-/// `$3` if there is one.
-const IN_SCOPE: &str = "c.item_id = $1 AND c.collection = $2 AND (c.parent = $3 OR $3 IS NULL)";
 
 /// A way to name a version of an item.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +49,13 @@ pub(crate) fn version_statement(
     id: ItemId,
     selector: VersionSelector,
 ) -> Statement {
-    let (condition, value): (_, Value) = match selector {
-        VersionSelector::Numbered(version) => ("= $4", version.number().into()),
-        VersionSelector::At(time) => (
-            "= (SELECT MAX(t.version) FROM changes t WHERE t.item_id = $1 AND t.time <= $4)",
-            time.as_microsecond().into(),
-        ),
+    let (version, time) = match selector {
+        VersionSelector::Numbered(version) => (Some(version.number()), None),
+        VersionSelector::At(time) => (None, Some(time.as_microsecond())),
     };
-    let text = format!(
-        "SELECT {COLUMNS} FROM changes c {joins} WHERE {IN_SCOPE} AND c.version {condition}",
-        joins = dialect.joins(&JOINS),
-    );
-    dialect.statement(&text, scope_values(scope, id).into_iter().chain([value]))
+    let [item, collection, parent] = scope_values(scope, id);
+    let values = [item, collection, parent, version.into(), time.into()];
+    dialect.statement(sql_file!("both/version"), values)
 }
 
 /// Looks for the versions of an item, the newest first.
@@ -79,26 +66,13 @@ pub(crate) fn versions_statement(
     newest: Version,
     limit: u64,
 ) -> Statement {
-    let parent = parent(scope).map(|parent| change::Column::Parent.eq(parent));
-    let versions = change::Entity::find()
-        .select_only()
-        .filter(change::Column::ItemId.eq(id.uuid()))
-        .filter(change::Column::Collection.eq(scope.collection.name()))
-        .filter(Condition::all().add_option(parent))
-        .filter(change::Column::Version.lte(newest.number()))
-        .order_by_desc(change::Column::Version)
-        .limit(limit);
-    LoggedRow::select_cols(versions).build(dialect.backend)
-}
-
-fn scope_values(scope: Scope, id: ItemId) -> [Value; 3] {
-    [id.uuid().into(), scope.collection.name().into(), parent(scope).into()]
+    let [item, collection, parent] = scope_values(scope, id);
+    let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
+    dialect.statement(sql_file!("both/versions"), values)
 }
 
 /// The versions that were found.
-pub(crate) fn versions(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr> {
-    rows.iter().map(change_log::change).collect()
-}
+pub(crate) use change_log::changes as versions;
 
 /// The version of a row.
 pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
@@ -207,8 +181,7 @@ fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
 
 /// The page that was found.
 pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
-    let first =
-        rows.first().ok_or_else(|| DbErr::RecordNotFound("a page without a count".to_owned()))?;
+    let first = row_mapping::first(rows)?;
     let total = match row_mapping::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {
         Some(Ok(matches)) if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
         Some(Ok(matches)) => Total::Exact(matches),

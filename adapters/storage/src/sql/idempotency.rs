@@ -10,12 +10,8 @@ use domain::ItemId;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
-use crate::sql::sql_text::SqlText;
-use crate::sql::{history, references, row_mapping};
-
-/// Removes some that have expired: `$1` now, `$2` how many at most.
-pub(crate) const FORGET: &str = "DELETE FROM idempotency_keys WHERE (caller, path, key) IN \
-                                 (SELECT caller, path, key FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2)";
+use crate::sql::sql_text::json;
+use crate::sql::{history, row_mapping};
 
 /// The text of links to those that continue an item.
 pub(crate) fn continued_by(links: &Links) -> String {
@@ -25,31 +21,9 @@ pub(crate) fn continued_by(links: &Links) -> String {
 /// A caller, a path and a key.
 pub(crate) type KeyIdentity = [String; 3];
 
-/// The keys that are asked for, and the versions that were written.
-const JOINS: [[&str; 4]; 2] = [
-    ["JOIN", "idempotency_keys", "k", "k.caller = a.caller AND k.path = a.path AND k.key = a.key"],
-    ["JOIN", "changes", "c", "c.item_id = k.item_id AND c.version = k.version"],
-];
-
-/// Looks for what requests were answered before. There are few such statements, because as many
-/// requests are looked for as the next power of two, the first of them several times.
-pub(crate) fn answered_statement(dialect: &'static Dialect, keys: &[KeyIdentity]) -> Statement {
-    let mut text = SqlText::new(dialect);
-    let asked = keys.iter().cycle().take(keys.len().next_power_of_two()).map(|key| {
-        let values = key.each_ref().map(|value| text.bind(value.as_str()));
-        format!("({})", values.join(", "))
-    });
-    let asked = asked.collect::<Vec<_>>().join(", ");
-    let query = format!(
-        "WITH asked (caller, path, key) AS (VALUES {asked}) \
-         SELECT k.caller AS asked_caller, k.path, k.key, k.expires_at, k.fingerprint, k.continues AS continues_link, k.continued_by, \
-         k.remarks{links}, {columns} FROM asked a {keys} {joins}",
-        links = references::each(|name| format!(", k.{name}")),
-        columns = history::COLUMNS,
-        keys = dialect.joins(&JOINS),
-        joins = dialect.joins(&history::JOINS),
-    );
-    text.finish(&query)
+/// Looks for what requests were answered before.
+pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Statement {
+    dialect.statement(sql_file!(dialect, "answered"), [json(keys)])
 }
 
 /// The answers that [`answered_statement`] found, with the times in microseconds at which they

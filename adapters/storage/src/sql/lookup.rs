@@ -7,15 +7,15 @@ use application::{Ownership, ShownItem, UndeletableItems};
 use domain::json::encode_string;
 use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::sql::arrays::texts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
-use crate::sql::references;
 use crate::sql::row_mapping;
-use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::sql_text::{SqlText, json, literal};
 use crate::sql::statements::{listed, shown_columns, with_members};
 
 /// The kind of key that one condition looks for.
@@ -144,37 +144,26 @@ fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> Stri
     }
 }
 
-/// The condition that one of these items belongs to `parent`.
-pub(crate) fn has_undeletable(
-    text: &mut SqlText,
-    parent: ItemId,
-    undeletable: &[UndeletableItems],
-) -> String {
-    let key = LookupKey::Parent(parent);
-    let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
-        let below = LookupCondition::new(text, *collection, Shape::Parent, &[&key]).condition;
-        let is_own = match ownership {
-            Ownership::Own => "IS TRUE",
-            Ownership::Others => "IS NOT TRUE",
-        };
-        let caller = text.bind(caller.as_deref().map(str::to_owned));
-        format!(
-            "EXISTS (SELECT 1 FROM items w WHERE {below} AND (w.created_by = {caller}) {is_own})"
-        )
-    });
-    let kinds: Vec<_> = kinds.collect();
-    format!("({})", kinds.join(" OR "))
+/// A parameter of `undeletable.sql`.
+#[derive(Serialize)]
+struct Undeletable<'a> {
+    collection: &'static str,
+    is_own: bool,
+    caller: Option<&'a str>,
 }
 
 /// Has a row if one of these items belongs to `parent`.
 pub(crate) fn undeletable_statement(
-    dialect: &'static Dialect,
+    dialect: &Dialect,
     parent: ItemId,
     undeletable: &[UndeletableItems],
 ) -> Statement {
-    let mut text = SqlText::new(dialect);
-    let condition = has_undeletable(&mut text, parent, undeletable);
-    text.finish(&format!("SELECT 1 AS found WHERE {condition}"))
+    let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
+        let is_own = *ownership == Ownership::Own;
+        Undeletable { collection: collection.name(), is_own, caller: caller.as_deref() }
+    });
+    let kinds: Vec<_> = kinds.collect();
+    dialect.statement(sql_file!(dialect, "undeletable"), [parent.uuid().into(), json(&kinds)])
 }
 
 /// Finds the items of a lookup. If they are too many or too large, the result says so and contains no
@@ -185,8 +174,11 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
     let sought = LookupCondition::new(&mut text, lookup.collection, shape, &[&lookup.key]);
     let without = text.bind(lookup.without.uuid());
     // A single item may be cached as it is shown. The links of several items are not needed.
-    let columns =
-        if shape == Shape::Id { shown_columns(dialect, "i") } else { columns_alone(dialect) };
+    let columns = if shape == Shape::Id {
+        shown_columns(dialect, lookup.collection, "i")
+    } else {
+        columns_alone(dialect)
+    };
     Some(text.finish(&format!(
         "WITH f AS MATERIALIZED (SELECT w.id FROM {source} w WHERE {condition} AND w.id <> {without} LIMIT {one_more}), \
          s AS MATERIALIZED (SELECT COUNT(*) AS items, CAST(COALESCE(SUM({length}), 0) AS BIGINT) AS bytes \
@@ -207,16 +199,14 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
-         CAST(NULL AS {uuid}) AS continues_link{links}, CAST(NULL AS TEXT) AS continued_by",
-        links = references::each(|name| format!(", CAST(NULL AS {uuid}) AS {name}")),
+         CAST(NULL AS {uuid}) AS continues_link, CAST(NULL AS {uuid}) AS reference_0, CAST(NULL AS TEXT) AS continued_by"
     )
 }
 
 /// The items that [`statement`] found. The links of the items are known only where it looked for an
 /// id.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
-    let first =
-        rows.first().ok_or_else(|| DbErr::RecordNotFound("a lookup without a count".to_owned()))?;
+    let first = row_mapping::first(rows)?;
     if row_mapping::count(first, "items")? > Lookup::MOST_ITEMS as u64 {
         return Ok(Err(Found::TooMany));
     }

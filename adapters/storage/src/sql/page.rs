@@ -7,7 +7,7 @@ use domain::{Collection, ItemId};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
-use crate::sql::change_log;
+use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
@@ -17,7 +17,7 @@ use crate::sql::member_counts;
 use crate::sql::row_mapping;
 use crate::sql::sort::{Order, Part};
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{Statements, parent, parent_collection, with_members};
+use crate::sql::statements::{Statements, item_columns, parent, parent_collection, with_members};
 
 /// The items of a page and the changes that they are at, joined to their places `s` in the order of
 /// these.
@@ -67,7 +67,7 @@ impl PageStatement {
         known: Option<Totals>,
         mark: Option<&PageMark>,
     ) -> Self {
-        let dialect = statements.dialect();
+        let dialect = statements.dialect;
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
         let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
@@ -100,7 +100,7 @@ impl PageStatement {
             "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
              LEFT JOIN ({rows}) s ON TRUE {joined}",
             tables = selected.tables,
-            items = statements.columns(&mut text, query.fields.as_ref()),
+            items = item_columns(&mut text, scope.collection, query.fields.as_ref()),
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
@@ -400,7 +400,7 @@ fn walk(
          WHERE c.collection = {collection} AND c.sequence > {sequence})",
         between = clamped(offset) - mark.passed,
         id = text.bind(mark.id),
-        added = change_log::added(),
+        added = change_log::ADDED,
         items = mark.items,
         collection = literal(collection.name()),
         sequence = text.bind(mark.sequence),
@@ -446,9 +446,4 @@ fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
          EXISTS (SELECT 1 FROM items o WHERE o.id = {parent} AND o.collection = {parent_name}) AS has_parent \
          FROM totals c WHERE {counted}"
     )
-}
-
-/// No store has more rows than an `i64` counts.
-fn clamped(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -35,32 +35,6 @@ pub(crate) fn trimmed(mut links: Vec<Option<ItemId>>) -> Vec<Option<ItemId>> {
     links
 }
 
-/// A string for each of the columns, one after the other.
-pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
-    COLUMNS.iter().map(|name| text(name)).collect()
-}
-
-/// The links of a row, each in the name of its column.
-pub(crate) fn links(row: &str) -> String {
-    let link = |(index, column): (usize, &&str)| {
-        format!(
-            ", (SELECT n.id FROM items n WHERE n.id = {row}.{column} AND n.collection = {}) AS {column}",
-            target(row, index)
-        )
-    };
-    COLUMNS.iter().enumerate().map(link).collect()
-}
-
-/// The name of the collection that a reference of a row leads to.
-fn target(row: &str, index: usize) -> String {
-    let cases = Collection::all().filter_map(|collection| {
-        let to = collection.spec().references.get(index)?.to;
-        Some(format!(" WHEN '{}' THEN '{to}'", collection.name()))
-    });
-    let cases: String = cases.collect();
-    if cases.is_empty() { "NULL".to_owned() } else { format!("CASE {row}.collection{cases} END") }
-}
-
 #[cfg(test)]
 mod tests {
     use domain::Collection;

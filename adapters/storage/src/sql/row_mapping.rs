@@ -82,8 +82,7 @@ pub(crate) fn creator(rows: &[QueryResult]) -> Result<Option<Creator>, DbErr> {
 
 /// The totals of a scope, and whether the item that owns it exists.
 pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
-    let row =
-        rows.first().ok_or_else(|| DbErr::RecordNotFound("totals without a row".to_owned()))?;
+    let row = first(rows)?;
     Ok((
         Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) },
         get(row, "has_parent")?,
@@ -109,6 +108,20 @@ pub(crate) fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbEr
 /// The time in a column that is never empty.
 pub(crate) fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
     Timestamp::from_microsecond(get(row, column)?).map_err(|error| not_understood(column, error))
+}
+
+/// The time in a column that may be empty.
+pub(crate) fn optional_timestamp(
+    row: &QueryResult,
+    column: &str,
+) -> Result<Option<Timestamp>, DbErr> {
+    let time = get::<Option<i64>>(row, column)?.map(Timestamp::from_microsecond);
+    time.transpose().map_err(|error| not_understood(column, error))
+}
+
+/// The first of rows that cannot be missing.
+pub(crate) fn first(rows: &[QueryResult]) -> Result<&QueryResult, DbErr> {
+    rows.first().ok_or_else(|| DbErr::RecordNotFound("a row".to_owned()))
 }
 
 fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {

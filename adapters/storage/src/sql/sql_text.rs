@@ -2,6 +2,7 @@
 
 use domain::json::encode_string;
 use sea_orm::{DbBackend, Statement, Value};
+use serde::Serialize;
 
 use crate::sql::dialect::Dialect;
 
@@ -36,6 +37,11 @@ impl SqlText {
     pub fn finish(self, text: &str) -> Statement {
         self.dialect.statement(text, self.values)
     }
+}
+
+/// Rows as a parameter: a JSON array. Nothing in them can fail to be written.
+pub(crate) fn json(rows: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::to_string(rows).unwrap_or_default().into()
 }
 
 /// A string as a literal. Only for names that are constants of this program, so that an index on

@@ -23,7 +23,7 @@ use crate::sql::dialect::SQLITE as DIALECT;
 use crate::sql::row_mapping;
 use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{SQLITE, WriteConnection, WriteStatements};
+use crate::write::statements::{WriteConnection, of_rows};
 
 /// The pause between two attempts while another connection has the file locked.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
@@ -222,8 +222,6 @@ impl ConnectionTrait for WritingConnection {
 
 #[async_trait]
 impl WriteConnection for WritingConnection {
-    const STATEMENTS: &'static WriteStatements = &SQLITE;
-
     async fn query_rows(
         &self,
         kind: RowKind,
@@ -231,7 +229,7 @@ impl WriteConnection for WritingConnection {
     ) -> Result<Vec<QueryResult>, DbErr> {
         let beginning = self.beginning.lock().take();
         let begin = if beginning.is_some() { BEGIN } else { "" };
-        let text = format!("{begin}{};\n{}", given(rows.len()), SQLITE.of_rows(kind));
+        let text = format!("{begin}{};\n{}", given(rows.len()), of_rows(&DIALECT, kind));
         let run = async || {
             let mut arguments = SqliteArguments::default();
             let bound = beginning

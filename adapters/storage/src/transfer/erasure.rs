@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DatabaseConnection};
 
 use super::TransferError;
-use crate::callers::statements;
+use crate::callers::erasure;
 use crate::error::StoreError;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::postgres::single_connection;
@@ -28,7 +28,7 @@ pub(super) async fn erase(
         return Err(TransferError::NoStore);
     }
     let dialect = Dialect::of(connection.get_database_backend());
-    let [mark, clear] = statements::erase(dialect, id, time);
+    let [mark, clear] = erasure(dialect, id, time);
     connection.execute_raw(mark).await.map_err(TransferError::at(STEP))?;
     let cleared = connection.execute_raw(clear).await.map_err(TransferError::at(STEP))?;
     connection.close().await.map_err(TransferError::at(STEP))?;

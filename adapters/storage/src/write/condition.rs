@@ -52,18 +52,19 @@ mod tests {
     use application::RepositoryError;
 
     use super::{conditions, error};
+    use crate::sql::dialect::{POSTGRES, SQLITE};
     use crate::write::row::RowKind;
-    use crate::write::statements::{POSTGRES, SQLITE};
+    use crate::write::statements::of_rows;
 
     #[test]
     fn each_file_decides_the_conditions_of_its_kind() {
-        for statements in [&POSTGRES, &SQLITE] {
+        for dialect in [&POSTGRES, &SQLITE] {
             for kind in RowKind::ALL {
                 let mut cases = String::from("CASE");
                 for (number, (holds, _)) in (1..).zip(conditions(kind)) {
                     cases = format!("{cases} WHEN ({holds}) IS NOT TRUE THEN {number}");
                 }
-                let file = statements.of_rows(kind).split_whitespace().collect::<Vec<_>>();
+                let file = of_rows(dialect, kind).split_whitespace().collect::<Vec<_>>();
                 assert!(
                     file.join(" ").contains(&(cases.clone() + " END")),
                     "{kind:?} lacks {cases}"

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::sql::dialect::Dialect;
 use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
-use crate::sql::statements::REVISION;
+use crate::sql::sql_text::json;
 use crate::sql::{references, row_mapping};
 use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
@@ -22,50 +22,19 @@ use crate::write::condition;
 use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
 
-const VERSIONS: &str = "SELECT id, version FROM items WHERE collection = $1";
-
-/// The SQL files of an engine.
-#[derive(Debug)]
-pub(crate) struct WriteStatements {
-    update: &'static str,
-    insert: &'static str,
-    restore: &'static str,
-    delete: &'static str,
-    remember: &'static str,
-}
-
-macro_rules! write_statements {
-    ($folder:literal) => {
-        WriteStatements {
-            update: include_str!(concat!("../../sql/", $folder, "/update.sql")),
-            insert: include_str!(concat!("../../sql/", $folder, "/insert.sql")),
-            restore: include_str!(concat!("../../sql/", $folder, "/restore.sql")),
-            delete: include_str!(concat!("../../sql/", $folder, "/delete.sql")),
-            remember: include_str!(concat!("../../sql/", $folder, "/remember.sql")),
-        }
-    };
-}
-
-pub(crate) static POSTGRES: WriteStatements = write_statements!("postgres");
-
-pub(crate) static SQLITE: WriteStatements = write_statements!("sqlite");
-
-impl WriteStatements {
-    pub const fn of_rows(&self, kind: RowKind) -> &'static str {
-        match kind {
-            RowKind::Update => self.update,
-            RowKind::Insert => self.insert,
-            RowKind::Restore => self.restore,
-            RowKind::Delete => self.delete,
-        }
+/// The statement of an engine that writes rows of a kind.
+pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::Update => sql_file!(dialect, "update"),
+        RowKind::Insert => sql_file!(dialect, "insert"),
+        RowKind::Restore => sql_file!(dialect, "restore"),
+        RowKind::Delete => sql_file!(dialect, "delete"),
     }
 }
 
 /// A connection that writes.
 #[async_trait]
 pub(crate) trait WriteConnection: ConnectionTrait + Sync {
-    const STATEMENTS: &'static WriteStatements;
-
     /// Executes the statement of a kind over some rows.
     async fn query_rows(
         &self,
@@ -191,8 +160,8 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
 }
 
 /// Stores the answers to requests with a key.
-async fn remember<C: WriteConnection>(
-    connection: &C,
+async fn remember(
+    connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
     answers: &[Answer],
 ) -> Result<(), DbErr> {
@@ -204,9 +173,8 @@ async fn remember<C: WriteConnection>(
     }
     let now = writes.iter().map(|write| write.metadata.time.as_microsecond()).max();
     let (Some(now), false) = (now, stored.is_empty()) else { return Ok(()) };
-    let rows = serde_json::to_string(&stored).map_err(|error| DbErr::Json(error.to_string()))?;
-    let statement = Dialect::of(connection.get_database_backend())
-        .statement(C::STATEMENTS.remember, [rows.into(), now.into()]);
+    let dialect = Dialect::of(connection.get_database_backend());
+    let statement = dialect.statement(sql_file!(dialect, "remember"), [json(&stored), now.into()]);
     let taken = connection.query_all_raw(statement).await?;
     if taken.len() == stored.len() { Ok(()) } else { Err(key_taken()) }
 }
@@ -286,7 +254,8 @@ async fn replace_all(
     time: Timestamp,
 ) -> Result<Answer, DbErr> {
     let dialect = Dialect::of(connection.get_database_backend());
-    let versions = dialect.statement(VERSIONS, [content.collection.name().into()]);
+    let versions =
+        dialect.statement(sql_file!("both/item_versions"), [content.collection.name().into()]);
     let versions = connection.query_all_raw(versions).await?;
     let versions = versions
         .iter()
@@ -317,7 +286,8 @@ async fn revision_of(
     let dialect = Dialect::of(connection.get_database_backend());
     let mut revision = 0;
     for counted in content.counted() {
-        let statement = dialect.statement(REVISION, [counted.name().into(), Uuid::nil().into()]);
+        let statement = dialect
+            .statement(sql_file!("both/revision"), [counted.name().into(), Uuid::nil().into()]);
         let rows = connection.query_all_raw(statement).await?;
         revision += rows.first().map_or(Ok(0), |row| row_mapping::get::<i64>(row, "revision"))?;
     }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::{ReadMode, WriteEngine, query};
 use crate::search_index::indexer::Indexer;
-use crate::sql::{change_log, idempotency};
+use crate::sql::change_log;
 use crate::write::command::{Answer, Change, Write, Written};
 use crate::write::row::RowChange;
 
@@ -59,7 +59,7 @@ impl Writes {
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         let mut forgotten = 0;
         let values = [now.as_microsecond().into(), FORGOTTEN_AT_A_TIME.into()];
-        let forget = self.engine.dialect().statement(idempotency::FORGET, values);
+        let forget = self.engine.dialect().statement(sql_file!("both/forget"), values);
         loop {
             let some = self.engine.execute("forget", forget.clone()).await?;
             forgotten += some;
@@ -72,7 +72,7 @@ impl Writes {
     /// Warns when stored times lie ahead of the clock: then what is written is later still, until
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
-        let latest = self.engine.dialect().statement(&change_log::latest_time(), []);
+        let latest = change_log::latest_time(self.engine.dialect());
         let latest = query(&*self.engine, "latest_time", ReadMode::QUICK, latest, |rows| {
             change_log::time(&rows)
         });

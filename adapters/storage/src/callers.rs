@@ -1,4 +1,5 @@
-//! The port over an engine. Names that were read lately are kept in memory.
+//! The display names of callers, stored separately from the change log. An empty name marks a caller
+//! who was erased. Names that were read lately are kept in memory.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -8,9 +9,12 @@ use application::{CallerDirectory, CallerNames, RepositoryError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
+use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::callers::statements;
 use crate::engine::{Database, ReadMode, query};
+use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping::get;
+use crate::sql::sql_text::json;
 
 /// Callers whose names are cached.
 const CACHED: usize = 4_096;
@@ -75,7 +79,9 @@ impl CallerDirectory for SqlCallerDirectory {
         if name.is_empty() {
             return Ok(());
         }
-        let seen = statements::seen(self.database.reader.dialect(), id, &name, time);
+        let values = [id.into(), name.into(), time.as_microsecond().into()];
+        let dialect = self.database.reader.dialect();
+        let seen = dialect.statement(sql_file!("both/caller_seen"), values);
         self.database.writer()?.execute("seen", seen).await?;
         self.forget(id);
         Ok(())
@@ -93,11 +99,11 @@ impl CallerDirectory for SqlCallerDirectory {
         unknown.dedup();
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition(), Instant::now());
-            let statement = statements::names(self.database.reader.dialect(), &unknown);
-            let found =
-                query(&*self.database.reader, "names", ReadMode::QUICK, statement, |rows| {
-                    statements::found(&rows)
-                });
+            let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
+            let statement = dialect.statement(sql_file!(dialect, "caller_names"), [json(&unknown)]);
+            let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
+                rows.iter().map(entry).collect()
+            });
             let found = found.await?;
             self.remember(&unknown, &found, read_at, edition);
             names.extend(found);
@@ -106,12 +112,25 @@ impl CallerDirectory for SqlCallerDirectory {
     }
 
     async fn erase(&self, id: &str, time: Timestamp) -> Result<bool, RepositoryError> {
-        let [mark, clear] = statements::erase(self.database.reader.dialect(), id, time);
-        self.database.writer()?.execute("erase", mark).await?;
-        let erased = self.database.writer()?.execute("erase", clear).await?;
+        let writer = self.database.writer()?;
+        let [mark, clear] = erasure(writer.dialect(), id, time);
+        writer.execute("erase", mark).await?;
+        let erased = writer.execute("erase", clear).await?;
         self.forget(id);
         Ok(erased > 0)
     }
+}
+
+/// Erases the name of a caller. The first statement marks a caller who is not known, the second one
+/// who is and had a name.
+pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statement; 2] {
+    let values = [id.into(), time.as_microsecond().into()];
+    let mark = dialect.statement(sql_file!("both/caller_erased"), values);
+    [mark, dialect.statement(sql_file!("both/caller_cleared"), [id.into()])]
+}
+
+fn entry(row: &QueryResult) -> Result<(Box<str>, Arc<str>), DbErr> {
+    Ok((get::<String>(row, "id")?.into(), get::<String>(row, "name")?.into()))
 }
 
 /// A name as it is kept.

@@ -1,0 +1,10 @@
+-- The items of a collection that belong to others.
+-- Parameters: $1, the parents, a JSON array; $2 and $3, the collection and the one that its references lead to; $4, the limit of rows.
+-- Result: as of `find.sql`.
+SELECT i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+    (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
+    (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = $3) AS reference_0,
+    (SELECT string_agg(hex(n.id), ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by,
+    CAST(c.members AS TEXT) AS members
+FROM items i JOIN changes c ON c.sequence = i.sequence
+WHERE i.parent IN (SELECT unhex(value, '-') FROM json_each($1)) AND i.collection = $2 ORDER BY i.id LIMIT $4

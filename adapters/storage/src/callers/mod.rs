@@ -1,4 +1,0 @@
-//! The display names of callers, stored separately from the change log.
-
-pub(crate) mod directory;
-pub(crate) mod statements;
