@@ -394,7 +394,8 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
     let server = Server::parse(&options.url)?;
     let target = || server.target();
     match timeout(options.acquire_timeout, server.connect(Purpose::Read)).await {
-        Ok(Ok(connection)) => {
+        Ok(Ok((connection, timeline))) => {
+            server.set_timeline(timeline);
             if let Err(error) = connection.close().await {
                 tracing::debug!(%error, "a PostgreSQL connection did not close cleanly");
             }

@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
-use crate::postgres::server::{Purpose, Server};
+use crate::postgres::server::{LONGEST_SILENCE, Purpose, Server};
 
 /// The time in which a connection that is tried must answer.
 const PING: Duration = Duration::from_secs(2);
@@ -53,6 +53,7 @@ struct Inner {
 
 struct Idle {
     connection: PgConnection,
+    timeline: u32,
     opened: Instant,
     since: Instant,
 }
@@ -60,6 +61,8 @@ struct Idle {
 /// A connection that is used by one at a time. Dropped it is closed, unless it is given back.
 pub(crate) struct Lease {
     pub connection: PgConnection,
+    /// The timeline of its server; 0 where the server does not tell.
+    pub timeline: u32,
     opened: Instant,
     pool: Arc<Inner>,
     _permit: OwnedSemaphorePermit,
@@ -127,19 +130,48 @@ impl Pool {
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
         let closed = |_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed);
         let permit = permit.map_err(closed)?;
-        let lease = |connection, opened| Lease {
+        let lease = |connection, timeline, opened| Lease {
             connection,
+            timeline,
             opened,
             pool: Arc::clone(&self.0),
             _permit: permit,
         };
-        if let Some(Idle { connection, opened, .. }) = self.0.usable().await {
-            return Ok(lease(connection, opened));
+        if let Some(Idle { connection, timeline, opened, .. }) = self.0.usable().await {
+            return Ok(lease(connection, timeline, opened));
         }
-        let connection = self.0.connect().await;
-        connection
-            .map(|connection| lease(connection, Instant::now()))
+        let connected = self.0.connect().await;
+        connected
+            .map(|(connection, timeline)| lease(connection, timeline, Instant::now()))
             .map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))
+    }
+
+    /// Looks for a server that took over from the current one, which still accepts writes. Its
+    /// connections are replaced.
+    pub async fn find_successor(&self) {
+        let Inner { server, purpose, losses, .. } = &*self.0;
+        if !server.has_several() {
+            return;
+        }
+        match server.connect_to_newest(*purpose, LONGEST_SILENCE).await {
+            Ok((connection, timeline)) => {
+                let known = server.timeline();
+                if timeline > known {
+                    tracing::warn!(
+                        timeline,
+                        known,
+                        "the primary was replaced, although it still accepts writes"
+                    );
+                    // Before the timeline: what was read before is not of the new one.
+                    losses.note();
+                    server.set_timeline(timeline);
+                }
+                if let Err(error) = connection.close().await {
+                    tracing::debug!(%error, "a PostgreSQL connection did not close cleanly");
+                }
+            }
+            Err(error) => tracing::debug!(%error, "no server accepts writes"),
+        }
     }
 
     /// Closes all connections, those in use when they come back.
@@ -162,6 +194,8 @@ impl Inner {
     /// An idle connection that may be used. When one is found dead the others that are as suspect
     /// are closed, too: to try them one by one would take longer than to open a new one.
     async fn usable(&self) -> Option<Idle> {
+        let timeline = self.server.timeline();
+        self.idle.lock().retain(|idle| idle.timeline == timeline);
         let mut idle = self.idle.lock().pop()?;
         if !self.is_suspect(&idle) {
             return Some(idle);
@@ -182,7 +216,7 @@ impl Inner {
     }
 
     /// Connects; a server that is starting up, or has no connection left, is waited for.
-    async fn connect(&self) -> Result<PgConnection, SqlxError> {
+    async fn connect(&self) -> Result<(PgConnection, u32), SqlxError> {
         let (mut pause, longest) = PAUSES;
         loop {
             match self.server.connect(self.purpose).await {
@@ -192,7 +226,7 @@ impl Inner {
                 }
                 done => {
                     self.losses.connected();
-                    return done;
+                    return done.inspect(|(_, timeline)| self.server.set_timeline(*timeline));
                 }
             }
         }
@@ -202,13 +236,13 @@ impl Inner {
 impl Lease {
     /// Makes the connection available again.
     pub fn give_back(self) {
-        let Self { connection, opened, pool, _permit } = self;
+        let Self { connection, timeline, opened, pool, _permit } = self;
         let mut idle = pool.idle.lock();
         if idle.first().is_some_and(|longest| longest.since.elapsed() >= IDLE_FOR) {
             drop(idle.remove(0));
         }
         if opened.elapsed() < LIFETIME {
-            idle.push(Idle { connection, opened, since: Instant::now() });
+            idle.push(Idle { connection, timeline, opened, since: Instant::now() });
         }
     }
 }
