@@ -77,6 +77,22 @@ pub(crate) trait Engine: Send + Sync {
         Ok(())
     }
 
+    /// Reads the id of the history that the database holds, and notices from now on if it is replaced.
+    /// The schema must be up to date.
+    async fn begin_history(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// The id of the history that the database holds, which is the same on every timeline.
+    fn history(&self) -> Arc<str> {
+        Arc::default()
+    }
+
+    /// Returns false while the database may be restored.
+    fn has_history(&self) -> bool {
+        true
+    }
+
     /// The number of the server's timeline, which changes on a failover; 0 for an engine without
     /// timelines.
     fn timeline(&self) -> u32 {

@@ -167,7 +167,7 @@ impl Store {
     /// Reads the id of the history in the database, and continues the indexing that an earlier process
     /// left incomplete.
     async fn resume(&self) -> Result<(), StoreError> {
-        self.past.set_history(schema_version::history(self.engine.schema()).await?);
+        self.engine.begin_history().await?;
         self.indexer.written(1);
         Ok(())
     }

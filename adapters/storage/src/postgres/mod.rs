@@ -3,6 +3,7 @@
 mod cancellable;
 mod exclusive_transaction;
 mod fence;
+mod history_lock;
 mod lease;
 mod log_position;
 mod losses;
@@ -25,8 +26,8 @@ use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, raw_sql};
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
-    SqlxPostgresConnector, Statement, TransactionTrait,
+    ConnAcquireErr, ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction,
+    DbErr, QueryResult, SqlxPostgresConnector, Statement, TransactionTrait,
 };
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
@@ -37,6 +38,7 @@ use crate::error::{StoreError, is_lost, logged, needs_new_plan};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::cancellable::Cancellable;
 use crate::postgres::fence::NOW;
+use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
@@ -108,6 +110,7 @@ pub(crate) struct Postgres {
     writer: PostgresWriter,
     rows: WriteQueue,
     lease: Arc<Lease>,
+    history: Arc<HistoryLock>,
     /// For the schema alone, and so not connected most of the time.
     schema: DatabaseConnection,
 }
@@ -119,7 +122,8 @@ impl Postgres {
         let schema = schema_connection(options, &server).await?;
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
         let slow = SLOW_WORKERS.min(options.connections / 4).max(1);
-        let reading = options.connections.saturating_sub(writing + slow).max(1);
+        let reading =
+            options.connections.saturating_sub(writing + slow + history_lock::CONNECTIONS).max(1);
         let (server, losses) = (Arc::new(server), Arc::new(Losses::new()));
         let metrics = Arc::<StoreMetrics>::default();
         let pool = |purpose, connections| {
@@ -130,10 +134,27 @@ impl Postgres {
         let (readers, writers) = (pool(Purpose::Read, reading), pool(Purpose::Write, writing));
         let slow_readers =
             Cancellable { connections: pool(Purpose::Search, slow), others: readers.clone() };
-        let writer = PostgresWriter(writers.clone());
+        let history = HistoryLock::new(pool(Purpose::Read, history_lock::CONNECTIONS));
+        let writer = PostgresWriter { pool: writers.clone(), history: Arc::clone(&history) };
         let rows = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         let lease = Lease::new(writers.clone());
-        Ok(Self { readers, slow_readers, writers, writer, rows, lease, schema })
+        Ok(Self { readers, slow_readers, writers, writer, rows, lease, history, schema })
+    }
+
+    /// Runs a read, again if the database may have been restored meanwhile.
+    async fn in_one_history<T, F: Future<Output = Result<T, DbErr>>>(
+        &self,
+        read: impl Fn() -> F,
+    ) -> Result<T, DbErr> {
+        self.lease.require_reads()?;
+        for _ in 0..READS_ACROSS_A_RESTORE {
+            let held = self.history.held().await?;
+            let done = twice_if_lost(&read).await;
+            if self.history.is_held(held) {
+                return done;
+            }
+        }
+        Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
     }
 
     async fn read_once(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
@@ -175,8 +196,7 @@ impl Engine for Postgres {
     }
 
     async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        twice_if_lost(|| self.read_once(statement.clone())).await
+        self.in_one_history(|| self.read_once(statement.clone())).await
     }
 
     fn slow_workers(&self) -> usize {
@@ -184,8 +204,7 @@ impl Engine for Postgres {
     }
 
     async fn read_slowly(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        twice_if_lost(|| self.slow_readers.read(statement.clone(), READ, None)).await
+        self.in_one_history(|| self.slow_readers.read(statement.clone(), READ, None)).await
     }
 
     fn losses(&self) -> u64 {
@@ -208,12 +227,25 @@ impl Engine for Postgres {
     async fn check_writes(&self) -> Result<(), RepositoryError> {
         let check = async { Session::open(&self.writers, BRIEF).await?.require_writes().await };
         check.await.map_err(|error| logged(&error, "check_writes"))?;
+        self.history.held().await.map_err(|error| logged(&error, "check_writes"))?;
         self.lease.require_writes().await?;
         if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
     async fn check_schema(&self) -> Result<(), StoreError> {
         probe::check_schema(&self.writers, &self.readers).await
+    }
+
+    async fn begin_history(&self) -> Result<(), StoreError> {
+        self.history.begin().await
+    }
+
+    fn history(&self) -> Arc<str> {
+        self.history.id()
+    }
+
+    fn has_history(&self) -> bool {
+        self.history.has()
     }
 
     fn timeline(&self) -> u32 {
@@ -237,6 +269,7 @@ impl Engine for Postgres {
 
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         self.lease.require_writes().await?;
+        let _writing = self.history.write().await.map_err(|error| logged(&error, "index"))?;
         let step = twice_if_lost(async || {
             let transaction = Session::begin(&self.readers, READ).await?;
             let done = step(&transaction, limit, up_to).await?;
@@ -299,9 +332,8 @@ impl Engine for Postgres {
         is_slow: bool,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
         let begin = &fence::begin_settled();
-        twice_if_lost(async || {
+        self.in_one_history(async || {
             if is_slow {
                 return self.slow_readers.read(statement.clone(), READ, Some(begin)).await;
             }
@@ -318,6 +350,7 @@ impl Engine for Postgres {
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
         self.lease.require_writes().await?;
+        let _writing = self.history.write().await.map_err(|error| logged(&error, step))?;
         let done = async { Session::open(&self.writers, LOCK).await?.execute_raw(statement).await };
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
@@ -352,6 +385,7 @@ impl Engine for Postgres {
     async fn close(&self) {
         self.rows.close().await;
         self.lease.end().await;
+        self.history.close().await;
         self.slow_readers.connections.close().await;
         self.readers.close().await;
         self.writers.close().await;
@@ -360,6 +394,9 @@ impl Engine for Postgres {
         }
     }
 }
+
+/// The attempts of a read during a restore.
+const READS_ACROSS_A_RESTORE: u32 = 3;
 
 /// Connections may have statements that were prepared before the schema was changed: each is found out
 /// once.

@@ -51,6 +51,7 @@ pub(crate) struct Session {
     /// `None` when it was lost.
     lease: Mutex<Option<Lease>>,
     pool: Pool,
+    timeline: u32,
     limits: Limits,
     is_in_transaction: AtomicBool,
     /// True from a request to its response; stays true if the response was not read.
@@ -62,6 +63,7 @@ impl Session {
     pub async fn open(pool: &Pool, limits: Limits) -> Result<Self, DbErr> {
         let lease = pool.acquire().await?;
         Ok(Self {
+            timeline: lease.timeline,
             lease: Mutex::new(Some(lease)),
             pool: pool.clone(),
             limits,
@@ -69,6 +71,11 @@ impl Session {
             is_busy: AtomicBool::new(false),
             may_have_committed: AtomicBool::new(false),
         })
+    }
+
+    /// The timeline of the server; 0 where the server does not tell.
+    pub const fn timeline(&self) -> u32 {
+        self.timeline
     }
 
     /// Opens a session and begins a transaction, which is rolled back unless it is committed.
