@@ -11,7 +11,7 @@ pub struct WriteOptions {
     pub is_dry_run: bool,
     pub key: Option<IdempotencyKey>,
     pub request_id: Option<Box<str>>,
-    /// The history of the versions and revisions in the condition.
+    /// The history at the time of the request. The versions and revisions in a condition are of it.
     pub history: Option<Arc<str>>,
 }
 

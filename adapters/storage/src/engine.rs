@@ -73,6 +73,16 @@ pub(crate) trait ReadEngine: Send + Sync {
         0
     }
 
+    /// The id of the history that the database holds, which is the same on every timeline.
+    fn history(&self) -> Arc<str> {
+        Arc::default()
+    }
+
+    /// Returns false while the database may be restored.
+    fn has_history(&self) -> bool {
+        true
+    }
+
     /// Returns whether changes are committed in the order of their numbers, so that no number below
     /// a visible one is still to come.
     fn commits_in_order(&self) -> bool;
@@ -132,6 +142,10 @@ pub(crate) trait WriteEngine: ReadEngine {
     async fn check_schema(&self) -> Result<(), StoreError> {
         Ok(())
     }
+
+    /// Reads the id of the history that the database holds, and notices from now on if it is replaced.
+    /// The schema must be up to date.
+    async fn begin_history(&self) -> Result<(), StoreError>;
 
     /// Returns the timeline and a position in its write-ahead log, up to which it has every write that
     /// was acknowledged before this was asked. Not every engine has such a log.

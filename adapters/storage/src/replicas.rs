@@ -222,7 +222,7 @@ impl Replicas {
         let state = self.standbys[index].state()?;
         let noted = self.noted.lock();
         let is_followed = state.timeline == noted.timeline()
-            && *state.history == *self.past.stored_history()
+            && self.past.stored_history().is_some_and(|stored| stored == state.history)
             && *self.past.history_on(state.timeline) == *history;
         let lag = noted.lag(state.replayed, Instant::now()).filter(|_| is_followed)?;
         Some((state, lag))

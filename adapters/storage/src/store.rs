@@ -169,7 +169,7 @@ impl Store {
     /// Reads the id of the history in the database, and continues the indexing that an earlier process
     /// left incomplete.
     async fn resume(&self) -> Result<(), StoreError> {
-        self.past.set_history(schema_version::history(self.writer()?.schema()).await?);
+        self.writer()?.begin_history().await?;
         self.indexer.written(1);
         Ok(())
     }

@@ -56,6 +56,7 @@ impl Reach {
 ///     key_expires: Timestamp::UNIX_EPOCH,
 ///     remarks: Box::default(),
 ///     read_set: Vec::new(),
+///     history: None,
 /// };
 /// ```
 ///

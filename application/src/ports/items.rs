@@ -140,6 +140,8 @@ pub struct WriteMetadata {
     pub key_expires: Timestamp,
     pub remarks: Box<str>,
     pub read_set: Vec<ReadDependency>,
+    /// The history in which the write was decided; `None` if it depends on nothing that was read.
+    pub history: Option<Arc<str>>,
 }
 
 impl WriteMetadata {
@@ -151,7 +153,13 @@ impl WriteMetadata {
             key_expires: time,
             remarks: Box::default(),
             read_set: Vec::new(),
+            history: None,
         }
+    }
+
+    #[must_use]
+    pub fn decided_in(self, history: Arc<str>) -> Self {
+        Self { history: Some(history), ..self }
     }
 
     pub fn key_identity(&self) -> Option<[&str; 3]> {
@@ -225,7 +233,8 @@ impl Creator {
 ///
 /// A write with a read set MUST be made only while each lookup finds the same items at the same
 /// versions. The store decides this in the same transaction, so that no other write comes between;
-/// otherwise the write MUST return `VersionConflict`.
+/// otherwise the write MUST return `VersionConflict`. A write that was decided in another history
+/// than that to which it is committed MUST return `VersionConflict`.
 ///
 /// A write with a key MUST be remembered by it with the resulting item, in the same transaction,
 /// until the key expires. Until then inserts, updates and restorations with the same caller, path

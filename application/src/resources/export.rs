@@ -1,5 +1,7 @@
 //! Exports: a snapshot of all items of a selection.
 
+use std::sync::Arc;
+
 use super::ResourceService;
 use crate::ports::{ItemContent, Sequence};
 use crate::query::PageRequest;
@@ -7,6 +9,11 @@ use crate::table::Column;
 use crate::{Caller, Result};
 
 impl ResourceService {
+    /// The history of the selected items, if it is known before the selection.
+    pub fn exported_history(&self) -> Arc<str> {
+        self.ports.changes.history_id()
+    }
+
     /// Selects the current items of all pages, in the requested order. Returns the numbers of
     /// their changes; the items are read later by these.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
 use super::validate::{Draft, stored_members};
-use super::write::MAX_ATTEMPTS;
 use super::{ResourceService, Written};
 use crate::access_control::cut_links;
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
@@ -166,7 +165,9 @@ impl ResourceService {
         }
         let (_, past) = past?;
         let body = stored_members(&past)?;
-        for _ in 0..MAX_ATTEMPTS {
+        for history in self.attempts(options) {
+            // The version was read before.
+            self.require_history(options)?;
             let reach = self.reach(&options.caller, item.parent)?;
             if self.ports.items.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body, None).await {
@@ -174,7 +175,7 @@ impl ResourceService {
                     Err(ApplicationError::ItemNotFound) => {}
                     changed => return Ok(Restored { written: changed?, is_created: false }),
                 }
-            } else if let Some(written) = self.bring_back(write, &past, &body).await? {
+            } else if let Some(written) = self.bring_back(write, &past, &body, history).await? {
                 return Ok(Restored { written, is_created: true });
             }
         }
@@ -196,6 +197,7 @@ impl ResourceService {
         write: &ItemWrite<'_>,
         past: &Item,
         body: &Members,
+        history: Arc<str>,
     ) -> Result<Option<Written>> {
         let ItemWrite { options, precondition, .. } = *write;
         let parents = self.scope(past.parent).parents();
@@ -214,6 +216,7 @@ impl ResourceService {
             Ok(self.would_be_restored(past, item).await?)
         } else {
             let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
+            let metadata = metadata.decided_in(history);
             self.ports.items.restore(self.scope(past.parent), item, metadata).await
         };
         self.written(options, stored, warnings).await

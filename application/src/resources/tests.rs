@@ -99,7 +99,7 @@ fn ruled_service(
         ids: Arc::new(ids),
         clock: Arc::new(clock),
         rules,
-        changes: Arc::new(MockChangeLog::new()),
+        changes: Arc::new(log_of("h")),
         callers: Arc::new(MockCallerDirectory::new()),
         readiness: Arc::new(MockReadiness::new()),
         trials: Arc::new(MockRuleTrials::new()),
@@ -217,6 +217,33 @@ async fn a_collection_is_replaced_as_a_whole_or_not_at_all() {
     );
 }
 
+fn log_of(history: &'static str) -> MockChangeLog {
+    let mut log = MockChangeLog::new();
+    log.expect_history_id().returning(|| history.into());
+    log
+}
+
+/// Another server takes over between the read and the commit.
+#[tokio::test]
+async fn a_write_that_was_decided_in_another_history_is_decided_again() {
+    let mut repository = MockItemRepository::new();
+    repository.expect_find().times(2).returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
+    repository.expect_update().times(2).returning(|_, _, _, metadata| {
+        match metadata.history.as_deref() {
+            Some("next") => Ok(stored(7, 2, "{}")),
+            _ => Err(RepositoryError::VersionConflict),
+        }
+    });
+    let mut service = files(repository);
+    service.ports.changes = Arc::new(log_of("next"));
+    let options =
+        WriteOptions { history: Some("lost".into()), ..WriteOptions::by(Caller::Anonymous) };
+    let item = ItemAddress { parent: None, id: id(7) };
+    let write = ItemWrite { options: &options, item, precondition: &Precondition::NONE };
+    let written = service.replace(&write, members(r#"{"a":1}"#)).await.unwrap();
+    assert_eq!(written.shown.item.version.number(), 2);
+}
+
 #[tokio::test]
 async fn a_version_of_another_history_is_compared_with_none() {
     let options =
@@ -227,10 +254,8 @@ async fn a_version_of_another_history_is_compared_with_none() {
     let found = || {
         let mut repository = MockItemRepository::new();
         repository.expect_find().once().returning(|_, _| Ok(Some(stored(7, 1, "{}"))));
-        let mut log = MockChangeLog::new();
-        log.expect_history_id().returning(|| "next".into());
         let mut service = files(repository);
-        service.ports.changes = Arc::new(log);
+        service.ports.changes = Arc::new(log_of("next"));
         service
     };
     let unavailable =

@@ -87,7 +87,7 @@ impl ResourceService {
     /// Removes an item and the items below it. Requires `delete` on each of them.
     pub async fn delete(&self, write: &ItemWrite<'_>) -> Result<()> {
         let ItemWrite { options, item, .. } = *write;
-        for _ in 0..MAX_ATTEMPTS {
+        for history in self.attempts(options) {
             let shown = self.current(write, Operation::Delete).await?;
             let read_set = self.decide_removal(options, &shown).await?;
             if options.is_dry_run {
@@ -95,6 +95,7 @@ impl ResourceService {
             }
             let operations = &[Operation::Delete];
             let metadata = self.metadata(options, operations, read_set, &Violations::default())?;
+            let metadata = metadata.decided_in(history);
             let (scope, version) = (self.scope(item.parent), shown.item.version);
             match self.ports.items.delete(scope, item.id, version, metadata).await {
                 Err(RepositoryError::VersionConflict) => {}
@@ -115,7 +116,7 @@ impl ResourceService {
     ) -> Result<Replaced> {
         self.access.require_whole(&options.caller, self.collection, REPLACES_ALL)?;
         let unseen = self.access.unseen(&options.caller, self.collection, &first.view);
-        for _ in 0..MAX_ATTEMPTS {
+        for history in self.attempts(options) {
             let related = self.related(&first.view, &unseen);
             let expected = self.expected_revision(options, precondition, &unseen, &related).await?;
             let content = CollectionContent { expected, related, ..CollectionContent::default() };
@@ -125,6 +126,7 @@ impl ResourceService {
                 Ok(CollectionWrite { time: self.ports.clock.now(), revision: Revision(0) })
             } else {
                 let metadata = self.metadata(options, REPLACES_ALL, read_set, &warnings)?;
+                let metadata = metadata.decided_in(history);
                 self.ports.items.replace_all(self.collection, content, metadata).await
             };
             match written {
@@ -151,7 +153,11 @@ impl ResourceService {
         continues: Option<ItemId>,
     ) -> Result<Written> {
         let item = ItemAddress { parent, id: self.ports.ids.next_id() };
-        for _ in 0..MAX_ATTEMPTS {
+        for history in self.attempts(options) {
+            if continues.is_some() {
+                // The continued item was read, and its version compared, before.
+                self.require_history(options)?;
+            }
             let draft = Draft::of(self.collection, body, continues);
             let (warnings, read_set) =
                 self.decide(options, WriteOperation::Create, item, None, &draft).await?;
@@ -160,6 +166,7 @@ impl ResourceService {
                 Ok(self.would_be_inserted(parent, addition).await?)
             } else {
                 let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
+                let metadata = metadata.decided_in(history);
                 self.ports.items.insert(self.scope(parent), addition, metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
@@ -221,7 +228,7 @@ impl ResourceService {
         let ItemWrite { options, item, .. } = *write;
         let size = |shown: &ShownItem| shown.item.members.len();
         let most = stored.as_ref().map_or(usize::MAX, |stored| size(stored) + MOST_GROWTH);
-        for _ in 0..MAX_ATTEMPTS {
+        for history in self.attempts(options) {
             let shown = match stored.take() {
                 Some(stored) => stored,
                 None => self.current(write, operation.into()).await?,
@@ -243,6 +250,7 @@ impl ResourceService {
             } else {
                 let operations = &[operation.into()];
                 let metadata = self.metadata(options, operations, read_set, &warnings)?;
+                let metadata = metadata.decided_in(history);
                 let scope = self.scope(item.parent);
                 self.ports.items.update(scope, replacement, operation, metadata).await
             };
@@ -305,7 +313,9 @@ impl ResourceService {
     }
 
     fn check(&self, write: &ItemWrite<'_>, shown: &ShownItem) -> Result<()> {
-        self.require_history(write.options)?;
+        if write.precondition.is_conditional() {
+            self.require_history(write.options)?;
+        }
         let current = shown.item.version;
         if write.precondition.excludes(&current) {
             let links = self.seen_by(&write.options.caller, shown.clone()).links;
@@ -314,9 +324,17 @@ impl ResourceService {
         Ok(())
     }
 
+    /// Returns the history of each attempt of a write, known before its reads. The first one may use
+    /// items that were read since the request began.
+    pub(super) fn attempts(&self, options: &WriteOptions) -> impl Iterator<Item = Arc<str>> {
+        let mut first = options.history.clone();
+        let next = move || first.take().unwrap_or_else(|| self.ports.changes.history_id());
+        std::iter::repeat_with(next).take(MAX_ATTEMPTS)
+    }
+
     /// Rejects a condition from another history, for example after a failover. Its numbers are not
     /// comparable.
-    fn require_history(&self, options: &WriteOptions) -> Result<()> {
+    pub(super) fn require_history(&self, options: &WriteOptions) -> Result<()> {
         match &options.history {
             Some(history) if *history != self.ports.changes.history_id() => {
                 Err(ApplicationError::Store(RepositoryError::Unavailable))

@@ -23,6 +23,7 @@ mod pooler;
 mod postgres_killed;
 mod postgres_server;
 mod replicas;
+mod restored;
 mod silent;
 mod standby;
 mod stopped;

@@ -9,6 +9,9 @@ use crate::postgres_server::PostgresServer;
 use crate::replicas::{TOKEN, is_of_standby};
 use crate::{FILES, at_once, await_status, until};
 
+/// The longest time that an instance stays at a primary that was replaced.
+const UNTIL_FOUND: Duration = Duration::from_secs(15);
+
 /// Ten times the bound for writes to be back.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -102,4 +105,46 @@ fn take_over(has_replica: bool) {
     assert_ne!(again.etag(), lost);
     let shown = service.get(&item.path).header("if-none-match", &lost).send().expect(200);
     assert_eq!(shown.value()["n"], "again");
+}
+
+/// Patroni hangs on the primary, which keeps accepting writes when another server takes over.
+#[test]
+fn the_server_that_took_over_is_used_although_the_old_primary_accepts_writes() {
+    let primary = PostgresServer::start();
+    let standby = primary.start_standby();
+    let [old, new] = [&primary, &standby].map(PostgresServer::database);
+    let service = Service::start_on_with(&new, &["--database-url", old.url()]);
+    let item = service.create(FILES, r#"{"n":"kept"}"#);
+    let count = |database: &TestDatabase, members: &str| {
+        let found = format!(
+            "SELECT CAST(count(*) AS TEXT) FROM changes WHERE members::text LIKE '%{members}%'"
+        );
+        database.query(&found)[0][0].clone().unwrap()
+    };
+    until("a copy", PATIENCE, || count(&new, "kept") == "1");
+    standby.promote();
+    let lost = service.put(&item.path).json(r#"{"n":"lost"}"#).send().expect(200).etag();
+    assert_eq!(
+        [count(&old, "lost"), count(&new, "lost")],
+        ["1", "0"],
+        "the old primary takes writes"
+    );
+    let current = || service.get(&item.path).header("if-none-match", &lost).send_unchecked();
+    until("the state of the new primary", UNTIL_FOUND, || {
+        current().status == 200 && current().value()["n"] == "kept"
+    });
+    let _ = service.put(&item.path).header("if-match", &lost).json("{}").send().expect(412);
+    let again = service.put(&item.path).json(r#"{"n":"again"}"#).send().expect(200);
+    assert_ne!(again.etag(), lost);
+    assert_eq!([count(&old, "again"), count(&new, "again")], ["0", "1"]);
+    // The instance does not return to the old primary.
+    standby.kill();
+    for _ in 0..3 {
+        service.put(&item.path).json(r#"{"n":"refused"}"#).send_in_vain();
+        service.get(&item.path).send_in_vain();
+    }
+    assert_eq!(count(&old, "refused"), "0");
+    standby.start_again();
+    await_status(&service, "GET", "/readyz", 200, PATIENCE);
+    let _ = service.put(&item.path).header("if-match", again.etag()).json("{}").send().expect(200);
 }

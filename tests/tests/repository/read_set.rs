@@ -21,6 +21,7 @@ on_both_stores! {
     of_many_inserts_that_are_done_together_one_of_each_value_is_made
     updates_that_are_done_together_with_what_was_decided_on_them_come_one_after_the_other
     ; postgres_alone:
+    a_write_of_another_history_is_refused
     a_default_isolation_of_the_database_changes_nothing
 }
 
@@ -70,6 +71,32 @@ async fn a_default_isolation_of_the_database_changes_nothing() {
     ));
     let store = TestStore::open(database).await;
     of_many_who_look_before_they_insert_one_inserts(&store).await;
+    store.store.close().await;
+}
+
+/// Another server may have other items at the same versions.
+async fn a_write_of_another_history_is_refused() {
+    let store = TestStore::open(TestDatabase::postgres()).await;
+    let history = store.store.change_log().history_id();
+    let own = || at(NOW).decided_in(Arc::clone(&history));
+    let lost = || at(NOW).decided_in(format!("{history}1").into());
+    let refused = Err(RepositoryError::VersionConflict);
+    let shown = store.items.insert(all(CASH), new_item("{}"), own()).await.unwrap();
+    let (scope, id, version) = (all(CASH), shown.item.id, shown.item.version);
+    let kind = WriteOperation::Replace;
+    // Neighbours in a batch are made.
+    let (one, other) = tokio::join!(
+        store.items.update(scope, replacement(&shown, "{}"), kind, lost()),
+        store.items.insert(scope, new_item("{}"), own()),
+    );
+    assert_eq!((one, other.is_ok()), (Err(RepositoryError::VersionConflict), true));
+    assert_eq!(store.items.insert(scope, new_item("{}"), lost()).await.map(drop), refused);
+    assert_eq!(store.items.delete(scope, id, version, lost()).await, refused);
+    let emptied = store.items.replace_all(CASH, content(vec![], vec![]), lost()).await;
+    assert_eq!(emptied.map(drop), refused);
+    assert_eq!(store.items.write_all(CASH, Vec::new(), lost()).await, refused);
+    let updated = store.items.update(scope, replacement(&shown, "{}"), kind, own()).await;
+    assert_eq!(updated.unwrap().item.version, version.next());
     store.store.close().await;
 }
 

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use application::query::MemberNames;
 use application::table::{Format, FormatKind};
-use application::{Caller, ItemContent, ResourceService, Sequence};
+use application::{
+    ApplicationError, Caller, ItemContent, RepositoryError, ResourceService, Sequence,
+};
 use bytes::Bytes;
 use domain::{Collection, Fields};
 use futures_util::{StreamExt as _, stream};
@@ -49,13 +51,22 @@ impl Exports {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
         let place = self.transfers.places.take(self.exporter(request))?;
+        let history = self.service.exported_history();
         let select = self.service.select(caller_of(request), &query.request);
         let changes = in_time(self.transfers.context.time_limit, select).await?;
         let (service, work) = (Arc::clone(&self.service), Arc::clone(&self.transfers.work));
         let caller = caller_of(request).clone();
         let collection = self.group.collection;
-        let items =
-            SelectedItems { collection, service, caller, changes, read: 0, work, _place: place };
+        let items = SelectedItems {
+            collection,
+            history,
+            service,
+            caller,
+            changes,
+            read: 0,
+            work,
+            _place: place,
+        };
         let body = if request.method() == Method::HEAD {
             // A stream, because the file's length is not known before its end.
             Body::from_bytes_stream(stream::empty::<io::Result<Bytes>>())
@@ -86,6 +97,7 @@ impl Exports {
     async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {
         let collection = self.group.collection;
         let fields = query.request.view.fields.clone();
+        let history = Arc::clone(&items.history);
         Ok(match self.format.kind {
             FormatKind::Csv => {
                 let header = items.header(fields).await?;
@@ -97,7 +109,7 @@ impl Exports {
                 self.workbook(items, header).await?
             }
             FormatKind::Ndjson | FormatKind::Json => items.encoded(Vec::new(), move |items| {
-                ndjson::rows(collection, fields.as_deref(), items)
+                ndjson::rows(collection, &history, fields.as_deref(), items)
             }),
         })
     }
@@ -150,6 +162,8 @@ fn failed(error: &dyn std::fmt::Display) -> Problem {
 
 struct SelectedItems {
     collection: Collection,
+    /// The history in which they were selected.
+    history: Arc<str>,
     service: Arc<ResourceService>,
     caller: Caller,
     changes: Vec<Sequence>,
@@ -174,6 +188,10 @@ impl SelectedItems {
                 let is_last =
                     |change: &Sequence| items.last().is_some_and(|it| it.change == *change);
                 self.read = part.iter().position(is_last).map_or(end, |last| self.read + last + 1);
+            }
+            // In another history the numbers of the changes are those of other ones.
+            if self.service.exported_history() != self.history {
+                return Err(Problem::from(ApplicationError::Store(RepositoryError::Unavailable)));
             }
             work(items).await
         };
@@ -203,7 +221,7 @@ impl SelectedItems {
             (None, Fields::Open(_)) => self.all_members().await?,
         };
         let leading = self.service.leading_columns(&self.caller);
-        Ok(HeaderRow::of_members(self.collection, leading, &names))
+        Ok(HeaderRow::of_members(self.collection, Arc::clone(&self.history), leading, &names))
     }
 
     /// In the order of first occurrence.

@@ -125,7 +125,7 @@ fn parameters_of(path: &str) -> (&'static [&'static str], &'static [&'static str
 }
 
 const EXPORT_STATUSES: &[u16] = &[200, 400, 404, 414, 422, 503];
-const EXPORT: &str = "Exports all items selected by `filter` and `q`, in the order of `sort`, from one snapshot: concurrent writes are not included. `id`, `_version` and the members are columns. An edited file can be sent back to `/imports/{group}?upsert=true`. A string that looks like a number or a formula is prefixed with an apostrophe.";
+const EXPORT: &str = "Exports all items selected by `filter` and `q`, in the order of `sort`, from one snapshot: concurrent writes are not included. `id`, `_version` (the version and the history of the store) and the members are columns. An edited file can be sent back to `/imports/{group}?upsert=true`. A string that looks like a number or a formula is prefixed with an apostrophe.";
 
 pub fn paths() -> Vec<MetaPath> {
     let own = ROWS.iter().map(|row| match row {

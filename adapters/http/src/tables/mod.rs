@@ -24,20 +24,27 @@ pub const MOST_ROWS: usize = 100_000;
 pub struct HeaderRow {
     columns: Vec<Column>,
     pub names: Vec<String>,
+    /// The history of the versions.
+    history: Arc<str>,
 }
 
 impl HeaderRow {
-    pub fn of_members(collection: Collection, leading: Vec<Column>, members: &[Arc<str>]) -> Self {
+    pub fn of_members(
+        collection: Collection,
+        history: Arc<str>,
+        leading: Vec<Column>,
+        members: &[Arc<str>],
+    ) -> Self {
         let members = members.iter().map(|name| Column::member(collection, name));
         let columns: Vec<_> = leading.into_iter().chain(members).collect();
         let names = columns.iter().map(|column| column.name(collection)).collect();
-        Self { columns, names }
+        Self { columns, names, history }
     }
 
     pub fn cells<'a>(&'a self, item: &'a ItemContent, members: &'a Members) -> Vec<Cell<'a>> {
         let cell = |column: &'a Column| match column {
             Column::Id => Cell::sent(item.id.to_string()),
-            Column::Version => Cell::Number(item.version.to_string().into()),
+            Column::Version => Cell::sent(versioned(item, &self.history)),
             Column::Parent => {
                 item.parent.map_or(Cell::Empty, |parent| Cell::sent(parent.to_string()))
             }
@@ -45,6 +52,12 @@ impl HeaderRow {
         };
         self.columns.iter().map(cell).collect()
     }
+}
+
+/// The version of an exported item. It is qualified, because a restored store assigns the same
+/// numbers again.
+fn versioned(item: &ItemContent, history: &str) -> String {
+    format!("{}@{history}", item.version)
 }
 
 /// Fails if a stored item is no JSON object: an export without it would be incomplete.

@@ -10,7 +10,7 @@ use domain::json::{JsonError, Kind, MAX_DEPTH, push_string, read_within};
 use domain::{Collection, Members, Pointer, Violation};
 
 use super::csv::BOM;
-use super::{malformed_file, members_of, require_rows};
+use super::{malformed_file, members_of, require_rows, versioned};
 use crate::hal::close_object;
 use crate::problem::Problem;
 
@@ -19,6 +19,7 @@ const ARRAY_DEPTH: usize = 1;
 /// Writes items as lines. Values keep their text; so do names, except those of leading columns.
 pub fn rows(
     collection: Collection,
+    history: &str,
     fields: Option<&[Arc<str>]>,
     items: &[ItemContent],
 ) -> io::Result<Vec<u8>> {
@@ -35,7 +36,9 @@ pub fn rows(
         for column in Column::leading(collection) {
             match column {
                 Column::Id => push("id", &format!("\"{}\"", item.id)),
-                Column::Version => push(&column.name(collection), &item.version.to_string()),
+                Column::Version => {
+                    push(&column.name(collection), &format!("\"{}\"", versioned(item, history)));
+                }
                 Column::Parent | Column::Member { .. } => {
                     if let Some(parent) = item.parent {
                         push(&column.name(collection), &format!("\"{parent}\""));

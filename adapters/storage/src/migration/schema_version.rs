@@ -21,7 +21,7 @@ const BASE: i32 = 6;
 const FIRST: i32 = 1;
 
 /// The number of a table, which is another one in a database that was restored from a dump.
-const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
+pub(crate) const TABLE_NUMBER: &str = "to_hex('history'::regclass::oid::bigint)";
 
 /// Intended use of a database: reading only, or writing as well.
 #[derive(Clone, Copy, PartialEq, Eq)]

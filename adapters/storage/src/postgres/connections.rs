@@ -19,7 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{ConnAcquireErr, DbErr, QueryResult, Statement};
+use sea_orm::{ConnAcquireErr, DbErr, QueryResult, RuntimeErr, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -27,7 +27,7 @@ use tokio::time::{sleep, timeout};
 use crate::error::{is_connection_lost, is_schema_change};
 use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
-use crate::postgres::server::{Purpose, Server};
+use crate::postgres::server::{LONGEST_SILENCE, Purpose, Server};
 use crate::postgres::session::{Answer, Asked, Limits, Question, Reply, Session, lost};
 use crate::sql::dialect::POSTGRES;
 
@@ -84,6 +84,9 @@ pub(crate) struct ConnectionOptions {
 struct Client {
     pool: Arc<Inner>,
     questions: mpsc::Receiver<Asked>,
+    /// Takes the timeline of the connection, or the reason why there is none. The first question takes
+    /// it if nobody waits here.
+    ready: oneshot::Sender<Result<u32, SqlxError>>,
     limits: Limits,
     asked: Instant,
     permit: OwnedSemaphorePermit,
@@ -91,9 +94,13 @@ struct Client {
 
 type Answered = (oneshot::Sender<Answer>, Answer);
 
+type NewSession = (mpsc::Sender<Asked>, oneshot::Receiver<Result<u32, SqlxError>>);
+
 /// An open connection.
 struct Open {
     connection: PgConnection,
+    /// The timeline of its server; 0 where the server does not tell.
+    timeline: u32,
     since: Instant,
     used: Instant,
     /// The process of the server, if its statements can be cancelled.
@@ -132,17 +139,29 @@ impl Connections {
         (all.saturating_sub(self.0.permits.available_permits()), self.0.idle.lock().len())
     }
 
-    /// Waits for a task that is free, and gives it a session.
+    /// Waits for a connection.
     pub async fn session(&self, limits: Limits) -> Result<Session, DbErr> {
+        let (questions, ready) = self.begin_session(limits).await?;
+        let lost = |_| lost(io::ErrorKind::NotConnected, "the connection was lost");
+        let timeline = ready.await.map_err(lost).flatten();
+        let timeline =
+            timeline.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
+        Ok(Session::new(questions, timeline))
+    }
+
+    /// Waits for a task that is free, and gives it a session.
+    async fn begin_session(&self, limits: Limits) -> Result<NewSession, DbErr> {
         let (asked, pool) = (Instant::now(), &self.0);
         let permit = Arc::clone(&pool.permits).acquire_owned();
         let Ok(permit) = timeout(pool.options.acquire_timeout, permit).await else {
-            return Err(self.timed_out(asked));
+            self.metrics().connection_wait.observe(asked.elapsed().as_secs_f64());
+            self.metrics().connection_timeouts.inc();
+            return Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout));
         };
         let closed = |_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed);
         let permit = permit.map_err(closed)?;
-        let (sender, questions) = mpsc::channel(1);
-        let mut client = Client { pool: Arc::clone(pool), questions, limits, asked, permit };
+        let ((sender, questions), (ready, is_ready)) = (mpsc::channel(1), oneshot::channel());
+        let mut client = Client { pool: Arc::clone(pool), questions, ready, limits, asked, permit };
         loop {
             let Some(idle) = pool.idle.lock().pop() else {
                 let mut tasks = pool.tasks.lock();
@@ -156,7 +175,7 @@ impl Connections {
                 Err(returned) => client = returned,
             }
         }
-        Ok(Session::new(sender))
+        Ok((sender, is_ready))
     }
 
     /// Begins a transaction, which is rolled back unless it is committed.
@@ -172,13 +191,36 @@ impl Connections {
         limits: Limits,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        self.session(limits).await?.query_last(Question::Statement(statement)).await
+        let (questions, _) = self.begin_session(limits).await?;
+        Session::new(questions, 0).query_last(Question::Statement(statement)).await
     }
 
-    fn timed_out(&self, asked: Instant) -> DbErr {
-        self.metrics().connection_wait.observe(asked.elapsed().as_secs_f64());
-        self.metrics().connection_timeouts.inc();
-        DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)
+    /// Looks for a server that took over from the current one, which still accepts writes. Its
+    /// connections are replaced.
+    pub async fn find_successor(&self) {
+        let ConnectionOptions { server, purpose, losses, .. } = &self.0.options;
+        if !server.has_several() {
+            return;
+        }
+        match server.connect_to_newest(*purpose, LONGEST_SILENCE).await {
+            Ok((connection, timeline)) => {
+                let known = server.timeline();
+                if timeline > known {
+                    tracing::warn!(
+                        timeline,
+                        known,
+                        "the primary was replaced, although it still accepts writes"
+                    );
+                    // Before the timeline: what was read before is not of the new one.
+                    losses.note();
+                    server.set_timeline(timeline);
+                }
+                if let Err(error) = connection.close().await {
+                    tracing::debug!(%error, "a PostgreSQL connection did not close cleanly");
+                }
+            }
+            Err(error) => tracing::debug!(%error, "no server accepts writes"),
+        }
     }
 
     /// Closes all connections, those in use after their sessions.
@@ -205,9 +247,21 @@ fn serve(client: Client) -> BoxFuture<'static, ()> {
 async fn serve_all(mut client: Client) {
     let mut open = None;
     loop {
-        let Client { pool, questions, limits, asked, permit } = client;
-        let last;
-        (open, last) = pool.serve(open, questions, limits, asked).await;
+        let Client { pool, mut questions, ready, limits, asked, permit } = client;
+        let mut last = None;
+        match pool.ready_in_time(open, asked).await {
+            Ok(ready_now) => {
+                let _ = ready.send(Ok(ready_now.timeline));
+                (open, last) = pool.serve(ready_now, questions, limits).await;
+            }
+            Err(error) => {
+                open = None;
+                if let Err(Err(error)) = ready.send(Err(error)) {
+                    let first = questions.recv().await;
+                    last = first.map(|(_, reply)| (reply, Answer::not_sent(error)));
+                }
+            }
+        }
         let (idle, next) = oneshot::channel();
         let is_kept = open.as_ref().is_some_and(|open| open.since.elapsed() < LIFETIME);
         if is_kept {
@@ -239,18 +293,10 @@ impl Inner {
     /// question: its caller may ask for the next session at once.
     async fn serve(
         &self,
-        open: Option<Open>,
+        mut open: Open,
         mut questions: mpsc::Receiver<Asked>,
         limits: Limits,
-        asked: Instant,
     ) -> (Option<Open>, Option<Answered>) {
-        let mut open = match self.ready_in_time(open, asked).await {
-            Ok(open) => open,
-            Err(error) => {
-                let first = questions.recv().await;
-                return (None, first.map(|(_, reply)| (reply, Answer::not_sent(error))));
-            }
-        };
         let mut last = None;
         while let Some((question, mut reply)) = questions.recv().await {
             let answered = tokio::select! {
@@ -362,7 +408,8 @@ impl Inner {
     /// The connection, if it can be used, or a new one.
     async fn ready(&self, open: Option<Open>) -> Result<Open, SqlxError> {
         let ConnectionOptions { server, purpose, losses, canceller, .. } = &self.options;
-        if let Some(mut open) = open {
+        // After a failover to a server that is newer, connections to the earlier one are of no use.
+        if let Some(mut open) = open.filter(|open| open.timeline == server.timeline()) {
             if !losses.is_suspect(open.since.elapsed(), open.used.elapsed()) {
                 return Ok(open);
             }
@@ -376,7 +423,7 @@ impl Inner {
                 }
             }
         }
-        let mut connection = self.connect().await?;
+        let (mut connection, timeline) = self.connect().await?;
         let process = match canceller {
             Some(_) => {
                 let process = raw_sql("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
@@ -385,11 +432,11 @@ impl Inner {
             None => None,
         };
         let now = Instant::now();
-        Ok(Open { connection, since: now, used: now, process, is_in_transaction: false })
+        Ok(Open { connection, timeline, since: now, used: now, process, is_in_transaction: false })
     }
 
     /// Connects; a server that is starting up, or has no connection left, is waited for.
-    async fn connect(&self) -> Result<PgConnection, SqlxError> {
+    async fn connect(&self) -> Result<(PgConnection, u32), SqlxError> {
         let (mut pause, longest) = PAUSES;
         loop {
             match self.options.server.connect(self.options.purpose).await {
@@ -399,7 +446,8 @@ impl Inner {
                 }
                 done => {
                     self.options.losses.connected();
-                    return done;
+                    return done
+                        .inspect(|(_, timeline)| self.options.server.set_timeline(*timeline));
                 }
             }
         }

@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, Statement, Value};
 
 use crate::metrics::StoreMetrics;
-use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::session::{Limits, Session};
+use crate::postgres::writes::PostgresWriter;
 use crate::sql::dialect::POSTGRES;
 use crate::write::read_set::{CurrentReads, looks};
 
@@ -53,7 +53,7 @@ impl Drop for Held {
 impl ExclusiveTransaction {
     /// Waits for the writes in progress and blocks later ones.
     pub async fn begin<'a>(
-        pool: &Connections,
+        PostgresWriter { pool, history }: &PostgresWriter,
         limits: Limits,
         writes: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {
@@ -74,7 +74,7 @@ impl ExclusiveTransaction {
         pool.metrics().lock_wait.observe(waited.as_secs_f64());
         let found = answers.split_off(answers.len().saturating_sub(looks.len()));
         let time = fence::time(&answers)?;
-        let mut current_reads = CurrentReads::default();
+        let mut current_reads = CurrentReads::of(history.on(&session));
         for (look, found) in looks.iter().zip(found) {
             match look.apart(found.len()) {
                 Some(apart) => current_reads.find(&session, apart).await?,

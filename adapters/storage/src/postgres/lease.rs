@@ -88,6 +88,7 @@ impl Lease {
                     () = losses.schema_change() => {}
                 }
                 let Some(lease) = renewing.upgrade() else { return };
+                lease.writers.find_successor().await;
                 // An instance that has not written yet has no row to renew.
                 if lease.state().asked.is_some()
                     && let Err(error) = lease.ask().await

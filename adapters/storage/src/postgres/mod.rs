@@ -3,6 +3,7 @@
 mod connections;
 mod exclusive_transaction;
 mod fence;
+mod history_lock;
 mod lease;
 mod log_position;
 mod losses;
@@ -24,8 +25,8 @@ use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, raw_sql};
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
-    SqlxPostgresConnector, Statement, TransactionTrait,
+    ConnAcquireErr, ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction,
+    DbErr, QueryResult, SqlxPostgresConnector, Statement, TransactionTrait,
 };
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
@@ -36,6 +37,7 @@ use crate::error::{StoreError, is_lost, is_timeout, logged, needs_new_plan};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::connections::{ConnectionOptions, Connections};
 use crate::postgres::fence::NOW;
+use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{Purpose, Server};
@@ -106,6 +108,7 @@ pub(crate) struct Postgres {
     writer: PostgresWriter,
     rows: WriteQueue,
     lease: Arc<Lease>,
+    history: Arc<HistoryLock>,
     /// For the schema alone, and so not connected most of the time.
     schema: DatabaseConnection,
 }
@@ -117,7 +120,8 @@ impl Postgres {
         let schema = schema_connection(options, &server).await?;
         let writing = WRITING_CONNECTIONS.min(options.connections / 2).max(1);
         let slow = SLOW_CONNECTIONS.min(options.connections / 4).max(1);
-        let reading = options.connections.saturating_sub(writing + slow).max(1);
+        let reading =
+            options.connections.saturating_sub(writing + slow + history_lock::CONNECTIONS).max(1);
         let (server, losses) = (Arc::new(server), Arc::new(Losses::new()));
         let metrics = Arc::<StoreMetrics>::default();
         let connections = |purpose, connections, canceller| {
@@ -134,10 +138,28 @@ impl Postgres {
         let readers = connections(Purpose::Read, reading, None);
         let writers = connections(Purpose::Write, writing, None);
         let slow_readers = connections(Purpose::Search, slow, Some(readers.clone()));
-        let writer = PostgresWriter(writers.clone());
+        let locking = connections(Purpose::Read, history_lock::CONNECTIONS, None);
+        let history = HistoryLock::new(locking);
+        let writer = PostgresWriter { pool: writers.clone(), history: Arc::clone(&history) };
         let rows = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         let lease = Lease::new(writers.clone());
-        Ok(Self { readers, slow_readers, writers, writer, rows, lease, schema })
+        Ok(Self { readers, slow_readers, writers, writer, rows, lease, history, schema })
+    }
+
+    /// Runs a read, again if the database may have been restored meanwhile.
+    async fn in_one_history<T, F: Future<Output = Result<T, DbErr>>>(
+        &self,
+        read: impl Fn() -> F,
+    ) -> Result<T, DbErr> {
+        self.lease.require_reads()?;
+        for _ in 0..READS_ACROSS_A_RESTORE {
+            let held = self.history.held().await?;
+            let done = twice_if_lost(&read).await;
+            if self.history.is_held(held) {
+                return done;
+            }
+        }
+        Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
     }
 
     async fn read_once(
@@ -169,12 +191,19 @@ impl ReadEngine for Postgres {
     }
 
     async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
-        self.lease.require_reads()?;
-        twice_if_lost(|| self.read_once(statement.clone(), mode)).await
+        self.in_one_history(|| self.read_once(statement.clone(), mode)).await
     }
 
     fn losses(&self) -> u64 {
         self.readers.losses().count()
+    }
+
+    fn history(&self) -> Arc<str> {
+        self.history.id()
+    }
+
+    fn has_history(&self) -> bool {
+        self.history.has()
     }
 
     fn timeline(&self) -> u32 {
@@ -221,6 +250,7 @@ impl ReadEngine for Postgres {
     async fn close(&self) {
         self.rows.close().await;
         self.lease.end().await;
+        self.history.close().await;
         self.slow_readers.close().await;
         self.readers.close().await;
         self.writers.close().await;
@@ -264,12 +294,17 @@ impl WriteEngine for Postgres {
     async fn check_writes(&self) -> Result<(), RepositoryError> {
         let check = async { self.writers.session(BRIEF).await?.require_writes().await };
         check.await.map_err(|error| logged(&error, "check_writes"))?;
+        self.history.held().await.map_err(|error| logged(&error, "check_writes"))?;
         self.lease.require_writes().await?;
         if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
     async fn check_schema(&self) -> Result<(), StoreError> {
         probe::check_schema(&self.writers, &self.readers).await
+    }
+
+    async fn begin_history(&self) -> Result<(), StoreError> {
+        self.history.begin().await
     }
 
     /// The server is asked on a connection that writes, as it is the log of the writes.
@@ -288,6 +323,7 @@ impl WriteEngine for Postgres {
 
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         self.lease.require_writes().await?;
+        let _writing = self.history.write().await.map_err(|error| logged(&error, "index"))?;
         let step = twice_if_lost(async || {
             let transaction = self.readers.begin(READ).await?;
             let done = step(&transaction, limit, up_to).await?;
@@ -313,6 +349,7 @@ impl WriteEngine for Postgres {
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
         self.lease.require_writes().await?;
+        let _writing = self.history.write().await.map_err(|error| logged(&error, step))?;
         let done = async { self.writers.session(LOCK).await?.execute_raw(statement).await };
         done.await.map(|done| done.rows_affected()).map_err(|error| logged(&error, step))
     }
@@ -344,6 +381,9 @@ impl WriteEngine for Postgres {
         Ok(transaction)
     }
 }
+
+/// The attempts of a read during a restore.
+const READS_ACROSS_A_RESTORE: u32 = 3;
 
 /// Connections may have statements that were prepared before the schema was changed: each is found out
 /// once.
@@ -378,7 +418,8 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
     let server = Server::parse(&options.url)?;
     let target = || server.target();
     match timeout(options.acquire_timeout, server.connect(Purpose::Read)).await {
-        Ok(Ok(connection)) => {
+        Ok(Ok((connection, timeline))) => {
+            server.set_timeline(timeline);
             if let Err(error) = connection.close().await {
                 tracing::debug!(%error, "a PostgreSQL connection did not close cleanly");
             }

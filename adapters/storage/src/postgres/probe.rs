@@ -75,11 +75,11 @@ pub(crate) async fn start_error(server: &Server, error: &SqlxError) -> StoreErro
 
 /// The reason why the engine must not be used, if there is one.
 async fn flaw(server: &Server) -> Result<Option<&'static str>, SqlxError> {
-    let mut one = server.connect(Purpose::Write).await?;
+    let (mut one, _) = server.connect(Purpose::Write).await?;
     if let Some(name) = foreign_engine(&mut one).await? {
         return Ok(Some(name));
     }
-    let mut other = server.connect(Purpose::Write).await?;
+    let (mut other, _) = server.connect(Purpose::Write).await?;
     if !is_true(&mut one, JSON).await? {
         return Ok(Some("its type json does not preserve members as sent"));
     }

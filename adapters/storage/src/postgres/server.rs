@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Error as SqlxError, Row as _, raw_sql,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::StoreError;
 use crate::postgres::server_process::ServerProcess;
@@ -18,8 +20,12 @@ use crate::postgres::server_process::ServerProcess;
 /// Statements a connection keeps prepared: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
 
-/// The time that one of several servers has to answer, so that the next is tried.
-const NEXT_AFTER: Duration = Duration::from_secs(1);
+/// The time that each of several servers has to answer.
+pub(crate) const LONGEST_SILENCE: Duration = Duration::from_secs(1);
+
+/// The time that the others have when one of several servers accepts writes: one of them may have
+/// taken over from it.
+const OTHERS_ANSWER: Duration = Duration::from_millis(250);
 
 type Setting = (&'static str, &'static str);
 
@@ -138,60 +144,106 @@ impl Server {
         format!("{database} at {}", places.collect::<Vec<_>>().join(", "))
     }
 
-    /// Connects to the server that takes writes. Where there is only one it is read from in any
-    /// case.
-    pub async fn connect(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {
-        let mut connection = match &self.servers[..] {
-            [server] => connect(server, purpose, purpose == Purpose::Write).await?,
-            _ => self.connect_to_one(purpose).await?,
+    /// Connects to the server that takes writes, and returns its [timeline](Self::timeline). Where
+    /// there is only one it is read from in any case.
+    pub async fn connect(&self, purpose: Purpose) -> Result<(PgConnection, u32), SqlxError> {
+        let [server] = &self.servers[..] else {
+            return self.connect_to_newest(purpose, OTHERS_ANSWER).await;
         };
-        match &self.process {
-            Some(process) => process.require(&mut connection).await?,
-            None => self.learn_timeline(&mut connection).await?,
-        }
-        Ok(connection)
+        let mut connection = connect(server, purpose, purpose == Purpose::Write).await?;
+        let timeline = match &self.process {
+            Some(process) => process.require(&mut connection).await.map(|()| 0)?,
+            None => self.timeline_of(&mut connection).await?,
+        };
+        Ok((connection, timeline))
     }
 
     /// The timeline of the server that took the last connection; 0 where it does not tell.
     pub fn timeline(&self) -> u32 {
-        self.timeline.load(Ordering::Relaxed)
+        self.timeline.load(Ordering::Acquire)
     }
 
-    /// Every connection is asked before it is used: after a failover all are new, so nothing that is
-    /// read then counts as of the timeline before.
-    async fn learn_timeline(&self, connection: &mut PgConnection) -> Result<(), SqlxError> {
+    /// Takes note of the timeline of a new connection, before it is used: nothing that is read on it
+    /// counts as of the timeline before. Of several servers the newest counts.
+    pub fn set_timeline(&self, timeline: u32) {
+        if self.has_several() {
+            self.timeline.fetch_max(timeline, Ordering::AcqRel);
+        } else {
+            self.timeline.store(timeline, Ordering::Release);
+        }
+    }
+
+    async fn timeline_of(&self, connection: &mut PgConnection) -> Result<u32, SqlxError> {
         match raw_sql(TIMELINE).fetch_one(connection).await {
             Ok(row) => {
                 let timeline = row.try_get::<Option<&str>, _>(0)?;
                 let number = timeline.and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                self.timeline.store(number.unwrap_or_default(), Ordering::Relaxed);
+                Ok(number.unwrap_or_default())
             }
             Err(SqlxError::Database(error)) => {
                 tracing::debug!(%error, "cannot read the timeline of the server");
+                Ok(self.timeline())
             }
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
-    async fn connect_to_one(&self, purpose: Purpose) -> Result<PgConnection, SqlxError> {
-        let (first, count) = (self.current.load(Ordering::Relaxed), self.servers.len());
-        let mut failed = None;
-        for number in (first..first + count).map(|number| number % count) {
-            let connecting = connect(&self.servers[number], purpose, true);
-            match timeout(NEXT_AFTER, connecting).await.unwrap_or_else(|_| Err(silence())) {
-                Ok(connection) => {
-                    if self.current.swap(number, Ordering::Relaxed) != number {
-                        let server = &self.servers[number];
-                        let (host, port) = (server.get_host(), server.get_port());
-                        tracing::info!(host, port, "another PostgreSQL server accepts the writes");
-                    }
-                    return Ok(connection);
+    /// Asks all servers at once; when one accepts writes, the others have a limited time. Of those
+    /// that accept writes the one with the greatest timeline took over from the others. An earlier
+    /// timeline than the known one is refused: a server whose Patroni hangs accepts writes after it
+    /// was replaced, and loses them when it learns of its successor.
+    pub async fn connect_to_newest(
+        &self,
+        purpose: Purpose,
+        others_answer: Duration,
+    ) -> Result<(PgConnection, u32), SqlxError> {
+        let current = self.current.load(Ordering::Relaxed);
+        let connecting = self.servers.iter().enumerate().map(async |(number, server)| {
+            let mut connection = connect(server, purpose, true).await?;
+            let timeline = self.timeline_of(&mut connection).await?;
+            Ok::<_, SqlxError>(((timeline, number == current), number, connection))
+        });
+        let mut answers: FuturesUnordered<_> = connecting.collect();
+        let (mut accepting, mut failed) = (Vec::new(), None);
+        let mut until = Instant::now() + LONGEST_SILENCE;
+        while let Ok(Some(answer)) = timeout_at(until, answers.next()).await {
+            match answer {
+                Ok(connected) => {
+                    until = until.min(Instant::now() + others_answer);
+                    accepting.push(connected);
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Err(failed.unwrap_or(SqlxError::PoolClosed))
+        let newest = accepting.into_iter().max_by_key(|(rank, ..)| *rank);
+        let Some(((timeline, is_current), number, connection)) = newest else {
+            return Err(failed.unwrap_or_else(silence));
+        };
+        self.require_timeline(timeline)?;
+        if !is_current {
+            self.current.store(number, Ordering::Relaxed);
+            let server = &self.servers[number];
+            let (host, port) = (server.get_host(), server.get_port());
+            tracing::info!(host, port, timeline, "another PostgreSQL server accepts the writes");
+        }
+        Ok((connection, timeline))
+    }
+
+    /// Returns an error for an earlier timeline than that of another server. It is unknown where the
+    /// server does not tell.
+    fn require_timeline(&self, timeline: u32) -> Result<(), SqlxError> {
+        let known = self.timeline();
+        if timeline == 0 || timeline >= known {
+            return Ok(());
+        }
+        let reason = format!(
+            "the server is on timeline {timeline} and was replaced by one on timeline {known}; restart the service to use it again"
+        );
+        Err(SqlxError::Io(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, reason)))
+    }
+
+    pub const fn has_several(&self) -> bool {
+        self.servers.len() > 1
     }
 
     /// The user of the server that took the last connection.
@@ -206,7 +258,7 @@ impl Server {
         purpose: Purpose,
         limit: Duration,
     ) -> Result<(), SqlxError> {
-        let must_write = purpose == Purpose::Write || self.servers.len() > 1;
+        let must_write = purpose == Purpose::Write || self.has_several();
         let check = async {
             match &self.process {
                 Some(process) => process.require(connection).await,

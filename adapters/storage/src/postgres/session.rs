@@ -36,6 +36,7 @@ pub(crate) struct Limits {
 /// [begun](Self::begin). Dropping it cancels the statement in progress and rolls the transaction back.
 pub(crate) struct Session {
     questions: mpsc::Sender<Asked>,
+    timeline: u32,
     is_in_transaction: AtomicBool,
     may_have_committed: AtomicBool,
 }
@@ -81,10 +82,15 @@ pub(crate) struct Answer {
 }
 
 impl Session {
-    pub const fn new(questions: mpsc::Sender<Asked>) -> Self {
+    pub const fn new(questions: mpsc::Sender<Asked>, timeline: u32) -> Self {
         let (is_in_transaction, may_have_committed) =
             (AtomicBool::new(false), AtomicBool::new(false));
-        Self { questions, is_in_transaction, may_have_committed }
+        Self { questions, timeline, is_in_transaction, may_have_committed }
+    }
+
+    /// The timeline of the server; 0 where the server does not tell.
+    pub const fn timeline(&self) -> u32 {
+        self.timeline
     }
 
     /// Begins a transaction with statements without parameters, in one message; and the rows of

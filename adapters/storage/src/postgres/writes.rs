@@ -1,6 +1,7 @@
 //! Writes on `PostgreSQL`: transactions that are retried if the database rolled them back.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
@@ -11,6 +12,7 @@ use tracing::Instrument as _;
 use crate::error::{is_lost, is_worth_retrying, logged};
 use crate::postgres::connections::Connections;
 use crate::postgres::exclusive_transaction::ExclusiveTransaction;
+use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::session::{Limits, Session};
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
@@ -38,7 +40,10 @@ const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: fals
 
 /// Executes writes on connections of a pool.
 #[derive(Clone)]
-pub(crate) struct PostgresWriter(pub Connections);
+pub(crate) struct PostgresWriter {
+    pub pool: Connections,
+    pub history: Arc<HistoryLock>,
+}
 
 #[async_trait]
 impl Writer for PostgresWriter {
@@ -60,7 +65,7 @@ impl Writer for PostgresWriter {
                 Ok(done) => answers.extend(done),
                 Err(WriteError::RolledBack(error)) if together.len() > 1 && !is_lost(&error) => {
                     tracing::warn!(%error, writes = together.len(), "a write failed; retrying its batch one by one");
-                    self.0.metrics().retries.one_by_one.inc_by(together.len() as u64);
+                    self.pool.metrics().retries.one_by_one.inc_by(together.len() as u64);
                     for write in together {
                         let done = self.try_rows(&[*write]).await;
                         answers.push(done.map_or_else(|error| Err(error.logged()), only));
@@ -97,24 +102,26 @@ impl PostgresWriter {
         writes: &[RowWrite<'_>],
         attempt: u32,
     ) -> Result<Vec<Answer>, WriteError> {
+        let _writing = self.history.write().await.map_err(WriteError::RolledBack)?;
         if writes.iter().any(|write| is_exclusive(write, attempt)) {
             let read_sets = writes.iter().map(|write| write.metadata);
-            let begun = ExclusiveTransaction::begin(&self.0, BATCH, read_sets).await;
+            let begun = ExclusiveTransaction::begin(self, BATCH, read_sets).await;
             let ExclusiveTransaction { session, current_reads, held: _held, .. } =
                 begun.map_err(WriteError::RolledBack)?;
             let done = write_rows(&session, writes, &current_reads).await;
             return commit_if(&session, done, |_| true).await;
         }
-        let no_reads = CurrentReads::default();
         let first = writes.first().map(|write| write.row.kind);
         let is_one_statement =
             |write: &RowWrite<'_>| Some(write.row.kind) == first && write.row.key.is_none();
         if !writes.iter().all(is_one_statement) {
-            let session = self.0.begin(BATCH).await.map_err(WriteError::RolledBack)?;
+            let session = self.pool.begin(BATCH).await.map_err(WriteError::RolledBack)?;
+            let no_reads = CurrentReads::of(self.history.on(&session));
             let done = write_rows(&session, writes, &no_reads).await;
             return commit_if(&session, done, |_| true).await;
         }
-        let session = self.0.session(BATCH).await.map_err(WriteError::RolledBack)?;
+        let session = self.pool.session(BATCH).await.map_err(WriteError::RolledBack)?;
+        let no_reads = CurrentReads::of(self.history.on(&session));
         // The statement commits, too.
         let done = write_rows(&session, writes, &no_reads).instrument(spans::commit());
         WriteError::unless(done.await, &session)
@@ -128,14 +135,15 @@ impl PostgresWriter {
 
     async fn attempt_alone(&self, write: &Write) -> Result<Answer, WriteError> {
         let Write { change, metadata } = write;
+        let _writing = self.history.write().await.map_err(WriteError::RolledBack)?;
         if matches!(change, Change::Rows(_)) && metadata.read_set.is_empty() {
-            let session = self.0.begin(ALONE).await.map_err(WriteError::RolledBack)?;
-            let no_reads = CurrentReads::default();
+            let session = self.pool.begin(ALONE).await.map_err(WriteError::RolledBack)?;
+            let no_reads = CurrentReads::of(self.history.on(&session));
             let done = write_alone(&session, write, &no_reads, metadata.time).await;
             return commit_if(&session, done, Result::is_ok).await;
         }
         let read_set = std::iter::once(metadata);
-        let begun = ExclusiveTransaction::begin(&self.0, ALONE, read_set).await;
+        let begun = ExclusiveTransaction::begin(self, ALONE, read_set).await;
         let ExclusiveTransaction { session, time, current_reads, held: _held } =
             begun.map_err(WriteError::RolledBack)?;
         let done = write_alone(&session, write, &current_reads, time).await;
@@ -155,7 +163,7 @@ impl PostgresWriter {
                     if is_worth_retrying(&error) && begun.elapsed() < RETRIED_FOR =>
                 {
                     tracing::debug!(%error, number, "the database rolled back a write; retrying");
-                    self.0.metrics().retries.rolled_back.inc();
+                    self.pool.metrics().retries.rolled_back.inc();
                     tokio::time::sleep(pause(number)).await;
                 }
                 done => return done,

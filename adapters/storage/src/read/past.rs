@@ -1,6 +1,5 @@
 //! The ports of what was: versions, pages of the past, and the change log.
 
-use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -24,32 +23,23 @@ pub(crate) struct PastReads {
     high_water_mark: Arc<HighWaterMark>,
     /// The time in microseconds up to which nothing is written any more.
     closed_timestamp: AtomicI64,
-    /// The id of the history that the database holds.
-    history: RwLock<Arc<str>>,
 }
 
 impl PastReads {
     pub fn new(engine: Arc<dyn ReadEngine>, high_water_mark: Arc<HighWaterMark>) -> Self {
-        let history = RwLock::default();
-        Self { engine, high_water_mark, closed_timestamp: AtomicI64::new(0), history }
+        Self { engine, high_water_mark, closed_timestamp: AtomicI64::new(0) }
     }
 
-    /// Takes note of the history that the database holds.
-    pub fn set_history(&self, id: String) {
-        *self.history.write() = id.into();
-    }
-
-    /// The id of the history in the database, which is the same on every timeline.
-    pub fn stored_history(&self) -> Arc<str> {
-        Arc::clone(&self.history.read())
+    /// The id of the history in the database, which is the same on every timeline; `None` while it may
+    /// be replaced.
+    pub fn stored_history(&self) -> Option<Arc<str>> {
+        let engine = &self.engine;
+        engine.has_history().then(|| engine.history())
     }
 
     /// The id of the history on a timeline.
     pub fn history_on(&self, timeline: u32) -> Arc<str> {
-        match timeline {
-            0 => self.stored_history(),
-            timeline => format!("{}t{timeline}", self.stored_history()).into(),
-        }
+        on_timeline(&self.engine.history(), timeline)
     }
 
     /// Sees to it that nothing is committed any more with a time up to this one.
@@ -74,6 +64,14 @@ impl PastReads {
             rows.first().map(history::version).transpose()
         })
         .await
+    }
+}
+
+/// The id of a stored history on a timeline.
+pub(crate) fn on_timeline(stored: &Arc<str>, timeline: u32) -> Arc<str> {
+    match timeline {
+        0 => Arc::clone(stored),
+        timeline => format!("{stored}t{timeline}").into(),
     }
 }
 

@@ -18,9 +18,6 @@ pub(crate) struct Dialect {
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
-    /// The condition that a column has one of the identifiers in `$1`, a JSON array of their texts. An
-    /// index on the column serves it, however few rows the table has.
-    pub is_listed: fn(&str) -> String,
     /// Joins a table that has an index for the condition: the kind of the join, the table, the name
     /// of its row, and the condition. The index is used for each row, however small the planner
     /// takes the table to be, and the order of the rows is kept.
@@ -50,7 +47,6 @@ pub(crate) static SQLITE: Dialect = Dialect {
     json: "TEXT",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
-    is_listed: |column| format!("{column} IN (SELECT unhex(value, '-') FROM json_each($1))"),
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
@@ -72,9 +68,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     json: "json",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
-    is_listed: |column| {
-        format!("{column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::uuid))")
-    },
     joined_by_index: |join, table, row, condition| {
         format!(
             "{join} LATERAL (SELECT * FROM {table} {row} WHERE {condition} OFFSET 0) {row} ON TRUE"

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use std::time::Instant;
 
-use sea_orm::ConnectionTrait as _;
+use sea_orm::{ConnectionTrait as _, DbErr};
 use tokio::sync::Mutex;
 
 use crate::metrics::StoreMetrics;
 use crate::sqlite::connection::WritingConnection;
+use crate::sqlite::file::OwnedFile;
 
 /// About how many bytes are written until the log is copied.
 const LENGTH: usize = 16 * 1024 * 1024;
@@ -31,20 +32,25 @@ pub(crate) struct Checkpoints {
     connection: Arc<Mutex<Option<WritingConnection>>>,
     written: Arc<AtomicUsize>,
     is_almost_done: Arc<AtomicBool>,
+    file: Arc<OwnedFile>,
     metrics: Arc<StoreMetrics>,
 }
 
 impl Checkpoints {
-    pub fn new(connection: WritingConnection, metrics: &Arc<StoreMetrics>) -> Self {
-        let metrics = Arc::clone(metrics);
+    pub fn new(
+        connection: WritingConnection,
+        file: &Arc<OwnedFile>,
+        metrics: &Arc<StoreMetrics>,
+    ) -> Self {
+        let (file, metrics) = (Arc::clone(file), Arc::clone(metrics));
         let (connection, written) = (Arc::new(Mutex::new(Some(connection))), Arc::default());
-        Self { connection, written, is_almost_done: Arc::default(), metrics }
+        Self { connection, written, is_almost_done: Arc::default(), file, metrics }
     }
 
     /// To be called by the writer after each transaction, with its rows and about how many bytes
     /// there are in them.
     pub async fn after(&self, rows: usize, bytes: usize, writer: &WritingConnection) {
-        if self.is_almost_done.swap(false, Ordering::Relaxed) {
+        if self.is_almost_done.swap(false, Ordering::Relaxed) && self.mark(writer).await {
             self.copy(writer).await;
         }
         let bytes = bytes + rows * ROW_OVERHEAD;
@@ -53,6 +59,9 @@ impl Checkpoints {
         }
         let Ok(connection) = Arc::clone(&self.connection).try_lock_owned() else { return };
         self.written.store(0, Ordering::Relaxed);
+        if !self.mark(writer).await {
+            return;
+        }
         let checkpoints = self.clone();
         tokio::spawn(async move {
             if let Some(connection) = connection.as_ref() {
@@ -62,8 +71,22 @@ impl Checkpoints {
         });
     }
 
+    /// Gives the file another mark, because a copy of it would be another file afterwards. Returns
+    /// false if it failed.
+    async fn mark(&self, writer: &WritingConnection) -> bool {
+        let marked = self.file.next_mark().map_err(|error| DbErr::Custom(error.to_string()));
+        let marked = match marked {
+            Ok(mark) => writer.mark(mark).await,
+            Err(error) => Err(error),
+        };
+        marked.inspect_err(|error| tracing::warn!(%error, "cannot mark the database file")).is_ok()
+    }
+
     /// Copies as much of the log as possible. The automatic checkpoint of the writer is the fallback.
     async fn copy(&self, connection: &WritingConnection) {
+        if self.file.require_in_place().is_err() {
+            return;
+        }
         let began = Instant::now();
         if let Err(error) = connection.execute_unprepared(COPY).await {
             tracing::warn!(%error, "cannot copy the write-ahead log into the database file");

@@ -151,6 +151,12 @@ impl WritingConnection {
         Ok(())
     }
 
+    /// Writes a mark into the header of the file.
+    pub async fn mark(&self, mark: i32) -> Result<(), DbErr> {
+        let text = format!("PRAGMA user_version = {mark}");
+        while_busy(|| self.execute_unprepared(&text)).await.map(drop)
+    }
+
     /// Executes a statement as a separate transaction.
     pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
         let done = while_busy(|| self.execute_raw(statement.clone())).await;

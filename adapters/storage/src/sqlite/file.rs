@@ -10,6 +10,7 @@ use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 
 use crate::error::StoreError;
 use crate::metrics::Sample;
+use crate::sqlite::marks::{Marks, companion};
 
 /// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
@@ -55,11 +56,14 @@ pub(crate) fn file(url: &str) -> Result<Arc<Path>, StoreError> {
 /// before `SQLite` opens the file and let go after `SQLite` has closed it, on one descriptor:
 /// closing any descriptor of the file ends the locks that `SQLite` has on it. For the same reason
 /// nothing else here opens the file.
+///
+/// Its [marks](Marks) show when another file was copied over it.
 pub(crate) struct OwnedFile {
     path: Arc<Path>,
     file: File,
     device: u64,
     inode: u64,
+    marks: Marks,
 }
 
 impl OwnedFile {
@@ -79,31 +83,54 @@ impl OwnedFile {
             return Err(StoreError::HardLinks(path.to_path_buf(), metadata.nlink()));
         }
         let (device, inode) = identity(&metadata);
-        Ok(Self { path: Arc::clone(path), file, device, inode })
+        let marks = Marks::of(path, &file);
+        let marks =
+            marks.map_err(|error| StoreError::Open(path.to_path_buf(), error.to_string()))?;
+        Ok(Self { path: Arc::clone(path), file, device, inode, marks })
     }
 
-    /// Fails when the path does not lead to the file any more, because it was removed or replaced.
+    /// Fails when the path does not lead to the file any more, because it was removed or replaced, or
+    /// when another file was copied over it.
     pub fn require_in_place(&self) -> Result<(), RepositoryError> {
         let found = std::fs::metadata(&self.path).map(|metadata| identity(&metadata));
-        if found.is_ok_and(|found| found == (self.device, self.inode)) {
+        if !found.is_ok_and(|found| found == (self.device, self.inode)) {
+            self.marks.lose(&self.path);
+        }
+        self.require_content()
+    }
+
+    /// Fails when another file was copied over the file.
+    pub fn require_content(&self) -> Result<(), RepositoryError> {
+        if self.marks.are_known(&self.file) {
             return Ok(());
         }
-        tracing::error!(
-            file = %self.path.display(),
-            "the database file was moved, removed or replaced; restart the service with the right one"
-        );
+        self.marks.lose(&self.path);
         Err(RepositoryError::Unavailable)
+    }
+
+    /// Returns whether the file was found replaced. Then it must not be touched.
+    pub fn is_lost(&self) -> bool {
+        self.marks.are_lost()
+    }
+
+    /// Returns whether another file was copied over the file while an earlier process served it.
+    pub const fn was_replaced(&self) -> bool {
+        self.marks.were_foreign
+    }
+
+    /// Returns the next mark, to be written into the file: the file has other pages afterwards.
+    pub fn next_mark(&self) -> std::io::Result<i32> {
+        self.marks.next(&self.path)
     }
 
     /// Looks at how large the file and its log are, and at the disk. What cannot be seen is left out.
     pub fn sample(&self) -> Sample {
         let size = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
-        let mut log = self.path.as_os_str().to_owned();
-        log.push("-wal");
+        let log = companion(&self.path, "-wal");
         let disk = rustix::fs::statvfs(&*self.path).ok();
         Sample {
             sizes: size(&self.path).map(|bytes| ("file", bytes)).into_iter().collect(),
-            wal: Some(size(Path::new(&log)).unwrap_or(0)),
+            wal: Some(size(&log).unwrap_or(0)),
             disk: disk.map(|disk| {
                 (
                     disk.f_blocks.saturating_mul(disk.f_frsize),
@@ -116,6 +143,9 @@ impl OwnedFile {
 
     /// Lets another process have the file, which must be closed.
     pub fn let_go(&self) {
+        if !self.is_lost() {
+            Marks::forget(&self.path);
+        }
         if let Err(error) = self.file.unlock() {
             tracing::warn!(%error, "cannot release the lock on the SQLite file");
         }

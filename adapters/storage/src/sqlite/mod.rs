@@ -4,6 +4,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod connection;
 pub(crate) mod file;
 pub(crate) mod interruptible;
+pub(crate) mod marks;
 pub(crate) mod readers;
 pub(crate) mod writer;
 
@@ -14,19 +15,24 @@ use std::time::Duration;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::RwLock;
 use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::sqlx::Error as SqlxError;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
-    SqliteTransactionMode, SqlxSqliteConnector, Statement, TransactionOptions, TransactionTrait,
+    RuntimeErr, SqliteTransactionMode, SqlxSqliteConnector, Statement, TransactionOptions,
+    TransactionTrait,
 };
+
+use tokio::task::AbortHandle;
 
 use crate::StoreOptions;
 use crate::cache::write_through::WriteThroughCache;
 use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
 use crate::error::{StoreError, logged};
 use crate::metrics::{Sample, StoreMetrics};
+use crate::migration::schema_version;
 use crate::search_index::progress::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
@@ -49,6 +55,12 @@ pub(crate) const STATEMENTS_KEPT: usize = 256;
 /// would have its own mapping, and each counts as memory of the service.
 const CACHED_KIBIBYTES: &str = "-2048";
 
+/// How often the file is looked at.
+const WATCH_PERIOD: Duration = Duration::from_secs(1);
+
+/// Begins a new history: later versions have numbers of lost ones.
+pub(crate) const NEW_HISTORY: &str = "UPDATE history SET id = lower(hex(randomblob(4)))";
+
 /// An open `SQLite` file.
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
@@ -58,19 +70,24 @@ pub(crate) struct Sqlite {
     writer: SqliteWriter,
     queue: WriteQueue,
     cache: Arc<WriteThroughCache>,
-    file: OwnedFile,
+    file: Arc<OwnedFile>,
+    /// Looks at the file.
+    watching: AbortOnDrop,
+    /// The id of the history in the file.
+    history: RwLock<Arc<str>>,
     metrics: Arc<StoreMetrics>,
 }
 
 impl Sqlite {
     pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let file = file(&options.url)?;
-        let owned = OwnedFile::take(&file)?;
+        let owned = Arc::new(OwnedFile::take(&file)?);
         let connect_error = |error: DbErr| StoreError::open_pool(&file, &error);
         // It comes first: it makes the file and turns the write-ahead log on, which readers cannot.
         let preparing = SqlxSqliteConnector::connect(preparing_options(options))
             .await
             .map_err(connect_error)?;
+        begin(&preparing, &owned).await.map_err(StoreError::schema)?;
         let readers =
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let slow_readers = SqlxSqliteConnector::connect(query_only(options, slow_workers()));
@@ -80,11 +97,69 @@ impl Sqlite {
         let connect_error =
             |error: SqlxError| StoreError::Open(file.to_path_buf(), error.to_string());
         let copying = WritingConnection::open(&file).await.map_err(connect_error)?;
-        let checkpoints = Checkpoints::new(copying, &metrics);
+        let checkpoints = Checkpoints::new(copying, &owned, &metrics);
         let connection = WritingConnection::open(&file).await.map_err(connect_error)?;
-        let writer = SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &metrics);
+        let writer =
+            SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &owned, &metrics);
         let queue = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
-        Ok(Self { readers, slow_readers, preparing, writer, queue, cache, file: owned, metrics })
+        Ok(Self {
+            readers,
+            slow_readers,
+            preparing,
+            writer,
+            queue,
+            cache,
+            watching: watch(Arc::clone(&owned)),
+            file: owned,
+            history: RwLock::default(),
+            metrics,
+        })
+    }
+
+    /// What was read from a file that was replaced meanwhile may be a mixture.
+    async fn in_place<T>(&self, read: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
+        let lost =
+            |_| DbErr::Conn(RuntimeErr::Internal("the database file was replaced".to_owned()));
+        self.file.require_content().map_err(lost)?;
+        let read = read.await;
+        self.file.require_content().map_err(lost)?;
+        read
+    }
+}
+
+/// Prepares the file: a file that was copied over the one that was served gets a new history, before
+/// that is forgotten.
+async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), DbErr> {
+    if file.was_replaced() {
+        let has_history = SQLITE.statement(SQLITE.has_table, ["history".into()]);
+        if preparing.query_one_raw(has_history).await?.is_some() {
+            preparing.execute_unprepared(NEW_HISTORY).await?;
+            tracing::warn!("the database file was replaced: it has a new history");
+        }
+    }
+    let mark = file.next_mark().map_err(|error| DbErr::Custom(error.to_string()))?;
+    preparing.execute_unprepared(&format!("PRAGMA user_version = {mark}")).await?;
+    preparing.execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
+    // From now on it has no earlier mark.
+    let _ = file.require_content();
+    Ok(())
+}
+
+/// Looks at the file again and again, because reads from memory do not.
+fn watch(file: Arc<OwnedFile>) -> AbortOnDrop {
+    let task = tokio::spawn(async move {
+        while file.require_in_place().is_ok() {
+            tokio::time::sleep(WATCH_PERIOD).await;
+        }
+    });
+    AbortOnDrop(task.abort_handle())
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -104,13 +179,17 @@ impl ReadEngine for Sqlite {
 
     async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
         if mode.is_slow {
-            return self.slow_readers.read(statement).await;
+            return self.in_place(self.slow_readers.read(statement)).await;
         }
-        self.readers.query_all_raw(statement).await
+        self.in_place(self.readers.query_all_raw(statement)).await
     }
 
     fn write_through_cache(&self) -> Option<&Arc<WriteThroughCache>> {
-        Some(&self.cache)
+        (!self.file.is_lost()).then_some(&self.cache)
+    }
+
+    fn history(&self) -> Arc<str> {
+        Arc::clone(&self.history.read())
     }
 
     fn commits_in_order(&self) -> bool {
@@ -128,6 +207,13 @@ impl ReadEngine for Sqlite {
 
     async fn close(&self) {
         self.queue.close().await;
+        self.watching.0.abort();
+        if self.file.is_lost() {
+            // `SQLite` copies the log into the file when the last connection is closed, so one stays
+            // open.
+            std::mem::forget(self.readers.clone());
+            return;
+        }
         self.writer.close().await;
         for connection in [&self.readers, &self.slow_readers.connections, &self.preparing] {
             if let Err(error) = connection.close_by_ref().await {
@@ -160,6 +246,12 @@ impl WriteEngine for Sqlite {
         if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
+    async fn begin_history(&self) -> Result<(), StoreError> {
+        let id = schema_version::history(&self.readers).await?;
+        *self.history.write() = id.into();
+        Ok(())
+    }
+
     fn schema(&self) -> &DatabaseConnection {
         &self.readers
     }
@@ -183,6 +275,7 @@ impl WriteEngine for Sqlite {
 
     /// It has the write lock from the start, and this process alone has the file.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
+        self.in_place(async { Ok(()) }).await?;
         let mode = TransactionOptions {
             sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
             ..TransactionOptions::default()

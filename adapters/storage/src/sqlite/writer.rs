@@ -23,6 +23,7 @@ use crate::spans;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::connection::WritingConnection;
+use crate::sqlite::file::OwnedFile;
 use crate::write::batch::together;
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::Writer;
@@ -52,6 +53,7 @@ pub(crate) struct SqliteWriter {
     connection: Arc<Mutex<Option<WritingConnection>>>,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
+    file: Arc<OwnedFile>,
     metrics: Arc<StoreMetrics>,
 }
 
@@ -62,7 +64,7 @@ impl Writer for SqliteWriter {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let asked = Instant::now();
         let connection = self.connection.lock().await;
-        let Some(connection) = connection.as_ref() else {
+        let Ok(connection) = self.open(&connection) else {
             return vec![Err(RepositoryError::Unavailable); writes.len()];
         };
         let had = Instant::now();
@@ -77,6 +79,9 @@ impl Writer for SqliteWriter {
         let rows = writes.iter().flat_map(|write| write.rows());
         let bytes = rows.map(|row| row.members.len()).sum();
         self.checkpoints.after(writes.len(), bytes, connection).await;
+        if self.file.require_content().is_err() {
+            answers.fill(Err(RepositoryError::Unavailable));
+        }
         for (write, answer) in writes.iter().zip(&answers) {
             self.cache.committed(write, answer);
         }
@@ -89,16 +94,27 @@ impl SqliteWriter {
         connection: WritingConnection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
+        file: &Arc<OwnedFile>,
         metrics: &Arc<StoreMetrics>,
     ) -> Self {
         let connection = Arc::new(Mutex::new(Some(connection)));
-        Self { connection, cache, checkpoints, metrics: Arc::clone(metrics) }
+        let (file, metrics) = (Arc::clone(file), Arc::clone(metrics));
+        Self { connection, cache, checkpoints, file, metrics }
+    }
+
+    /// The connection, if the file is still in place.
+    fn open<'a>(
+        &self,
+        guard: &'a MutexGuard<'_, Option<WritingConnection>>,
+    ) -> Result<&'a WritingConnection, RepositoryError> {
+        self.file.require_content()?;
+        guard.as_ref().ok_or(RepositoryError::Unavailable)
     }
 
     /// Indexes some more changes.
     pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         let guard = self.connection.lock().await;
-        let connection = open(&guard)?;
+        let connection = self.open(&guard)?;
         let done = async {
             connection.begin().await?;
             let done = step(connection, limit, up_to).await;
@@ -121,7 +137,7 @@ impl SqliteWriter {
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
         let guard = self.connection.lock().await;
-        let connection = open(&guard)?;
+        let connection = self.open(&guard)?;
         let done = connection.execute(&statement).await;
         let rows = done.as_ref().map_or(0, |rows| usize::try_from(*rows).unwrap_or(usize::MAX));
         self.checkpoints.after(rows, 0, connection).await;
@@ -131,7 +147,7 @@ impl SqliteWriter {
     /// Waits for the transaction in progress; later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         let guard = self.connection.lock().await;
-        let closed = open(&guard)?.close_timestamp(time).await;
+        let closed = self.open(&guard)?.close_timestamp(time).await;
         closed.map_err(|error| logged(&error, "close_timestamp"))
     }
 
@@ -166,12 +182,6 @@ impl SqliteWriter {
             Err(error) => vec![Err(error.logged()); writes.len()],
         }
     }
-}
-
-fn open<'a>(
-    guard: &'a MutexGuard<'_, Option<WritingConnection>>,
-) -> Result<&'a WritingConnection, RepositoryError> {
-    guard.as_ref().ok_or(RepositoryError::Unavailable)
 }
 
 async fn transaction(

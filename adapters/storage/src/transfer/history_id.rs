@@ -5,7 +5,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{TransferError, connect_to_file};
 use crate::StoreError;
+use crate::sqlite::NEW_HISTORY;
 use crate::sqlite::file::{OwnedFile, existing_file};
+use crate::sqlite::marks::another;
 
 /// Gives an `SQLite` file a new history id. Fails while a service has the file open, because the service
 /// caches the old id.
@@ -25,12 +27,15 @@ pub(super) fn renew(url: &str) -> Result<(), TransferError> {
     if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
 }
 
-/// Writes a new history id. Returns `false` if the file has no store.
+/// Writes a new history id, and another mark, so that the copy is not taken for the original. Returns
+/// `false` if the file has no store.
 pub(super) fn begin(copy: &Connection) -> rusqlite::Result<bool> {
     let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
     let has_history = copy.query_row(has_history, [], |row| row.get(0))?;
     if has_history {
-        copy.execute("UPDATE history SET id = lower(hex(randomblob(4)))", [])?;
+        copy.execute(NEW_HISTORY, [])?;
+        let mark: i32 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        copy.pragma_update(None, "user_version", another(&[mark]))?;
     }
     Ok(has_history)
 }

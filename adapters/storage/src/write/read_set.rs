@@ -5,6 +5,7 @@
 //! statement finds all keys of one shape, for any number of writes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use application::{ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, LookupKey, Version};
@@ -34,9 +35,14 @@ struct LookedUp {
     value: Option<String>,
 }
 
-/// The items and versions found, by collection and key.
+/// The state that the writes of a transaction see.
 #[derive(Default)]
-pub(crate) struct CurrentReads(HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>);
+pub(crate) struct CurrentReads {
+    /// The history of the server that commits; `None` if only one is possible.
+    history: Option<Arc<str>>,
+    /// The items and versions found, by collection and key.
+    found: HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>,
+}
 
 /// The lookups to run: every key once, even if lookups of it exclude different items.
 pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec<Look<'a>> {
@@ -86,6 +92,10 @@ impl<'a> Look<'a> {
 }
 
 impl CurrentReads {
+    pub fn of(history: Arc<str>) -> Self {
+        Self { history: Some(history), found: HashMap::new() }
+    }
+
     /// Executes looks in the transaction that writes.
     pub async fn find(
         &mut self,
@@ -105,7 +115,7 @@ impl CurrentReads {
 
     /// Records the rows that a look found.
     pub fn note(&mut self, look: &Look<'_>, rows: &[QueryResult]) -> Result<(), DbErr> {
-        let current_reads = self.0.entry(look.collection).or_default();
+        let current_reads = self.found.entry(look.collection).or_default();
         for row in rows {
             let LookedUp { id, version, parent, value } = LookedUp::from_query_result(row, "")?;
             let key = match (look.shape, parent, value) {
@@ -122,10 +132,16 @@ impl CurrentReads {
         Ok(())
     }
 
-    /// Returns whether every lookup of a write finds the same items and versions as before.
+    /// Returns whether a write was decided in the same history, and every lookup of it finds the same
+    /// items and versions as before. In another history equal versions are different ones.
     pub fn holds(&self, metadata: &WriteMetadata) -> bool {
+        let decided_in = metadata.history.as_ref();
+        if self.history.as_ref().zip(decided_in).is_some_and(|(own, other)| own != other) {
+            return false;
+        }
         metadata.read_set.iter().all(|ReadDependency { lookup, found }| {
-            let current = self.0.get(&lookup.collection).and_then(|by_key| by_key.get(&lookup.key));
+            let current =
+                self.found.get(&lookup.collection).and_then(|by_key| by_key.get(&lookup.key));
             let current = current.into_iter().flatten().filter(|(id, _)| *id != lookup.without);
             let mut current: Vec<_> = current.copied().collect();
             current.sort_unstable();

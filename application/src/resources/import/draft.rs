@@ -1,6 +1,7 @@
 //! The items that rows would leave, and their verdicts.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use domain::{Collection, Item, ItemId, Violation};
 use jiff::Timestamp;
@@ -24,6 +25,7 @@ const READ_AT_A_TIME: usize = 32;
 
 #[derive(Default)]
 pub(super) struct Stored {
+    history: Arc<str>,
     items: HashMap<ItemId, ShownItem>,
     parents: HashSet<ItemId>,
 }
@@ -36,8 +38,12 @@ pub(super) struct JudgedRows {
 
 impl ResourceService {
     /// Reads the items that rows name; `None` if they are too large for one transaction.
-    pub(super) async fn stored(&self, batch: Batch<'_>) -> Result<Option<Stored>> {
-        let mut stored = Stored::default();
+    pub(super) async fn stored(
+        &self,
+        batch: Batch<'_>,
+        history: &Arc<str>,
+    ) -> Result<Option<Stored>> {
+        let mut stored = Stored { history: Arc::clone(history), ..Stored::default() };
         let named = batch.rows.iter().filter_map(ImportRow::id);
         let ids: Vec<_> = named.filter(|_| batch.import.is_upsert).collect();
         let mut bytes = 0;
@@ -126,7 +132,7 @@ impl ResourceService {
         let before = stored_members(&shown.item).map_err(|error| not_stored(&error))?;
         let after = content.members.applied_to(Some(&before))?;
         if after.encoded() != before.encoded() {
-            require_version(import, content, shown.item.version)?;
+            require_version(import, content, (shown.item.version, &stored.history))?;
         }
         let draft = Draft::of(self.collection, &after, Some(shown.item.id));
         let address = ItemAddress::of(&shown.item);

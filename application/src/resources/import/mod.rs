@@ -234,8 +234,8 @@ impl ResourceService {
     /// Writes rows in one transaction, or none if one is refused. Retries if the basis of the
     /// decision has changed.
     async fn import_together(&self, batch: Batch<'_>) -> Result<Vec<ImportedRow>, BatchError> {
-        for _ in 0..MAX_ATTEMPTS {
-            let Some(stored) = self.stored(batch).await? else {
+        for history in self.attempts(batch.options) {
+            let Some(stored) = self.stored(batch, &history).await? else {
                 return Err(ApplicationError::Invalid(too_much(batch.import).into()).into());
             };
             let judged = self.judge_rows(batch, &stored).await?;
@@ -246,7 +246,7 @@ impl ResourceService {
             let operations = batch.import.operations();
             let metadata =
                 self.metadata(batch.options, operations, judged.read_set, &Violations::default())?;
-            let metadata = WriteMetadata { key: None, ..metadata };
+            let metadata = WriteMetadata { key: None, ..metadata.decided_in(history) };
             match self.ports.items.write_all(self.collection, judged.changes, metadata).await {
                 Ok(()) => return Ok(judged.rows),
                 Err(RepositoryError::AnsweredBefore) => return Err(BatchError::AnsweredBefore),

@@ -32,15 +32,25 @@ pub(super) fn require_no_version(content: &RowContent) -> Result<(), Violation> 
 pub(super) fn require_version(
     import: &Import,
     content: &RowContent,
-    current: Version,
+    (current, history): (Version, &str),
 ) -> Result<(), Violation> {
     // Rejects `+1` and `01`.
     let is_number = |sent: &str| sent.parse().is_ok_and(|number: i64| number.to_string() == sent);
-    let (code, detail) = match content.version.as_deref() {
+    let sent = content.version.as_deref();
+    let (sent, exported_from) = match sent.and_then(|sent| sent.split_once('@')) {
+        Some((number, of)) => (Some(number), of),
+        None => (sent, history),
+    };
+    let (code, detail) = match sent {
         None if !import.requires_version => return Ok(()),
         None => (
             "version_required",
             "The version is required to change an item. Export the column `_version` and keep it.".to_owned(),
+        ),
+        Some(sent) if is_number(sent) && exported_from != history => (
+            "stale_version",
+            "The row was exported from another history of the store: a backup was restored, another server took over, or it is another \
+             store. Export the item again and repeat the change.".to_owned(),
         ),
         Some(sent) if sent == current.number().to_string() => return Ok(()),
         Some(sent) if is_number(sent) => (
@@ -49,7 +59,7 @@ pub(super) fn require_version(
         ),
         Some(_) => (
             "malformed_version",
-            "Invalid version. Restore the exported number, or leave the cell empty to change the current version.".to_owned(),
+            "Invalid version. Restore the exported version, or leave the cell empty to change the current version.".to_owned(),
         ),
     };
     Err(Violation::of_member("_version", code, detail))

@@ -357,7 +357,7 @@ impl RandomWrites<'_> {
         let key_expires = if self.one_in(6) { time - hour } else { self.now + hour };
         let remarks = one(self.random, REMARKS).into();
         let read_set = if self.one_in(3) { self.read_set(id) } else { Vec::new() };
-        WriteMetadata { time, warrant, key, key_expires, remarks, read_set }
+        WriteMetadata { time, warrant, key, key_expires, remarks, read_set, history: None }
     }
 
     /// Items that a caller may not delete with those they belong to.

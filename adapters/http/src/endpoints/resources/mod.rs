@@ -273,17 +273,18 @@ impl OperationEndpoint {
         let conditions = conditions_of(request);
         if conditions.is_some() {
             tag_history::strip(request.headers_mut(), &history);
-            if !self.operation.is_read() {
-                request.set_data(ConditionHistory(Arc::clone(&history)));
-            }
+        }
+        if !self.operation.is_read() {
+            request.set_data(RequestHistory(Arc::clone(&history)));
         }
         let mut answer = self.group.answer(self.operation, request, time_left()).await;
-        // After a failover, tags of the old history are invalid. Writes detect that before the
-        // commit.
-        let is_outdated = |_: &_| self.operation.is_read() && log.history() != history;
-        if let Some(conditions) = conditions.filter(is_outdated) {
+        // After a failover, tags of the old history are invalid, and what was read may be of the new
+        // one. Writes detect that before the commit.
+        if self.operation.is_read() && log.history() != history {
             history = log.history();
-            *request.headers_mut() = conditions;
+            if let Some(conditions) = conditions {
+                *request.headers_mut() = conditions;
+            }
             tag_history::strip(request.headers_mut(), &history);
             answer = Box::pin(self.group.answer(self.operation, request, time_left())).await;
         }
@@ -300,7 +301,7 @@ impl OperationEndpoint {
 }
 
 #[derive(Clone)]
-struct ConditionHistory(Arc<str>);
+struct RequestHistory(Arc<str>);
 
 fn conditions_of(request: &Request) -> Option<HeaderMap> {
     let headers = request.headers();

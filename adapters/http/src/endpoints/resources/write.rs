@@ -7,7 +7,7 @@ use poem::http::StatusCode;
 use poem::{Request, Response};
 
 use super::respond::{with_tag, without_body};
-use super::{ConditionHistory, GroupEndpoint, Input};
+use super::{GroupEndpoint, Input, RequestHistory};
 use crate::groups::GroupOperation;
 use crate::hal::{PageView, Snapshot};
 use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
@@ -36,7 +36,7 @@ impl GroupEndpoint {
             key = Some(IdempotencyKey { path, key: chosen, fingerprint });
         }
         let request_id = request_id_of(request).map(Into::into);
-        let history = request.data::<ConditionHistory>().map(|ConditionHistory(id)| Arc::clone(id));
+        let history = request.data::<RequestHistory>().map(|RequestHistory(id)| Arc::clone(id));
         let caller = caller_of(request).clone();
         Ok(WriteOptions { caller, is_dry_run, key, request_id, history })
     }

@@ -1,6 +1,5 @@
 //! The watch over a standby.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -69,25 +68,26 @@ impl Standby {
     async fn follow(&self, logged: &mut String) -> Result<std::convert::Infallible, Unusable> {
         let session = self.watcher.session(LIMITS).await?;
         let started: String = one(&session, STARTED, "started").await?;
-        let history = schema_version::history(&session).await?.into();
         if self.process.set(started) {
             // The other connections lead to another server or are broken.
             self.losses.note();
         }
-        let mut state = self.look(&session, history).await?;
+        let mut state = self.look(&session).await?;
         tracing::info!(standby = self.target, "a standby is read");
         logged.clear();
         loop {
             self.state.send_replace(Some(state.clone()));
             state = match self.pause(&session, &state).await? {
                 Some((replayed, connections)) => StandbyState { replayed, connections, ..state },
-                None => self.look(&session, Arc::clone(&state.history)).await?,
+                None => self.look(&session).await?,
             };
         }
     }
 
-    async fn look(&self, session: &Session, history: Arc<str>) -> Result<StandbyState, Unusable> {
+    /// Reads the history first: a restored one may arrive while it is watched.
+    async fn look(&self, session: &Session) -> Result<StandbyState, Unusable> {
         let (at, connections) = (Instant::now(), self.connections());
+        let history = schema_version::history(session).await?.into();
         // Each time: a schema that this service cannot read may arrive while it is watched.
         if !schema_version::is_up_to_date(session, Access::Read).await? {
             return Err(Unusable::OldSchema);

@@ -11,6 +11,7 @@ mod statements;
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart, Subject};
@@ -134,12 +135,16 @@ impl PageMarks {
         Arc::clone(kept.entry(collection).or_default())
     }
 
-    /// A number that changes when the store may have lost changes: the timeline of the server, or the
-    /// number of lost connections for an engine without timelines.
+    /// A number that changes when the store may have lost changes: a hash of the history and the
+    /// timeline of the server, or the number of lost connections for an engine without timelines.
     fn epoch(&self) -> u64 {
         match self.engine.timeline() {
             0 => self.engine.losses(),
-            timeline => timeline.into(),
+            timeline => {
+                let mut hasher = DefaultHasher::new();
+                (self.engine.history(), timeline).hash(&mut hasher);
+                hasher.finish()
+            }
         }
     }
 
