@@ -99,9 +99,7 @@ fn the_neighbours_of_a_write_without_space_are_made() {
             let large = scope.spawn(|| create(&large).status);
             let small = |number| json!({ "round": round, "number": number }).to_string();
             let neighbours: Vec<_> = (0..NEIGHBOURS)
-                .map(|number| {
-                    scope.spawn(move || create(&small(number)).expect(201).id().to_owned())
-                })
+                .map(|number| scope.spawn(move || create(&small(number)).expect(201).id()))
                 .collect();
             stored
                 .extend(neighbours.into_iter().map(|it| format!("{FILES}/{}", it.join().unwrap())));

@@ -265,7 +265,7 @@ fn a_row_changes_its_columns_and_nothing_else(service: &Service) {
     }
     // An exported version names its history.
     refused(row("a", "2@other,2"), &["1 _version stale_version"]);
-    let file = export(service, &format!("files.csv?fields=a&filter[a]=1.51")).text().to_owned();
+    let file = export(service, "files.csv?fields=a&filter[a]=1.51").text().to_owned();
     let file = file.replace(",1.51\r", ",1.52\r");
     assert!(file.contains(",2@"), "{file}");
     done(import_csv(service, "files?upsert=true", &file), [0, 1, 0, 0]);
