@@ -1,14 +1,16 @@
 //! Statements of `PostgreSQL` that are cancelled at random, and a disk that fills up: the response to
 //! a write is true, and no write is done twice.
 
+use std::thread::{scope, sleep};
 use std::time::Duration;
 
+use serde_json::json;
 use tests::Service;
 use tests::stores::TestDatabase;
 
 use crate::load::Load;
 use crate::postgres_server::PostgresServer;
-use crate::until;
+use crate::{FILES, until};
 
 /// How long the disk may take to fill.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -67,4 +69,70 @@ fn the_response_to_a_write_is_true_while_the_disk_fills() {
     });
     load.look(&service, usize::MAX);
     load.every_write_has_its_change(&database);
+}
+
+/// The tablespace has no room for one write of a batch, and room for the others.
+#[test]
+fn the_neighbours_of_a_write_without_space_are_made() {
+    const NEIGHBOURS: usize = 16;
+    let server = PostgresServer::start_with_small_disk();
+    let database = TestDatabase::on_server(server.url());
+    let space = format!("CREATE TABLESPACE small LOCATION '{}'", server.small_disk().display());
+    let _ = database.query(&space);
+    database.set("default_tablespace", "small");
+    let service = Service::start_on(&database);
+    let kept = service.create(FILES, r#"{"n":0}"#);
+    let large = json!({ "text": noise(3_000_000) }).to_string();
+    for statement in FILL_EXCEPT_PAGES {
+        let _ = database.query(statement);
+    }
+    let create = |body: &str| service.post(FILES).json(body.to_owned()).send_unchecked();
+    let refused = create(&large).expect(507);
+    assert!(refused.text().contains("store-full"), "{refused}");
+    let mut stored = vec![kept.path];
+    for round in 0..3 {
+        scope(|scope| {
+            // Until then all writes wait, and share the next batches.
+            let hold = || database.while_no_write_goes_through(|| sleep(Duration::from_secs(1)));
+            scope.spawn(hold);
+            sleep(Duration::from_millis(300));
+            let large = scope.spawn(|| create(&large).status);
+            let small = |number| json!({ "round": round, "number": number }).to_string();
+            let neighbours: Vec<_> = (0..NEIGHBOURS)
+                .map(|number| scope.spawn(move || create(&small(number)).expect(201).id()))
+                .collect();
+            stored
+                .extend(neighbours.into_iter().map(|it| format!("{FILES}/{}", it.join().unwrap())));
+            assert_eq!(large.join().unwrap(), 507);
+        });
+    }
+    let _ = database.query("DROP TABLE ballast");
+    let made = create(&large).expect(201);
+    let _ = service.get(&format!("{FILES}/{}", made.id())).send().expect(200).with_members(&large);
+    for path in &stored {
+        let _ = service.get(path).send().expect(200);
+    }
+    let total = service.list(FILES, "").value()["total_items"].as_u64();
+    assert_eq!(total, Some(stored.len() as u64 + 1), "a refused write stored something");
+}
+
+/// Fills the disk, and leaves free pages in the tables of changes and items and their indexes. A write
+/// that fails for lack of space keeps what its table took, so free space of the disk would be lost.
+const FILL_EXCEPT_PAGES: [&str; 9] = [
+    "INSERT INTO changes (sequence, collection, item_id, version, kind, time) \
+     SELECT -number, 'none', gen_random_uuid(), 1, 'created', number FROM generate_series(1, 9000) AS number",
+    "INSERT INTO items (id, collection, version, sequence, created_at, updated_at) \
+     SELECT gen_random_uuid(), 'none', 1, -number, 1, 1 FROM generate_series(1, 9000) AS number",
+    "DELETE FROM changes WHERE collection = 'none'",
+    "DELETE FROM items WHERE collection = 'none'",
+    "VACUUM (TRUNCATE false) changes, items",
+    "VACUUM (TRUNCATE false) changes, items",
+    "CREATE TABLE ballast (page text) WITH (autovacuum_enabled = off)",
+    "ALTER TABLE ballast ALTER COLUMN page SET STORAGE PLAIN",
+    "DO $$ BEGIN LOOP INSERT INTO ballast VALUES (repeat('x', 7000)); END LOOP; EXCEPTION WHEN disk_full THEN END $$",
+];
+
+fn noise(length: usize) -> String {
+    let mut random = fastrand::Rng::with_seed(7);
+    std::iter::repeat_with(|| random.alphanumeric()).take(length).collect()
 }

@@ -1,5 +1,8 @@
 //! The names of callers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::store::{FILES, NOW, TestStore, options};
@@ -7,6 +10,7 @@ use crate::store::{FILES, NOW, TestStore, options};
 on_both_stores! {
     an_erased_name_is_never_kept_again
     a_name_is_erased_while_the_service_runs
+    names_are_erased_during_writes_of_their_callers
     ; every_server:
     the_last_name_is_known
 }
@@ -56,6 +60,41 @@ async fn an_erased_name_is_never_kept_again(store: &TestStore) {
     }
     let found = callers.names(&ids(&["agency:1", "agency:2", "agency:3"])).await.unwrap();
     assert_eq!(found.keys().map(|id| &**id).collect::<Vec<_>>(), ["agency:2"]);
+}
+
+/// Each caller writes and is seen again and again, as with every request. No write fails, and a name
+/// that was erased by another process does not come back.
+async fn names_are_erased_during_writes_of_their_callers(store: &TestStore) {
+    const CALLERS: usize = 8;
+    const WRITES: usize = 40;
+    let erased: [AtomicBool; CALLERS] = Default::default();
+    let id = |caller: usize| format!("agency:{caller}");
+    let write = async |caller: usize| {
+        let callers = store.store.callers();
+        for _ in 0..WRITES {
+            let was_erased = erased[caller].load(Ordering::SeqCst);
+            callers.seen(&id(caller), "Ana", time()).await.unwrap();
+            store.insert(FILES, "{}").await;
+            if was_erased {
+                let rows = store
+                    .database
+                    .query(&format!("SELECT name FROM callers WHERE id = '{}'", id(caller)));
+                assert_eq!(rows, [[Some(String::new())]], "the name of {} is back", id(caller));
+            }
+        }
+    };
+    let erase = async {
+        let options = options(&store.database);
+        for caller in (0..CALLERS).step_by(2) {
+            options.erase_caller(&id(caller), time()).await.unwrap();
+            erased[caller].store(true, Ordering::SeqCst);
+        }
+    };
+    tokio::join!(join_all((0..CALLERS).map(write)), erase);
+    let rows = store.database.query("SELECT name FROM callers ORDER BY id");
+    let names: Vec<_> = rows.iter().map(|row| row[0].as_deref().unwrap()).collect();
+    assert_eq!(names, ["", "Ana"].repeat(CALLERS / 2));
+    assert_eq!(store.list(FILES).await.total_items, (CALLERS * WRITES) as u64);
 }
 
 async fn a_name_is_erased_while_the_service_runs(store: &TestStore) {

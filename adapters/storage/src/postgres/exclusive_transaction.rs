@@ -16,8 +16,9 @@ use sea_orm::{ConnectionTrait, DbErr, Statement, Value};
 
 use crate::metrics::StoreMetrics;
 use crate::postgres::fence;
+use crate::postgres::history_lock::HistoryLock;
+use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
-use crate::postgres::writes::PostgresWriter;
 use crate::sql::dialect::POSTGRES;
 use crate::write::read_set::{CurrentReads, looks};
 
@@ -53,7 +54,7 @@ impl Drop for Held {
 impl ExclusiveTransaction {
     /// Waits for the writes in progress and blocks later ones.
     pub async fn begin<'a>(
-        PostgresWriter { pool, history }: &PostgresWriter,
+        (pool, history): (&Pool, &HistoryLock),
         limits: Limits,
         writes: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {

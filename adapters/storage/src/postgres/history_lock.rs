@@ -1,4 +1,4 @@
-//! The lock by which an instance notices that its database is restored.
+//! The lock that shows an instance that its database is restored.
 //!
 //! A dump is restored by dropping and creating the tables, whose numbers are part of the history's
 //! id (`migration/schema_version.rs`). Each instance keeps the table `history` locked in ACCESS SHARE
@@ -6,7 +6,7 @@
 //! earlier one lets it go: no transaction becomes old, and there is no gap. The new session must wait
 //! only if another one, such as a restore, waits to change the table. Then the instance refuses reads
 //! and writes, waits for the writes in progress, and lets the lock go. When it gets the lock again,
-//! the id tells whether the database was restored.
+//! the id shows whether the database was restored.
 //!
 //! A read counts only if the lock was held from its beginning to its end. The server ends the
 //! transaction of an instance that was stopped for a minute. Such an instance does not trust its lock

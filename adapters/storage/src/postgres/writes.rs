@@ -105,7 +105,8 @@ impl PostgresWriter {
         let _writing = self.history.write().await.map_err(WriteError::RolledBack)?;
         if writes.iter().any(|write| is_exclusive(write, attempt)) {
             let read_sets = writes.iter().map(|write| write.metadata);
-            let begun = ExclusiveTransaction::begin(self, BATCH, read_sets).await;
+            let begun =
+                ExclusiveTransaction::begin((&self.pool, &self.history), BATCH, read_sets).await;
             let ExclusiveTransaction { session, current_reads, held: _held, .. } =
                 begun.map_err(WriteError::RolledBack)?;
             let done = write_rows(&session, writes, &current_reads).await;
@@ -143,7 +144,7 @@ impl PostgresWriter {
             return commit_if(&session, done, Result::is_ok).await;
         }
         let read_set = std::iter::once(metadata);
-        let begun = ExclusiveTransaction::begin(self, ALONE, read_set).await;
+        let begun = ExclusiveTransaction::begin((&self.pool, &self.history), ALONE, read_set).await;
         let ExclusiveTransaction { session, time, current_reads, held: _held } =
             begun.map_err(WriteError::RolledBack)?;
         let done = write_alone(&session, write, &current_reads, time).await;

@@ -10,7 +10,7 @@ use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 
 use crate::error::StoreError;
 use crate::metrics::Sample;
-use crate::sqlite::marks::{Marks, companion};
+use crate::sqlite::marks::{Marks, companion, forget};
 
 /// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
@@ -144,7 +144,7 @@ impl OwnedFile {
     /// Lets another process have the file, which must be closed.
     pub fn let_go(&self) {
         if !self.is_lost() {
-            Marks::forget(&self.path);
+            forget(&self.path);
         }
         if let Err(error) = self.file.unlock() {
             tracing::warn!(%error, "cannot release the lock on the SQLite file");

@@ -7,7 +7,7 @@
 //! separate mark. The mark is read before and after each use of the file: one read of four bytes.
 //!
 //! A small file has the same marks, `FILE-mark`, as long as the file is served. After a restart it
-//! tells whether the log belongs to the file.
+//! shows whether the log belongs to the file.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};
@@ -106,11 +106,11 @@ impl Marks {
     pub fn are_lost(&self) -> bool {
         self.are_lost.load(Ordering::Acquire)
     }
+}
 
-    /// Deletes the file of the marks after the write-ahead log.
-    pub fn forget(path: &Path) {
-        let _ = fs::remove_file(companion(path, "-mark"));
-    }
+/// Deletes the file of the marks after the write-ahead log.
+pub(crate) fn forget(path: &Path) {
+    let _ = fs::remove_file(companion(path, "-mark"));
 }
 
 /// A mark that is none of these.

@@ -116,7 +116,7 @@ impl Sqlite {
         })
     }
 
-    /// What was read from a file that was replaced meanwhile may be a mixture.
+    /// Runs a read. If the file was replaced meanwhile, the result may be a mixture.
     async fn in_place<T>(&self, read: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         let lost =
             |_| DbErr::Conn(RuntimeErr::Internal("the database file was replaced".to_owned()));
