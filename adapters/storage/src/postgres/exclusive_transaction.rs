@@ -21,9 +21,6 @@ use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::write::read_set::{CurrentReads, looks};
 
-/// Sets the values of lookups for the transaction: `$1`, a JSON array.
-const SET: &str = "SELECT set_config('proposal_service.lookups', $1, true)";
-
 /// The values, in the transaction in which they were set.
 const VALUES: &str = "current_setting('proposal_service.lookups')::json";
 
@@ -65,7 +62,9 @@ impl ExclusiveTransaction {
         let session = Session::begin(pool, limits).await?;
         if !values.is_empty() {
             let values = format!("[{}]", values.join(","));
-            session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;
+            session
+                .query_all_raw(POSTGRES.statement(sql_file!("postgres/lookups"), [values.into()]))
+                .await?;
         }
         let asked = Instant::now();
         let mut answers = session.query_each(&message.join("; ")).await?;

@@ -36,7 +36,6 @@ use crate::engine::Engine;
 use crate::error::{StoreError, is_lost, logged, needs_new_plan};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::cancellable::Cancellable;
-use crate::postgres::fence::NOW;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
 use crate::postgres::pool::Pool;
@@ -269,10 +268,10 @@ impl Engine for Postgres {
     }
 
     async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
-        let statement = format!("SELECT {NOW} AS now");
         let now = async {
             let session = Session::open(&self.readers, BRIEF).await?;
-            let row = session.query_one_raw(POSTGRES.statement(&statement, [])).await?;
+            let row =
+                session.query_one_raw(POSTGRES.statement(sql_file!("postgres/now"), [])).await?;
             row.map_or(Ok(0), |row| row_mapping::get(&row, "now"))
         };
         let now = now.await.map_err(|error: DbErr| logged(&error, "now"))?;

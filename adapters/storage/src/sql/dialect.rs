@@ -12,15 +12,10 @@ pub(crate) struct Dialect {
     pub name: &'static str,
     /// The type of an identifier.
     pub uuid: &'static str,
-    /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
-    pub json: &'static str,
     /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
-    /// The condition that a column has one of the identifiers in `$1`, a JSON array of their texts. An
-    /// index on the column serves it, however few rows the table has.
-    pub is_listed: fn(&str) -> String,
     /// Joins a table that has an index for the condition: the kind of the join, the table, the name
     /// of its row, and the condition. The index is used for each row, however small the planner
     /// takes the table to be, and the order of the rows is kept.
@@ -29,12 +24,6 @@ pub(crate) struct Dialect {
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch, as a time people can read.
     pub readable_time: fn(&str) -> String,
-    /// The names of the columns of the view `proposals`, in order.
-    pub view_columns: &'static str,
-    /// The nil UUID.
-    pub nil: &'static str,
-    /// A query that has a row when there is a table named `$1`.
-    pub has_table: &'static str,
     /// The number that the row `e` of a JSON value holds, if it holds one.
     pub number_of_value: &'static str,
     /// The text it holds, compared by code point.
@@ -47,19 +36,14 @@ pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     name: "SQLite",
     uuid: "BLOB",
-    json: "TEXT",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
-    is_listed: |column| format!("{column} IN (SELECT unhex(value, '-') FROM json_each($1))"),
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
     readable_time: |column| {
         format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
     },
-    view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
-    nil: "zeroblob(16)",
-    has_table: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
     number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
     text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
     boolean_of_value: "e.type",
@@ -69,12 +53,8 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     name: "PostgreSQL",
     uuid: "uuid",
-    json: "json",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
-    is_listed: |column| {
-        format!("{column} = ANY (ARRAY(SELECT json_array_elements_text($1::json)::uuid))")
-    },
     joined_by_index: |join, table, row, condition| {
         format!(
             "{join} LATERAL (SELECT * FROM {table} {row} WHERE {condition} OFFSET 0) {row} ON TRUE"
@@ -82,10 +62,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     },
     readable_id: "i.id::text",
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
-    view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
-                   WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
-    nil: "'00000000-0000-0000-0000-000000000000'::uuid",
-    has_table: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1",
     number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
     text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
     boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",

@@ -27,10 +27,9 @@ pub(super) fn renew(url: &str) -> Result<(), TransferError> {
 
 /// Writes a new history id. Returns `false` if the file has no store.
 pub(super) fn begin(copy: &Connection) -> rusqlite::Result<bool> {
-    let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
-    let has_history = copy.query_row(has_history, [], |row| row.get(0))?;
+    let has_history = copy.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
     if has_history {
-        copy.execute("UPDATE history SET id = lower(hex(randomblob(4)))", [])?;
+        copy.execute(sql_file!("sqlite/history_renew"), [])?;
     }
     Ok(has_history)
 }
