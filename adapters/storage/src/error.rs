@@ -245,11 +245,6 @@ pub(crate) fn is_lost(error: &DbErr) -> bool {
     source(error).is_some_and(is_connection_lost)
 }
 
-/// Returns whether no connection was free, or could be opened, in time.
-pub(crate) fn is_timeout(error: &DbErr) -> bool {
-    matches!(source(error), Some(SqlxError::PoolTimedOut))
-}
-
 /// Returns whether a connection is of no more use: it is gone, it goes to a server that takes no
 /// writes (25006), a transaction on it was aborted and not ended (25P02), or the server ended it
 /// (25P03: nothing happened in its transaction).

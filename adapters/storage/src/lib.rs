@@ -28,7 +28,7 @@
 //! # How to change it
 //! A new proposal field needs no change here: [`Store::migrate`] recreates the view when its columns
 //! differ from the field table. A new table or column is in `sql/*/schema.sql`, or later in a
-//! migration, and has a description in `entities/`. A new condition on a write needs a row in
+//! migration, and is in `sql/both/check_tables.sql`. A new condition on a write needs a row in
 //! `write/condition.rs`, and a case in `tests/tests/repository/`, which runs on both engines.
 
 /// The text of a file in `sql/`: `sql_file!("both/NAME")`, or the one of a dialect's engine.

@@ -32,7 +32,7 @@ pub(crate) static BUSY_WAITS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     /// Sizes in bytes, by part.
-    pub sizes: Vec<(&'static str, u64)>,
+    pub sizes: Vec<(String, u64)>,
     /// The size of the write-ahead log of SQLite in bytes.
     pub wal: Option<u64>,
     /// Bytes of the disk, and those that are free.
@@ -212,7 +212,8 @@ impl StoreMetrics {
 
     fn encode_sample(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let Sample { sizes, wal, disk, replicas } = &self.sampled.lock().0;
-        let sizes = sizes.iter().map(|(part, bytes)| ([("part", *part)], ConstGauge::new(*bytes)));
+        let sizes =
+            sizes.iter().map(|(part, bytes)| ([("part", part.as_str())], ConstGauge::new(*bytes)));
         let help = "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes.";
         write_series(encoder, "proposal_service_store_bytes", help, sizes)?;
         if let Some(bytes) = wal.map(ConstGauge::new) {

@@ -57,6 +57,7 @@ mod retention;
 mod schema;
 mod search;
 mod selections;
+mod sql_files;
 mod store;
 mod waiting;
 mod writes;

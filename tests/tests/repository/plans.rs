@@ -213,7 +213,7 @@ fn leave_unanalysed(store: &TestStore) {
 }
 
 /// Adds rows that the search index is said to know.
-fn fill(store: &TestStore, rows: u64) {
+pub fn fill(store: &TestStore, rows: u64) {
     let changes = format!(
         "WITH l AS (INSERT INTO changes (collection, item_id, version, kind, time, members) \
          SELECT 'status', gen_random_uuid(), 1, 'created', n, '{{\"subject\":\"s\"}}' FROM generate_series(1, {rows}) AS g (n) \

@@ -1,5 +1,5 @@
 -- Sets marks among the items of a collection, with the items added and removed since a change, in one snapshot. Rows are
--- compared, so that no other index has the order. A mark stands for 1,000 items (`DISTANCE`).
+-- compared, so that no other index has the order. There is a mark for every 1,000 items (`DISTANCE`).
 -- Parameters: $1, the collection; $2, the item to begin at; $3, the nil UUID; $4, the change.
 -- Result: `id`, `sequence` and `added` (0 for a mark), `total` (the items of the collection).
 WITH RECURSIVE m (id) AS (

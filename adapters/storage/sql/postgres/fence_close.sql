@@ -1,11 +1,9 @@
--- Closes the current time and the times of all changes: every later write has a later time.
--- Parameters: none. Result: `time`.
+-- Closes the current time and the times of all changes: every later write has a later time. Parameters: none. Result: `time`.
 BEGIN;
 LOCK TABLE write_fence IN SHARE MODE;
 WITH RECURSIVE names (name) AS (
     SELECT min(collection) FROM changes
-    UNION ALL
-    SELECT (SELECT min(c.collection) FROM changes c WHERE c.collection > n.name) FROM names n WHERE n.name IS NOT NULL
+    UNION ALL SELECT (SELECT min(c.collection) FROM changes c WHERE c.collection > n.name) FROM names n WHERE n.name IS NOT NULL
 )
 SELECT setval('write_clock', greatest(
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,

@@ -1,13 +1,11 @@
 -- Begins a transaction that reads the state at a moment without a write in progress, and closes the times of all changes.
--- The fence is released before the reads.
--- Parameters: none. Result: `time`.
+-- The fence is released before the reads. Parameters: none. Result: `time`.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SAVEPOINT fence;
 LOCK TABLE write_fence IN SHARE MODE;
 WITH RECURSIVE names (name) AS (
     SELECT min(collection) FROM changes
-    UNION ALL
-    SELECT (SELECT min(c.collection) FROM changes c WHERE c.collection > n.name) FROM names n WHERE n.name IS NOT NULL
+    UNION ALL SELECT (SELECT min(c.collection) FROM changes c WHERE c.collection > n.name) FROM names n WHERE n.name IS NOT NULL
 )
 SELECT setval('write_clock', greatest(
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,

@@ -1,5 +1,4 @@
--- Items.
--- Parameters: $1, the items, a JSON array; $2, $3 and $4 as in `find.sql`. Result: as of `find.sql`.
+-- Items. Parameters: $1, the items, a JSON array; $2, $3 and $4 as in `find.sql`. Result: as of `find.sql`.
 SELECT i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues,
     (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
     (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = $4) AS reference_0,

@@ -1,11 +1,10 @@
--- Versions with a body that were superseded before a time, among the next changes. What supersedes them must be indexed,
--- because the index task takes away what its items had before; and no key may stand for a request that is answered with them.
--- Keys have no index by item, so those of these changes are found from the side of the keys.
+-- Versions with a body that were superseded before a time by indexed ones, among the next changes, and that answer no request
+-- with a key. Keys have no index by item, so the query begins with the keys.
 -- Parameters: $1, the change to begin after; $2, the limit of changes; $3, the time.
 -- Result: `read_to`, `changes` (how many were looked through), and `sequence`, `item_id`, `written`, `superseded`, `bytes` of each version.
 WITH looked AS MATERIALIZED (
-    SELECT sequence, item_id, version, time, members IS NOT NULL AS has_body FROM changes
-    WHERE sequence > $1 ORDER BY sequence LIMIT $2
+    SELECT sequence, item_id, version, time, members IS NOT NULL AS has_body
+    FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
 ),
 t AS (SELECT MAX(sequence) AS read_to, COUNT(*) AS changes FROM looked)
 SELECT t.read_to, t.changes, s.* FROM t LEFT JOIN (
@@ -14,8 +13,7 @@ SELECT t.read_to, t.changes, s.* FROM t LEFT JOIN (
     JOIN LATERAL (SELECT * FROM changes n WHERE n.item_id = l.item_id AND n.version = l.version + 1 OFFSET 0) n ON TRUE
     JOIN LATERAL (SELECT * FROM changes c WHERE c.sequence = l.sequence OFFSET 0) c ON TRUE
     WHERE l.has_body AND n.time < $3
-        AND l.sequence NOT IN (
-            SELECT o.sequence FROM idempotency_keys k CROSS JOIN looked o WHERE o.item_id = k.item_id AND o.version = k.version
-        )
+        AND l.sequence NOT IN (SELECT o.sequence FROM idempotency_keys k CROSS JOIN looked o
+            WHERE o.item_id = k.item_id AND o.version = k.version)
         AND n.sequence <= (SELECT p.sequence FROM search_progress p)
 ) s ON TRUE ORDER BY s.sequence

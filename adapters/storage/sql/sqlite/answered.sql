@@ -1,5 +1,4 @@
--- The answers to earlier requests with a key.
--- Parameters: $1, the keys, a JSON array of arrays of caller, path and key.
+-- The answers to earlier requests with a key. Parameters: $1, the keys, a JSON array of arrays of caller, path and key.
 -- Result: the stored answer, and the columns of `version.sql`.
 SELECT k.caller AS asked_caller, k.path, k.key, k.expires_at, k.fingerprint, k.continues AS continues_link, k.continued_by,
     k.remarks, k.reference_0, c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, c.client, c.request_id, c.removed_at,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use application::RepositoryError;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
+use sea_orm::{ConnectionTrait, DbErr, Statement};
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -76,12 +76,17 @@ impl Filling<'_> {
         let Some(position) = found.map_err(|error| logged(&error, "backfill"))? else {
             return Ok(Batch::End);
         };
-        let end = end_of_batch(engine, &position).await;
+        let from = Uuid::try_parse(&position).map_err(|_| RepositoryError::Corrupt)?;
+        let end = end_of_batch(engine, from).await;
         let end = end.map_err(|error| logged(&error, "backfill"))?;
-        engine.execute("backfill", self.change(dialect, &position, end.as_deref())).await?;
-        let next = end.as_deref().unwrap_or(&position);
-        let advance =
-            progress::advance(dialect, [self.migration, self.step, &position], next, end.is_none());
+        engine.execute("backfill", self.change(dialect, from, end)).await?;
+        let next = end.unwrap_or(from).to_string();
+        let advance = progress::advance(
+            dialect,
+            [self.migration, self.step, &position],
+            &next,
+            end.is_none(),
+        );
         let is_advanced = engine.execute("backfill", advance).await? > 0;
         Ok(match (is_advanced, end) {
             (false, _) => Batch::DoneByAnother,
@@ -90,17 +95,12 @@ impl Filling<'_> {
         })
     }
 
-    fn change(&self, dialect: &Dialect, position: &str, end: Option<&str>) -> Statement {
+    /// The assignment and the rows are those of the migration.
+    fn change(&self, dialect: &Dialect, from: Uuid, end: Option<Uuid>) -> Statement {
         let Backfill { set, stale } = self.backfill;
-        let (from, stale) = (id(dialect, "$1"), stale(dialect));
-        let change = format!("UPDATE items SET {set} WHERE id > {from} AND {stale}");
-        match end {
-            Some(end) => {
-                let text = format!("{change} AND id <= {}", id(dialect, "$2"));
-                dialect.statement(&text, [position.into(), end.into()])
-            }
-            None => dialect.statement(&change, [position.into()]),
-        }
+        let stale = stale(dialect);
+        let text = format!("UPDATE items SET {set} WHERE id > $1 AND id <= $2 AND {stale}");
+        dialect.statement(&text, [from.into(), end.unwrap_or(Uuid::max()).into()])
     }
 }
 
@@ -111,22 +111,9 @@ enum Batch {
 }
 
 /// The last identifier of the next rows; `None` when fewer are left.
-async fn end_of_batch(engine: &dyn WriteEngine, position: &str) -> Result<Option<String>, DbErr> {
-    let dialect = engine.dialect();
-    let text = format!(
-        "SELECT {text} AS end_of_batch FROM items n WHERE n.id > {from} ORDER BY n.id LIMIT 1 OFFSET {skipped}",
-        text = dialect.id_text,
-        from = id(dialect, "$1"),
-        skipped = ROWS - 1,
-    );
-    let row = engine.schema().query_one_raw(dialect.statement(&text, [position.into()])).await?;
-    row.map(|row| row_mapping::get(&row, "end_of_batch")).transpose()
-}
-
-/// A parameter that is the text of an identifier.
-fn id(dialect: &Dialect, parameter: &str) -> String {
-    match dialect.backend {
-        DbBackend::Sqlite => format!("unhex({parameter}, '-')"),
-        _ => format!("{parameter}::uuid"),
-    }
+async fn end_of_batch(engine: &dyn WriteEngine, from: Uuid) -> Result<Option<Uuid>, DbErr> {
+    let values = [from.into(), (ROWS - 1).into()];
+    let end = engine.dialect().statement(sql_file!("both/backfill_end"), values);
+    let row = engine.schema().query_one_raw(end).await?;
+    row.map(|row| row_mapping::get(&row, "id")).transpose()
 }

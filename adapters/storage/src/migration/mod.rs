@@ -14,8 +14,6 @@ pub(crate) mod runner;
 pub(crate) mod schema_version;
 mod stages;
 
-use sea_orm::DbBackend;
-
 use crate::sql::dialect::Dialect;
 use stages::{Migration, Stages, Step};
 
@@ -33,8 +31,5 @@ fn store(dialect: &Dialect) -> Stages {
 
 /// The statements that make the tables of an empty store.
 pub(crate) const fn schema(dialect: &Dialect) -> &'static str {
-    match dialect.backend {
-        DbBackend::Sqlite => include_str!("../../sql/sqlite/schema.sql"),
-        _ => include_str!("../../sql/postgres/schema.sql"),
-    }
+    sql_file!(dialect, "schema")
 }

@@ -12,10 +12,6 @@ use crate::error::StoreError;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
-/// The number of items, by the counts that every write keeps.
-const ITEMS: &str = "SELECT CAST(COALESCE(SUM(items), 0) AS BIGINT) AS items FROM totals t \
-                     WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.parent)";
-
 /// Items that are filled in within a second, about: a batch of rows, and a pause as long.
 const ITEMS_PER_SECOND: i64 = 10_000;
 
@@ -136,6 +132,6 @@ async fn items(connection: &DatabaseConnection) -> Result<i64, DbErr> {
     if !has_table(connection, "totals").await? {
         return Ok(0);
     }
-    let row = connection.query_one_raw(dialect.statement(ITEMS, [])).await?;
+    let row = connection.query_one_raw(dialect.statement(sql_file!("both/item_count"), [])).await?;
     row.map_or(Ok(0), |row| row_mapping::get(&row, "items"))
 }

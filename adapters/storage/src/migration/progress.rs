@@ -3,10 +3,9 @@
 
 use std::collections::HashSet;
 
-use sea_orm::{ConnectionTrait, DbErr, Statement};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
-use crate::sql::row_mapping;
 
 /// The complete steps, by migration.
 pub(super) struct Done(HashSet<(String, String)>);
@@ -16,11 +15,8 @@ impl Done {
         if !has_table(database, "schema_steps").await? {
             return Ok(Self(HashSet::new()));
         }
-        let dialect = Dialect::of(database.get_database_backend());
-        let query = "SELECT migration, step FROM schema_steps WHERE is_done = 1";
-        let rows = database.query_all_raw(dialect.statement(query, [])).await?;
-        let step = |row| Ok((row_mapping::get(row, "migration")?, row_mapping::get(row, "step")?));
-        rows.iter().map(step).collect::<Result<_, _>>().map(Self)
+        let done = steps(database).await?.into_iter().filter(|step| step.is_done == 1);
+        Ok(Self(done.map(|step| (step.migration, step.step)).collect()))
     }
 
     pub fn has(&self, migration: &str, step: &str) -> bool {
@@ -28,28 +24,42 @@ impl Done {
     }
 }
 
+/// A row of `schema_steps`.
+#[derive(FromQueryResult)]
+struct RecordedStep {
+    migration: String,
+    step: String,
+    position: String,
+    is_done: i32,
+}
+
+async fn steps(database: &impl ConnectionTrait) -> Result<Vec<RecordedStep>, DbErr> {
+    let dialect = Dialect::of(database.get_database_backend());
+    let rows = database.query_all_raw(dialect.statement(sql_file!("both/steps"), [])).await?;
+    rows.iter().map(|row| RecordedStep::from_query_result(row, "")).collect()
+}
+
 /// Returns whether the table exists.
 pub(super) async fn has_table(database: &impl ConnectionTrait, table: &str) -> Result<bool, DbErr> {
     let dialect = Dialect::of(database.get_database_backend());
-    let found = database.query_one_raw(dialect.statement(dialect.has_table, [table.into()]));
+    let found =
+        database.query_one_raw(dialect.statement(sql_file!(dialect, "has_table"), [table.into()]));
     found.await.map(|row| row.is_some())
 }
 
 /// Records a complete step.
 pub(super) fn step_done(dialect: &Dialect, migration: &str, step: &str) -> Statement {
-    dialect.statement(
-        "INSERT INTO schema_steps (migration, step, position, is_done) VALUES ($1, $2, '', 1) \
-         ON CONFLICT (migration, step) DO UPDATE SET is_done = 1",
-        [migration.into(), step.into()],
-    )
+    record(dialect, [migration, step, ""], 1)
 }
 
 /// Records the first position of a step, unless it has one.
 pub(super) fn begin(dialect: &Dialect, migration: &str, step: &str, position: &str) -> Statement {
-    dialect.statement(
-        "INSERT INTO schema_steps (migration, step, position, is_done) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING",
-        [migration.into(), step.into(), position.into()],
-    )
+    record(dialect, [migration, step, position], 0)
+}
+
+fn record(dialect: &Dialect, [migration, step, position]: [&str; 3], is_done: i64) -> Statement {
+    let values = [migration.into(), step.into(), position.into(), is_done.into()];
+    dialect.statement(sql_file!("both/step_record"), values)
 }
 
 /// Advances a step from the position `was`, if it is still there.
@@ -59,12 +69,9 @@ pub(super) fn advance(
     position: &str,
     is_done: bool,
 ) -> Statement {
-    // SQLite numbers parameters in the order in which they first appear.
-    dialect.statement(
-        "UPDATE schema_steps SET position = $1, is_done = $2 \
-         WHERE migration = $3 AND step = $4 AND position = $5 AND is_done = 0",
-        [position.into(), i64::from(is_done).into(), migration.into(), step.into(), was.into()],
-    )
+    let is_done = i64::from(is_done).into();
+    let values = [position.into(), is_done, migration.into(), step.into(), was.into()];
+    dialect.statement(sql_file!("both/step_advance"), values)
 }
 
 /// The position of a step; `None` if it is complete, or has not begun.
@@ -73,9 +80,9 @@ pub(super) async fn position(
     migration: &str,
     step: &str,
 ) -> Result<Option<String>, DbErr> {
-    let dialect = Dialect::of(database.get_database_backend());
-    let query =
-        "SELECT position FROM schema_steps WHERE migration = $1 AND step = $2 AND is_done = 0";
-    let row = database.query_one_raw(dialect.statement(query, [migration.into(), step.into()]));
-    row.await?.map(|row| row_mapping::get(&row, "position")).transpose()
+    let begun = steps(database)
+        .await?
+        .into_iter()
+        .find(|begun| begun.migration == migration && begun.step == step && begun.is_done == 0);
+    Ok(begun.map(|begun| begun.position))
 }

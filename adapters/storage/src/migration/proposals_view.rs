@@ -64,7 +64,8 @@ fn wanted() -> impl Iterator<Item = &'static str> {
 
 /// The columns that it has.
 async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> Result<Vec<String>, DbErr> {
-    let rows = database.query_all_raw(dialect.statement(dialect.view_columns, [])).await?;
+    let query = dialect.statement(sql_file!(dialect, "view_columns"), []);
+    let rows = database.query_all_raw(query).await?;
     rows.iter().map(|row| row_mapping::get(row, "name")).collect()
 }
 

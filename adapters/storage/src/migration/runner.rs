@@ -24,17 +24,6 @@ const ATTEMPTS: u32 = 12;
 /// The pause between them.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Instances that are older than the schema allows and were seen within a minute. Others do not
-/// count: they ask before they write again.
-const OLDER: &str = "SELECT i.id, i.address, i.schema_version, (extract(epoch FROM clock_timestamp()) - i.seen_at / 1000000)::bigint AS seconds \
-                     FROM service_instances i, schema_version v \
-                     WHERE i.schema_version < greatest(v.oldest_reader, v.oldest_writer) \
-                     AND i.seen_at > (extract(epoch FROM clock_timestamp()) - 60) * 1000000 ORDER BY i.seen_at DESC LIMIT 1";
-
-/// Returns a row where an index is there.
-const INDEX_STATE: &str =
-    "SELECT i.indisvalid AS is_valid FROM pg_index i WHERE i.indexrelid = to_regclass($1)";
-
 /// The step of a backfill.
 pub(super) const BACKFILL: &str = "backfill";
 
@@ -206,7 +195,8 @@ impl Runner<'_> {
             return transaction.commit().await;
         }
         let database = self.0.schema();
-        let found = database.query_one_raw(dialect.statement(INDEX_STATE, [name.into()])).await?;
+        let state = dialect.statement(sql_file!("postgres/index_state"), [name.into()]);
+        let found = database.query_one_raw(state).await?;
         match found.map(|row| row_mapping::get(&row, "is_valid")).transpose()? {
             Some(true) => return Ok(()),
             Some(false) => {
@@ -242,9 +232,8 @@ async fn older_instance(transaction: &DatabaseTransaction) -> Result<Option<Stor
     {
         return Ok(None);
     }
-    let Some(row) = transaction.query_one_raw(dialect.statement(OLDER, [])).await? else {
-        return Ok(None);
-    };
+    let older = dialect.statement(sql_file!("postgres/older_instance"), []);
+    let Some(row) = transaction.query_one_raw(older).await? else { return Ok(None) };
     Ok(Some(StoreError::OlderInstance {
         address: row_mapping::get(&row, "address")?,
         id: row_mapping::get(&row, "id")?,

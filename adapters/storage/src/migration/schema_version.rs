@@ -66,7 +66,8 @@ pub(crate) async fn is_up_to_date(
 ) -> Result<bool, StoreError> {
     let dialect = Dialect::of(database.get_database_backend());
     let has = async |table: &str| {
-        let found = database.query_one_raw(dialect.statement(dialect.has_table, [table.into()]));
+        let found = database
+            .query_one_raw(dialect.statement(sql_file!(dialect, "has_table"), [table.into()]));
         Ok::<_, StoreError>(found.await.map_err(StoreError::schema)?.is_some())
     };
     if !has("schema_version").await? {

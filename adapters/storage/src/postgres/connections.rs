@@ -19,7 +19,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{ConnAcquireErr, DbErr, QueryResult, RuntimeErr, Statement};
+use sea_orm::{ConnAcquireErr, DbErr, QueryResult, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -28,7 +28,9 @@ use crate::error::{is_connection_lost, is_schema_change};
 use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{LONGEST_SILENCE, Purpose, Server};
-use crate::postgres::session::{Answer, Asked, Limits, Question, Reply, Session, lost};
+use crate::postgres::session::{
+    Answer, Asked, Limits, Question, Reply, Session, lost, query_error,
+};
 use crate::sql::dialect::POSTGRES;
 
 /// The time in which a connection that is tried must answer.
@@ -85,7 +87,7 @@ struct Client {
     pool: Arc<Inner>,
     questions: mpsc::Receiver<Asked>,
     /// Takes the timeline of the connection, or the reason why there is none. The first question takes
-    /// it if nobody waits here.
+    /// it if no caller waits here.
     ready: oneshot::Sender<Result<u32, SqlxError>>,
     limits: Limits,
     asked: Instant,
@@ -144,8 +146,7 @@ impl Connections {
         let (questions, ready) = self.begin_session(limits).await?;
         let lost = |_| lost(io::ErrorKind::NotConnected, "the connection was lost");
         let timeline = ready.await.map_err(lost).flatten();
-        let timeline =
-            timeline.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
+        let timeline = timeline.map_err(query_error)?;
         Ok(Session::new(questions, timeline))
     }
 

@@ -15,15 +15,12 @@ use jiff::Timestamp;
 use sea_orm::{ConnectionTrait, DbErr, Statement, Value};
 
 use crate::metrics::StoreMetrics;
+use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::history_lock::HistoryLock;
-use crate::postgres::pool::Pool;
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::POSTGRES;
 use crate::write::read_set::{CurrentReads, looks};
-
-/// Sets the values of lookups for the transaction: `$1`, a JSON array.
-const SET: &str = "SELECT set_config('proposal_service.lookups', $1, true)";
 
 /// The values, in the transaction in which they were set.
 const VALUES: &str = "current_setting('proposal_service.lookups')::json";
@@ -54,7 +51,7 @@ impl Drop for Held {
 impl ExclusiveTransaction {
     /// Waits for the writes in progress and blocks later ones.
     pub async fn begin<'a>(
-        (pool, history): (&Pool, &HistoryLock),
+        (pool, history): (&Connections, &HistoryLock),
         limits: Limits,
         writes: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {
@@ -66,7 +63,9 @@ impl ExclusiveTransaction {
         let session = pool.begin(limits).await?;
         if !values.is_empty() {
             let values = format!("[{}]", values.join(","));
-            session.query_all_raw(POSTGRES.statement(SET, [values.into()])).await?;
+            session
+                .query_all_raw(POSTGRES.statement(sql_file!("postgres/lookups"), [values.into()]))
+                .await?;
         }
         let asked = Instant::now();
         let mut answers = session.query_each(&message.join("; ")).await?;

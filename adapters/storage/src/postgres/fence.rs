@@ -17,9 +17,6 @@ use sea_orm::{DbErr, QueryResult};
 
 use crate::sql::row_mapping;
 
-/// The database's time in microseconds.
-pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-
 /// A transaction that waits for writes in progress.
 pub(crate) const PASS: &str = sql_file!("postgres/fence_pass");
 

@@ -73,7 +73,10 @@ enum State {
         since: Instant,
         confirmed: Instant,
     },
+    /// Its connection was lost.
     Lost,
+    /// Another session changes or restores the database.
+    Contended,
 }
 
 /// The time since which the lock is held.
@@ -87,7 +90,7 @@ impl State {
             Self::Held { since, confirmed } if confirmed.elapsed() < TERM => {
                 Some(HeldSince(Some(since)))
             }
-            Self::Held { .. } | Self::Lost => None,
+            Self::Held { .. } | Self::Lost | Self::Contended => None,
         }
     }
 }
@@ -142,9 +145,10 @@ impl HistoryLock {
         self.state.borrow().held() == Some(since)
     }
 
-    /// Returns whether the lock is held.
+    /// Returns false while another session changes or restores the database. After the loss of the
+    /// connection a standby can be read, because its history is compared with the known one.
     pub fn has(&self) -> bool {
-        self.state.borrow().held().is_some()
+        !matches!(*self.state.borrow(), State::Contended)
     }
 
     /// Begins a write, which ends when the result is dropped: the lock is held until then.
@@ -175,7 +179,7 @@ impl HistoryLock {
                     tracing::warn!(
                         "another session changes or restores the database; requests fail until it ends"
                     );
-                    self.state.send_replace(State::Lost);
+                    self.state.send_replace(State::Contended);
                     if timeout(WRITES_END, self.writes.write()).await.is_err() {
                         tracing::warn!("writes are in progress while the database changes");
                     }

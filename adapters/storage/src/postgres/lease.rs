@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use application::RepositoryError;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::gauge::ConstGauge;
-use sea_orm::{ConnectionTrait as _, DbErr, RuntimeErr, Statement};
+use sea_orm::{ConnectionTrait as _, DbErr, RuntimeErr};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -24,7 +24,6 @@ use crate::error::logged;
 use crate::metrics::write_series;
 use crate::migration::schema_version::SCHEMA_VERSION;
 use crate::postgres::connections::Connections;
-use crate::postgres::fence::NOW;
 use crate::postgres::session::Limits;
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping;
@@ -146,11 +145,13 @@ impl Lease {
     /// Renews the row of this instance, unless it is too old, and reads its permissions.
     async fn ask(&self) -> Result<(), DbErr> {
         let asked = Instant::now();
-        let session = self.writers.session(LIMITS).await?;
-        let Some(row) = session.query_one_raw(self.renew()).await? else {
+        let values = [self.id.clone().into(), SCHEMA_VERSION.into()];
+        let renew = POSTGRES.statement(sql_file!("postgres/lease_renew"), values);
+        let rows = self.writers.query(LIMITS, renew).await?;
+        let Some(row) = rows.first() else {
             return Err(DbErr::RecordNotFound("the schema's version".to_owned()));
         };
-        let column = |name| row_mapping::get::<i32>(&row, name);
+        let column = |name| row_mapping::get::<i32>(row, name);
         let (reader, writer) = (column("oldest_reader")?, column("oldest_writer")?);
         let permitted = match SCHEMA_VERSION {
             version if version < reader => Permission::Nothing,
@@ -165,18 +166,6 @@ impl Lease {
         Ok(())
     }
 
-    fn renew(&self) -> Statement {
-        let text = format!(
-            "WITH schema AS (SELECT version, oldest_reader, oldest_writer FROM schema_version FOR SHARE), \
-             forgotten AS (DELETE FROM service_instances WHERE seen_at < {NOW} - 86400000000), \
-             renewed AS (INSERT INTO service_instances AS i (id, schema_version, address, seen_at) \
-             SELECT $1, $2, coalesce(host(inet_client_addr()), 'this machine'), {NOW} FROM schema WHERE oldest_writer <= $2 \
-             ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at) \
-             SELECT version, oldest_reader, oldest_writer FROM schema"
-        );
-        POSTGRES.statement(&text, [self.id.clone().into(), SCHEMA_VERSION.into()])
-    }
-
     /// Deletes the row, so that a migration does not wait for an instance that has ended.
     pub async fn end(&self) {
         if let Some(renewal) = self.renewal.lock().take() {
@@ -185,10 +174,10 @@ impl Lease {
         if self.state().asked.is_none() {
             return;
         }
-        let text = "DELETE FROM service_instances WHERE id = $1";
+        let end = POSTGRES.statement(sql_file!("postgres/lease_end"), [self.id.clone().into()]);
         let ended = async {
             let session = self.writers.session(LIMITS).await?;
-            session.execute_raw(POSTGRES.statement(text, [self.id.clone().into()])).await
+            session.execute_raw(end).await
         };
         if let Err(error) = ended.await {
             tracing::debug!(%error, "cannot remove the row of this instance");

@@ -33,10 +33,9 @@ use tracing::Instrument as _;
 
 use crate::StoreOptions;
 use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
-use crate::error::{StoreError, is_lost, is_timeout, logged, needs_new_plan};
+use crate::error::{StoreError, is_lost, logged, needs_new_plan};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
 use crate::postgres::connections::{ConnectionOptions, Connections};
-use crate::postgres::fence::NOW;
 use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::lease::Lease;
 use crate::postgres::losses::Losses;
@@ -334,9 +333,9 @@ impl WriteEngine for Postgres {
     }
 
     async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
-        let statement = format!("SELECT {NOW} AS now");
         let now = async {
-            let rows = self.readers.query(BRIEF, POSTGRES.statement(&statement, [])).await?;
+            let now = POSTGRES.statement(sql_file!("postgres/now"), []);
+            let rows = self.readers.query(BRIEF, now).await?;
             rows.first().map_or(Ok(0), |row| row_mapping::get(row, "now"))
         };
         let now = now.await.map_err(|error: DbErr| logged(&error, "now"))?;
@@ -397,7 +396,7 @@ async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     let mut was_lost = false;
     for _ in 0..MOST_STALE {
         match read().await {
-            Err(error) if is_lost(&error) && !is_timeout(&error) && !was_lost => {
+            Err(error) if is_lost(&error) && !was_lost => {
                 tracing::info!(%error, "a connection was lost; retrying the read on another");
                 was_lost = true;
             }

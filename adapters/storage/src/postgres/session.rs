@@ -10,7 +10,10 @@ use futures_util::TryStreamExt as _;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sea_orm::sqlx::{AssertSqlSafe, Error as SqlxError, Executor as _, query_with, raw_sql};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sea_orm::{
+    ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
+    Statement,
+};
 use sea_query_sqlx::SqlxValues;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
@@ -281,8 +284,12 @@ fn gone() -> SqlxError {
     lost(io::ErrorKind::NotConnected, "the connection was lost before")
 }
 
-fn query_error(error: SqlxError) -> DbErr {
-    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+pub(super) fn query_error(error: SqlxError) -> DbErr {
+    match error {
+        // No connection was lost.
+        SqlxError::PoolTimedOut => DbErr::ConnectionAcquire(ConnAcquireErr::Timeout),
+        error => DbErr::Query(RuntimeErr::SqlxError(error.into())),
+    }
 }
 
 fn exec_error(error: SqlxError) -> DbErr {

@@ -7,6 +7,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get};
+use crate::sql::sql_text::literal;
 
 /// How the change `c` adds to the number of items: an item comes with one that is `created`, after its
 /// removal too, and goes with one that is `deleted`.
@@ -30,10 +31,20 @@ pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i6
     dialect.statement(sql_file!("both/changes"), values)
 }
 
+/// The changes of a collection. It is a literal, so that the planner knows how common it is: with a
+/// parameter, `PostgreSQL` looks through all changes for those of a rare one.
+fn of(collection: Collection) -> String {
+    format!(
+        "SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at \
+         FROM changes WHERE collection = {}",
+        literal(collection.name())
+    )
+}
+
 /// The last changes of a collection, the newest first.
 pub(crate) fn latest_statement(dialect: &Dialect, collection: Collection, limit: u64) -> Statement {
-    let values = [collection.name().into(), clamped(limit).into()];
-    dialect.statement(sql_file!(dialect, "changes_latest"), values)
+    let text = of(collection) + " ORDER BY sequence DESC LIMIT $1";
+    dialect.statement(&text, [clamped(limit).into()])
 }
 
 /// The changes of a collection after a number, up to another that no change is committed below any
@@ -45,8 +56,8 @@ pub(crate) fn of_collection(
     up_to: Sequence,
     limit: u64,
 ) -> Statement {
-    let values = [collection.name().into(), after.0.into(), up_to.0.into(), clamped(limit).into()];
-    dialect.statement(sql_file!(dialect, "changes_of_collection"), values)
+    let text = of(collection) + " AND sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3";
+    dialect.statement(&text, [after.0.into(), up_to.0.into(), clamped(limit).into()])
 }
 
 /// The page that [`of_collection`] found.
@@ -139,4 +150,35 @@ pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
         },
         removed_at: row_mapping::optional_timestamp(row, "removed_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use application::Sequence;
+    use domain::Collection;
+    use rusqlite::Connection;
+
+    use super::{latest_statement, of_collection};
+    use crate::migration::schema;
+    use crate::sql::dialect::SQLITE;
+
+    #[test]
+    fn the_changes_of_a_collection_are_found_by_the_index_in_their_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(schema(&SQLITE)).unwrap();
+        let files = Collection::known("files");
+        let between = of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
+        let latest = latest_statement(&SQLITE, files, 25).sql;
+        for (statement, expected) in
+            [(between, "(collection=? AND rowid>? AND rowid<?)"), (latest, "(collection=?)")]
+        {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+            let count = plan.parameter_count();
+            let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));
+            let steps = plan.query_map(parameters, |row| row.get::<_, String>("detail")).unwrap();
+            let steps: Vec<_> = steps.map(Result::unwrap).collect();
+            let [step] = steps.as_slice() else { panic!("{steps:?}") };
+            assert!(step.contains(&format!("changes_by_collection {expected}")), "{step}");
+        }
+    }
 }

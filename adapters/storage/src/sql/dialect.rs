@@ -12,8 +12,6 @@ pub(crate) struct Dialect {
     pub name: &'static str,
     /// The type of an identifier.
     pub uuid: &'static str,
-    /// The type that keeps a JSON text as it is: order, digits and all. Never `jsonb`.
-    pub json: &'static str,
     /// The number of bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
@@ -26,12 +24,6 @@ pub(crate) struct Dialect {
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch, as a time people can read.
     pub readable_time: fn(&str) -> String,
-    /// The names of the columns of the view `proposals`, in order.
-    pub view_columns: &'static str,
-    /// The nil UUID.
-    pub nil: &'static str,
-    /// A query that has a row when there is a table named `$1`.
-    pub has_table: &'static str,
     /// The number that the row `e` of a JSON value holds, if it holds one.
     pub number_of_value: &'static str,
     /// The text it holds, compared by code point.
@@ -44,7 +36,6 @@ pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     name: "SQLite",
     uuid: "BLOB",
-    json: "TEXT",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
@@ -53,9 +44,6 @@ pub(crate) static SQLITE: Dialect = Dialect {
     readable_time: |column| {
         format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
     },
-    view_columns: "SELECT name FROM pragma_table_info('proposals') ORDER BY cid",
-    nil: "zeroblob(16)",
-    has_table: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
     number_of_value: "CASE WHEN e.type IN ('integer', 'real') THEN e.value END",
     text_of_value: "CASE WHEN e.type = 'text' THEN e.value END",
     boolean_of_value: "e.type",
@@ -65,7 +53,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     name: "PostgreSQL",
     uuid: "uuid",
-    json: "json",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
     joined_by_index: |join, table, row, condition| {
@@ -75,10 +62,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     },
     readable_id: "i.id::text",
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
-    view_columns: "SELECT column_name::text AS name FROM information_schema.columns \
-                   WHERE table_schema = current_schema() AND table_name = 'proposals' ORDER BY ordinal_position",
-    nil: "'00000000-0000-0000-0000-000000000000'::uuid",
-    has_table: "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1",
     number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
     text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
     boolean_of_value: "CASE WHEN json_typeof(e.value) = 'boolean' THEN e.value #>> '{}' END",

@@ -95,7 +95,7 @@ mod tests {
                 members.len(),
                 "{collection:?} has {} indexed members, and each needs one of the {} columns of `items` \
                  for itself: index fewer, or add a column and its index to `items`, its name to \
-                 `COLUMNS`, and a field to `entities/item.rs`",
+                 `COLUMNS`, and to `check_tables.sql`",
                 members.len(),
                 COLUMNS.len(),
             );

@@ -49,7 +49,7 @@ mod tests {
                 count <= COLUMNS.len(),
                 "{collection:?} has {count} references, and `items` has columns for {}: add a \
                  migration that adds `reference_{}` to `items` and `idempotency_keys`, the field to \
-                 their entities, and its name to `COLUMNS`",
+                 `check_tables.sql`, and its name to `COLUMNS`",
                 COLUMNS.len(),
                 COLUMNS.len(),
             );

@@ -9,11 +9,12 @@ use application::{ItemContent, Scope, Sequence};
 use domain::Version;
 use sea_orm::{DbErr, QueryResult, Statement};
 
+use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::page::Selected;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
-use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::sql_text::{SqlText, json};
 use crate::sql::statements::with_members;
 
 /// Numbers in a row of the answer: a row for each would take many times the memory.
@@ -50,29 +51,14 @@ pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
 
 /// Looks for the contents that changes left, in their order, up to a number of bytes.
 pub(crate) fn contents_statement(
-    dialect: &'static Dialect,
+    dialect: &Dialect,
     scope: Scope,
     changes: &[Sequence],
 ) -> Statement {
-    let mut text = SqlText::new(dialect);
-    let rows = changes
-        .iter()
-        .enumerate()
-        .map(|(place, change)| format!("({place}, CAST({} AS BIGINT))", text.bind(change.0)));
-    let rows = rows.collect::<Vec<_>>().join(", ");
-    // What is asked for comes first in both joins, which a `LEFT JOIN` sees to.
-    let in_collection =
-        format!("c.sequence = s.sequence AND c.collection = {}", literal(scope.collection.name()));
-    text.finish(&format!(
-        "WITH asked (place, sequence) AS (VALUES {rows}), \
-         sized AS (SELECT a.place, a.sequence, COALESCE({bytes}, 0) AS bytes FROM asked a {own}), \
-         measured AS (SELECT place, sequence, SUM(bytes) OVER (ORDER BY place) - bytes AS before FROM sized) \
-         SELECT c.sequence, c.item_id, c.version, c.parent, CAST(c.members AS TEXT) AS members \
-         FROM (SELECT * FROM measured WHERE before < {CONTENT_BYTES}) s {content} ORDER BY s.place",
-        bytes = dialect.bytes_of_members,
-        own = dialect.joins(&[["LEFT JOIN", "changes", "c", "c.sequence = a.sequence"]]),
-        content = dialect.joins(&[["LEFT JOIN", "changes", "c", &in_collection]]),
-    ))
+    let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
+    let most = clamped(CONTENT_BYTES as u64);
+    let values = [json(&changes), scope.collection.name().into(), most.into()];
+    dialect.statement(sql_file!(dialect, "contents"), values)
 }
 
 /// The contents that were found.
@@ -90,32 +76,4 @@ pub(crate) fn contents(rows: &[QueryResult]) -> Result<Vec<ItemContent>, DbErr> 
         }))
     };
     rows.iter().filter_map(|row| content(row).transpose()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use application::{Scope, Sequence};
-    use domain::Collection;
-    use rusqlite::Connection;
-
-    use super::contents_statement;
-    use crate::sql::dialect::SQLITE;
-
-    /// On `PostgreSQL` [joins](crate::sql::dialect::Dialect::joins) see to it.
-    #[test]
-    fn contents_are_found_by_their_numbers_and_not_by_a_scan() {
-        let database = Connection::open_in_memory().unwrap();
-        let columns = "sequence INTEGER PRIMARY KEY, collection, item_id, version, parent, members";
-        database.execute_batch(&format!("CREATE TABLE changes ({columns})")).unwrap();
-        let scope = Scope::of(Collection::known("lib"));
-        let statement = contents_statement(&SQLITE, scope, &[Sequence(1), Sequence(2)]);
-        let plan = format!("EXPLAIN QUERY PLAN {}", statement.sql);
-        let mut plan = database.prepare(&plan).unwrap();
-        let steps = plan.query_map([1, 2], |row| row.get::<_, String>("detail")).unwrap();
-        let steps: Vec<_> = steps.map(Result::unwrap).collect();
-        let by_number =
-            steps.iter().filter(|step| step.starts_with("SEARCH c USING INTEGER PRIMARY KEY"));
-        assert_eq!(by_number.count(), 2, "{steps:?}");
-        assert!(!steps.iter().any(|step| step.starts_with("SCAN c")), "{steps:?}");
-    }
 }

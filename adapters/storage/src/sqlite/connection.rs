@@ -40,11 +40,11 @@ const PRAGMAS: [(&str, &str); 6] = [
     ("temp_store", "MEMORY"),
 ];
 
-const TEMPORARY_TABLES: &str = include_str!("../../sql/sqlite/writer.sql");
-const CLOCK: &str = include_str!("../../sql/sqlite/clock.sql");
+const TEMPORARY_TABLES: &str = sql_file!("sqlite/writer");
+const CLOCK: &str = sql_file!("sqlite/clock");
 const GIVEN: &str = "INSERT INTO given (id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, \
     reference_0_in, key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold) VALUES ";
-const BEGIN: &str = include_str!("../../sql/sqlite/begin.sql");
+const BEGIN: &str = sql_file!("sqlite/begin");
 
 /// A connection that one task uses at a time.
 pub(crate) struct WritingConnection {
@@ -139,7 +139,7 @@ impl WritingConnection {
     /// Makes sure that later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
-        let close = "UPDATE clock SET time = max(time, $1)";
+        let close = sql_file!("sqlite/close_timestamp");
         self.execute_raw(DIALECT.statement(close, [time.as_microsecond().into()])).await.map(drop)
     }
 

@@ -129,7 +129,7 @@ impl OwnedFile {
         let log = companion(&self.path, "-wal");
         let disk = rustix::fs::statvfs(&*self.path).ok();
         Sample {
-            sizes: size(&self.path).map(|bytes| ("file", bytes)).into_iter().collect(),
+            sizes: size(&self.path).map(|bytes| ("file".to_owned(), bytes)).into_iter().collect(),
             wal: Some(size(&log).unwrap_or(0)),
             disk: disk.map(|disk| {
                 (

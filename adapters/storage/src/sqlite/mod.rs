@@ -58,9 +58,6 @@ const CACHED_KIBIBYTES: &str = "-2048";
 /// How often the file is looked at.
 const WATCH_PERIOD: Duration = Duration::from_secs(1);
 
-/// Begins a new history: later versions have numbers of lost ones.
-pub(crate) const NEW_HISTORY: &str = "UPDATE history SET id = lower(hex(randomblob(4)))";
-
 /// An open `SQLite` file.
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
@@ -131,9 +128,9 @@ impl Sqlite {
 /// that is forgotten.
 async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), DbErr> {
     if file.was_replaced() {
-        let has_history = SQLITE.statement(SQLITE.has_table, ["history".into()]);
+        let has_history = SQLITE.statement(sql_file!("sqlite/has_table"), ["history".into()]);
         if preparing.query_one_raw(has_history).await?.is_some() {
-            preparing.execute_unprepared(NEW_HISTORY).await?;
+            preparing.execute_unprepared(sql_file!("sqlite/history_renew")).await?;
             tracing::warn!("the database file was replaced: it has a new history");
         }
     }

@@ -40,7 +40,7 @@ fn copy(mut source: Connection, to: &Path, report: &dyn Fn(u64, u64)) -> rusqlit
     let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
     // A transaction begins with what it reads first.
     let snapshot = source.transaction()?;
-    snapshot.query_row("SELECT COUNT(*) FROM sqlite_master", [], |_| Ok(()))?;
+    snapshot.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
     // No other process uses the copy, and an incomplete one is deleted, so it needs neither a
     // rollback nor a flush.
     let mut copy = connect_to_file(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

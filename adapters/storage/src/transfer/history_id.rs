@@ -5,7 +5,6 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{TransferError, connect_to_file};
 use crate::StoreError;
-use crate::sqlite::NEW_HISTORY;
 use crate::sqlite::file::{OwnedFile, existing_file};
 use crate::sqlite::marks::another;
 
@@ -30,10 +29,9 @@ pub(super) fn renew(url: &str) -> Result<(), TransferError> {
 /// Writes a new history id, and another mark, so that the copy is not taken for the original. Returns
 /// `false` if the file has no store.
 pub(super) fn begin(copy: &Connection) -> rusqlite::Result<bool> {
-    let has_history = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'history')";
-    let has_history = copy.query_row(has_history, [], |row| row.get(0))?;
+    let has_history = copy.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
     if has_history {
-        copy.execute(NEW_HISTORY, [])?;
+        copy.execute(sql_file!("sqlite/history_renew"), [])?;
         let mark: i32 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
         copy.pragma_update(None, "user_version", another(&[mark]))?;
     }

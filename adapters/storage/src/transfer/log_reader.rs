@@ -5,35 +5,28 @@
 //! order of the commits, and no smaller number is committed later.
 
 use application::{LoggedChange, Sequence};
-use domain::{ItemId, WriteOperation};
+use domain::WriteOperation;
 use futures_util::TryStreamExt;
-use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DatabaseConnection, DbBackend, EntityTrait, FromQueryResult,
-    QueryFilter, QueryOrder, QueryResult, QuerySelect, QueryTrait, Select, StreamTrait,
-};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::change_record::ChangeRecord;
 use super::{TransferError, connect_to_look};
 use crate::StoreOptions;
-use crate::entities::change;
 use crate::migration::schema_version::{Access, is_up_to_date};
+use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
-use crate::sql::{change_log, row_mapping};
+use crate::sql::row_mapping::{get, id};
 
 /// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead
 /// log, and `PostgreSQL` from clearing away what is dead.
-const PAGE: u64 = 1_000;
+const PAGE: i64 = 1_000;
 
 /// Bytes of members that are handed on together. Three times as much is in memory: read, waiting,
 /// and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
 const STEP: &str = "read the change log";
-
-/// The column that says whether the version before a change is in the log, or it is the first.
-const FOLLOWS: &str = "follows";
 
 /// Some changes in a row.
 type Batch = Result<Vec<ChangeRecord>, TransferError>;
@@ -98,10 +91,9 @@ async fn read_page(
     sender: &Sender<Batch>,
 ) -> Result<Option<i64>, TransferError> {
     let backend = connection.get_database_backend();
-    let mut rows = connection
-        .stream_raw(changes(after, last).build(backend))
-        .await
-        .map_err(TransferError::at(STEP))?;
+    let values = [after.into(), last.into(), PAGE.into()];
+    let page = Dialect::of(backend).statement(sql_file!("both/log_page"), values);
+    let mut rows = connection.stream_raw(page).await.map_err(TransferError::at(STEP))?;
     let (mut batch, mut bytes, mut read) = (Vec::new(), 0, last);
     while let Some(row) = rows.try_next().await.map_err(TransferError::at(STEP))? {
         let record = record(&row)?;
@@ -125,46 +117,16 @@ async fn read_page(
     Ok(is_wanted.then_some(read))
 }
 
-/// The changes after a number, up to the last one.
-fn changes(after: i64, last: i64) -> Select<change::Entity> {
-    let previous = Alias::new("previous");
-    let is_previous = |column: change::Column| Expr::col((previous.clone(), column));
-    let previous_exists = Expr::exists(
-        Query::select()
-            .expr(Expr::val(1))
-            .from_as(change::Entity, previous.clone())
-            .and_where(
-                is_previous(change::Column::ItemId)
-                    .equals((change::Entity, change::Column::ItemId)),
-            )
-            .and_where(
-                // The index is searched for the version before.
-                is_previous(change::Column::Version).eq(Expr::col((
-                    change::Entity,
-                    change::Column::Version,
-                ))
-                .sub(1)),
-            )
-            .take(),
-    );
-    change::Entity::find()
-        .column_as(change::Column::Version.eq(1).or(previous_exists), FOLLOWS)
-        .filter(change::Column::Sequence.gt(after))
-        .filter(change::Column::Sequence.lte(last))
-        .order_by_asc(change::Column::Sequence)
-        .limit(PAGE)
-}
-
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
     let failed = TransferError::at("interpret the change log");
     let LoggedChange { sequence, collection, item, version, kind, time, author, removed_at } =
         change_log::change(row).map_err(&failed)?;
-    let change = change::Model::from_query_result(row, "").map_err(&failed)?;
+    let members: Option<String> = get(row, "members").map_err(&failed)?;
     let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
-    if !row_mapping::get::<bool>(row, FOLLOWS).map_err(&failed)? {
+    if !get::<bool>(row, "follows").map_err(&failed)? {
         return Err(incomplete(version.number() - 1));
     }
-    if kind != WriteOperation::Delete && change.members.is_none() && removed_at.is_none() {
+    if kind != WriteOperation::Delete && members.is_none() && removed_at.is_none() {
         return Err(incomplete(version.number()));
     }
     Ok(ChangeRecord {
@@ -175,9 +137,9 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         kind,
         time,
         author,
-        parent: change.parent.map(ItemId::from_uuid),
-        continues: change.continues.map(ItemId::from_uuid),
-        members: change.members.map(Into::into),
+        parent: id(row, "parent").map_err(&failed)?,
+        continues: id(row, "continues").map_err(&failed)?,
+        members: members.map(Into::into),
         removed_at,
     })
 }

@@ -26,14 +26,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 const LIMITS: Limits = Limits { answer: Duration::from_secs(2), can_repeat: true };
 
-/// The timeline is that of the last restart point, or of the least position that the files need: the
-/// one that is followed, or an earlier one for a while after a failover, and never a later one.
-const STATE: &str = "SELECT pg_is_in_recovery() AS is_standby, (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed, \
-                     greatest((SELECT timeline_id FROM pg_control_checkpoint()), \
-                     (SELECT min_recovery_end_timeline FROM pg_control_recovery()))::bigint AS timeline";
-
-const REPLAYED: &str = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed";
-
 /// Why a server is not read as a standby.
 #[derive(Debug, Error)]
 enum Unusable {
@@ -92,7 +84,9 @@ impl Standby {
         if !schema_version::is_up_to_date(session, Access::Read).await? {
             return Err(Unusable::OldSchema);
         }
-        let row = session.query_one_raw(POSTGRES.statement(STATE, [])).await?;
+        let row = session
+            .query_one_raw(POSTGRES.statement(sql_file!("postgres/standby_state"), []))
+            .await?;
         let row = row.ok_or_else(|| DbErr::RecordNotFound("the state of a standby".to_owned()))?;
         let replayed: Option<i64> = row_mapping::get(&row, "replayed")?;
         match (row_mapping::get(&row, "is_standby")?, replayed.map(i64::cast_unsigned)) {
@@ -126,7 +120,8 @@ impl Standby {
             }
             sleep(WHILE_AWAITED).await;
             let connections = self.connections();
-            let replayed = one::<i64>(session, REPLAYED, "replayed").await?.cast_unsigned();
+            let replayed = one::<i64>(session, sql_file!("postgres/standby_replayed"), "replayed");
+            let replayed = replayed.await?.cast_unsigned();
             if (replayed, connections) != (state.replayed, state.connections) {
                 return Ok(Some((replayed, connections)));
             }
