@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use application::{RepositoryError, ShownItem, WriteMetadata};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::{ReadMode, WriteEngine, query};
+use crate::engine::{ReadMode, WriteEngine};
 use crate::search_index::indexer::Indexer;
 use crate::sql::change_log;
 use crate::write::command::{Answer, Change, Write, Written};
@@ -73,12 +73,10 @@ impl Writes {
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
         let latest = change_log::latest_time(self.engine.dialect());
-        let latest = query(&*self.engine, "latest_time", ReadMode::QUICK, latest, |rows| {
-            change_log::time(&rows)
-        });
-        let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest.await) else {
-            return;
-        };
+        // Not traced: it is no part of the request.
+        let latest = self.engine.read(latest, ReadMode::QUICK).await;
+        let latest = latest.and_then(|rows| change_log::time(&rows));
+        let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
         let ahead = latest.duration_since(now);
         if ahead > TOLERATED_AHEAD {
             tracing::warn!(%ahead, "stored times are ahead of the clock; writes get later times until the clock catches up");
