@@ -9,7 +9,7 @@ use tests::Service;
 use tests::stores::TestDatabase;
 use tokio::runtime::Runtime;
 
-use crate::older_store::{check_upgraded, fill, older, open};
+use crate::older_store::{check_upgraded, fill, older, open, options};
 
 const FILES: &str = "/v1/files";
 const EXPIRE: &str = "UPDATE service_instances SET seen_at = seen_at - 61000000";
@@ -28,7 +28,7 @@ fn the_schema_is_contracted_without_older_services_and_a_suspended_one_writes_no
     let since = Instant::now();
     let item = service.create(FILES, "{}");
     let store = runtime.block_on(open(database.url())).unwrap();
-    let planned = runtime.block_on(store.plan()).unwrap();
+    let planned = runtime.block_on(options(database.url()).migration_plan()).unwrap();
     let phases: Vec<_> = planned.iter().map(|step| step.phase).collect();
     assert!(phases.starts_with(&["expand"]) && phases.ends_with(&["contract"]), "{phases:?}");
     runtime.block_on(store.migrate()).unwrap();
@@ -53,7 +53,7 @@ fn the_schema_is_contracted_without_older_services_and_a_suspended_one_writes_no
     let log = suspended.log();
     assert!(log.contains("replace it with a newer version"), "{log}");
     check_upgraded(&database, "with older services");
-    assert!(runtime.block_on(store.plan()).unwrap().is_empty());
+    assert!(runtime.block_on(options(database.url()).migration_plan()).unwrap().is_empty());
     let (is_done, said) = older(&database, "migrate");
     assert!(!is_done && said.contains("too old"), "{said}");
     runtime.block_on(store.close());

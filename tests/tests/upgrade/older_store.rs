@@ -37,8 +37,12 @@ pub fn fill(database: &TestDatabase, items: usize) {
 }
 
 pub async fn open(url: &str) -> Result<Store, StoreError> {
+    Store::connect(&options(url)).await
+}
+
+pub fn options(url: &str) -> StoreOptions {
     let (url, acquire_timeout) = (url.to_owned(), Duration::from_secs(10));
-    Store::connect(&StoreOptions { url, connections: 4, acquire_timeout }).await
+    StoreOptions { url, connections: 4, acquire_timeout }
 }
 
 /// Runs all phases, as the commands do.
