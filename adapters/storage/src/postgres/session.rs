@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 }
 
 /// A connection in use. Each statement is a separate transaction until one is
-/// [begun](Self::begin). Dropping it cancels the statement in progress and rolls the transaction back.
+/// begun. Dropping it cancels the statement in progress and rolls the transaction back.
 pub(crate) struct Session {
     questions: mpsc::Sender<Asked>,
     timeline: u32,
