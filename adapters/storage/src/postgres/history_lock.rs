@@ -76,7 +76,7 @@ enum State {
     /// Its connection was lost.
     Lost,
     /// Another session changes or restores the database.
-    Contended,
+    Changing,
 }
 
 /// The time since which the lock is held.
@@ -90,7 +90,7 @@ impl State {
             Self::Held { since, confirmed } if confirmed.elapsed() < TERM => {
                 Some(HeldSince(Some(since)))
             }
-            Self::Held { .. } | Self::Lost | Self::Contended => None,
+            Self::Held { .. } | Self::Lost | Self::Changing => None,
         }
     }
 }
@@ -148,7 +148,7 @@ impl HistoryLock {
     /// Returns false while another session changes or restores the database. After the loss of the
     /// connection a standby can be read, because its history is compared with the known one.
     pub fn has(&self) -> bool {
-        !matches!(*self.state.borrow(), State::Contended)
+        !matches!(*self.state.borrow(), State::Changing)
     }
 
     /// Begins a write, which ends when the result is dropped: the lock is held until then.
@@ -179,7 +179,7 @@ impl HistoryLock {
                     tracing::warn!(
                         "another session changes or restores the database; requests fail until it ends"
                     );
-                    self.state.send_replace(State::Contended);
+                    self.state.send_replace(State::Changing);
                     if timeout(WRITES_END, self.writes.write()).await.is_err() {
                         tracing::warn!("writes are in progress while the database changes");
                     }
