@@ -61,8 +61,8 @@ pub(crate) trait ReadEngine: Send + Sync {
         None
     }
 
-    /// A number that differs when a connection to the store was lost or opened: what is in memory from
-    /// before may be of a history that the store does not have any more.
+    /// A number that changes when a connection to the store is lost or opened. Values that were cached
+    /// before may belong to a history that the store no longer has.
     fn losses(&self) -> u64 {
         0
     }
@@ -93,7 +93,7 @@ pub(crate) trait ReadEngine: Send + Sync {
         Err(logged(&read_only(), "fence"))
     }
 
-    /// Makes sure that what is committed from now on has a time after this one.
+    /// Makes every later commit have a time after this one.
     async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
         Err(logged(&read_only(), "close_timestamp"))
     }

@@ -11,7 +11,8 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
-/// The error of what needs locks or writes, on a standby or on a file that another process serves.
+/// The error of an operation that takes a lock or writes, on a standby or on a file that another process
+/// serves.
 const READ_ONLY: &str = "the store is only read here";
 
 /// The codes of a table and of a column that are not there.

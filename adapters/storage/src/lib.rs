@@ -19,8 +19,8 @@
 //!
 //! Pages are walked in an index first (`sql/page.rs`, with filters from `sql/filter.rs`, orders
 //! from `sql/sort.rs` and searches from `sql/full_text.rs`), and joined to their items in the same
-//! statement. What is kept in memory is used only while it is known to be current: `cache/write_through.rs`
-//! where this process alone writes, and `cache/revisions.rs` where others do too.
+//! statement. Cached values are used only while they are known to be current: `cache/write_through.rs`
+//! if this process alone writes, otherwise `cache/revisions.rs`.
 //!
 //! Whole stores are transferred by what is in `transfer/`: the change log is read to its end, or
 //! replayed into an empty store.

@@ -1,7 +1,7 @@
 //! Removing the bodies of superseded versions: `changes` keeps its rows, without members.
 //!
-//! Each statement is whole by itself and finds nothing where it is done again, so the work needs no
-//! transaction over several of them, and can be stopped anywhere.
+//! Each statement is complete and has no effect when it is repeated, so the work needs no transaction
+//! over several statements and can stop after any of them.
 
 use application::{
     CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage,

@@ -49,13 +49,19 @@ const FILL: [&str; 3] = [
     "INSERT INTO ballast SELECT repeat(md5(CAST(number AS text)), 60) FROM generate_series(1, 13700) AS number",
 ];
 
-#[test]
-fn the_response_to_a_write_is_true_while_the_disk_fills() {
+/// A database in a tablespace on a small disk.
+fn on_small_disk() -> (PostgresServer, TestDatabase) {
     let server = PostgresServer::start_with_small_disk();
     let database = TestDatabase::on_server(server.url());
     let space = format!("CREATE TABLESPACE small LOCATION '{}'", server.small_disk().display());
     let _ = database.query(&space);
     database.set("default_tablespace", "small");
+    (server, database)
+}
+
+#[test]
+fn the_response_to_a_write_is_true_while_the_disk_fills() {
+    let (_server, database) = on_small_disk();
     let service = Service::start_on(&database);
     for statement in FILL {
         let _ = database.query(statement);
@@ -75,11 +81,7 @@ fn the_response_to_a_write_is_true_while_the_disk_fills() {
 #[test]
 fn the_neighbours_of_a_write_without_space_are_made() {
     const NEIGHBOURS: usize = 16;
-    let server = PostgresServer::start_with_small_disk();
-    let database = TestDatabase::on_server(server.url());
-    let space = format!("CREATE TABLESPACE small LOCATION '{}'", server.small_disk().display());
-    let _ = database.query(&space);
-    database.set("default_tablespace", "small");
+    let (_server, database) = on_small_disk();
     let service = Service::start_on(&database);
     let kept = service.create(FILES, r#"{"n":0}"#);
     let large = json!({ "text": noise(3_000_000) }).to_string();

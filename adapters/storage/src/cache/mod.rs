@@ -41,7 +41,7 @@ pub(crate) struct Cache<K, V>(quick_cache::sync::Cache<K, (CachedAt, V), ByBytes
 /// Items by their ids.
 pub(crate) type ItemCache = Cache<ItemId, CachedItem>;
 
-/// Pages by what was asked for.
+/// Pages by scope and query.
 pub(crate) type PageCache = Cache<(Scope, PageQuery), Arc<ListedPage>>;
 
 /// A value with an approximate size in bytes.

@@ -29,7 +29,7 @@ use crate::metrics::StoreMetrics;
 use crate::postgres::losses::Losses;
 use crate::postgres::server::{LONGEST_SILENCE, Purpose, Server};
 use crate::postgres::session::{
-    Answer, Asked, Limits, Question, Reply, Session, lost, query_error,
+    Answer, Asked, Effect, Limits, Question, Reply, Session, lost, query_error,
 };
 use crate::sql::dialect::POSTGRES;
 
@@ -74,20 +74,20 @@ pub(crate) struct ConnectionOptions {
     pub purpose: Purpose,
     /// The most connections.
     pub connections: u32,
-    /// The connections that cancel abandoned statements of these. Without them the end of the
-    /// statement is waited for.
+    /// The connections that cancel abandoned statements of these. Without them an abandoned statement
+    /// runs to its end.
     pub canceller: Option<Connections>,
     pub losses: Arc<Losses>,
     pub acquire_timeout: Duration,
     pub metrics: Arc<StoreMetrics>,
 }
 
-/// A session as its task has it.
+/// The end of a session that its task serves.
 struct Client {
     pool: Arc<Inner>,
     questions: mpsc::Receiver<Asked>,
-    /// Takes the timeline of the connection, or the reason why there is none. The first question takes
-    /// it if no caller waits here.
+    /// Receives the timeline of the connection, or the error of opening it. If no caller waits for that,
+    /// the error answers the first question.
     ready: oneshot::Sender<Result<u32, SqlxError>>,
     limits: Limits,
     asked: Instant,
@@ -212,7 +212,7 @@ impl Connections {
                         known,
                         "the primary was replaced, although it still accepts writes"
                     );
-                    // Before the timeline: what was read before is not of the new one.
+                    // Before the timeline: values that were cached earlier belong to the old one.
                     losses.note();
                     server.set_timeline(timeline);
                 }
@@ -240,20 +240,21 @@ impl Connections {
     }
 }
 
-/// Serves sessions until the connection is no longer needed.
+/// Serves sessions until the connection is no longer needed. Boxed, because a task that cancels a
+/// statement may start another task.
 fn serve(client: Client) -> BoxFuture<'static, ()> {
-    serve_all(client).boxed()
+    serve_sessions(client).boxed()
 }
 
-async fn serve_all(mut client: Client) {
+async fn serve_sessions(mut client: Client) {
     let mut open = None;
     loop {
         let Client { pool, mut questions, ready, limits, asked, permit } = client;
         let mut last = None;
         match pool.ready_in_time(open, asked).await {
-            Ok(ready_now) => {
-                let _ = ready.send(Ok(ready_now.timeline));
-                (open, last) = pool.serve(ready_now, questions, limits).await;
+            Ok(opened) => {
+                let _ = ready.send(Ok(opened.timeline));
+                (open, last) = pool.serve(opened, questions, limits).await;
             }
             Err(error) => {
                 open = None;
@@ -268,7 +269,7 @@ async fn serve_all(mut client: Client) {
         if is_kept {
             pool.idle.lock().push(idle);
         }
-        // An idle task does not keep the others.
+        // An idle task does not keep the pool alive.
         drop(pool);
         drop(permit);
         if let Some((reply, answer)) = last {
@@ -328,7 +329,7 @@ impl Inner {
             }
         }
         if open.is_in_transaction {
-            // It ends what is open, and does no harm where nothing is.
+            // Outside a transaction it has no effect.
             let ended = raw_sql("ROLLBACK").execute(&mut open.connection);
             if self.within_cleaning(ended).await.is_none() {
                 return (None, last);
@@ -341,19 +342,20 @@ impl Inner {
 
     /// Waits for the answer of the server.
     async fn answer(&self, open: &mut Open, question: Question, limits: Limits) -> Answer {
-        open.is_in_transaction |= question.begins();
-        let ends = question.ends();
-        let (mut reply, is_commit) = (Reply::default(), question.is_commit());
+        let effect = question.effect();
+        open.is_in_transaction |= matches!(effect, Effect::Begin | Effect::Whole);
+        let ends = matches!(effect, Effect::Commit | Effect::Whole);
+        let mut reply = Reply::default();
         let result = tokio::select! {
             biased;
             result = question.answer(&mut open.connection, &mut reply) => result,
             error = self.give_up(limits) => Err(error),
         };
         open.is_in_transaction &= !(ends && result.is_ok());
-        Answer::new(result, reply, is_commit)
+        Answer::new(result, reply, effect)
     }
 
-    /// Returns when the server has had its time to answer.
+    /// Returns the error of a server that does not answer in time.
     async fn give_up(&self, limits: Limits) -> SqlxError {
         let another_was_lost = async {
             if !limits.can_repeat {

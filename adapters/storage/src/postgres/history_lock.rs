@@ -52,7 +52,7 @@ pub(crate) const CONNECTIONS: u32 = 2;
 /// Takes the lock. It waits less than the server takes to look for a deadlock.
 const TAKE: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '200ms'; ";
 
-/// Foreign keys are what a restore creates last.
+/// A restore creates foreign keys last.
 const IS_COMPLETE: &str = "SELECT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass('items') AND contype = 'f') AS is_complete";
 
 /// The lock of one instance.
@@ -228,7 +228,7 @@ impl HistoryLock {
             if !known.is_empty() {
                 tracing::warn!(history = id, "the database was restored: it has a new history");
             }
-            // First: what was read before is not of the new history.
+            // Before the id: values that were cached earlier belong to the old history.
             self.pool.losses().note();
             *self.id.write() = id.into();
         }

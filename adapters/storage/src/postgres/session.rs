@@ -50,7 +50,7 @@ pub(crate) type Asked = (Question, oneshot::Sender<Answer>);
 /// Something sent to the server.
 pub(crate) enum Question {
     /// Statements without parameters in one message.
-    Simple(Simple, String),
+    Simple(Effect, String),
     Statement(Statement),
     /// A statement over rows.
     Rows(&'static str, PgArguments),
@@ -60,11 +60,11 @@ pub(crate) enum Question {
 
 /// The effect of a message on the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Simple {
-    Step,
+pub(crate) enum Effect {
+    None,
     Begin,
     Commit,
-    /// It begins and ends a transaction.
+    /// Begins and ends a transaction.
     Whole,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Reply {
 /// The outcome of a question.
 pub(crate) struct Answer {
     pub result: Result<Reply, SqlxError>,
-    /// True if nothing was done, or the server says that it rolled back.
+    /// True if nothing was sent, or the server says that it rolled back.
     is_rolled_back: bool,
 }
 
@@ -100,24 +100,24 @@ impl Session {
     /// each.
     pub async fn begin_with(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
         self.is_in_transaction.store(true, Ordering::Relaxed);
-        self.query_texts(Simple::Begin, text).await
+        self.query_texts(Effect::Begin, text).await
     }
 
     /// Runs statements without parameters, in one message; and the rows of each.
     pub async fn query_each(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        self.query_texts(Simple::Step, text).await
+        self.query_texts(Effect::None, text).await
     }
 
     /// Runs a whole transaction, in one message; and the rows of each of its statements. One that
     /// fails is rolled back.
     pub async fn run_transaction(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        self.query_texts(Simple::Whole, text).await
+        self.query_texts(Effect::Whole, text).await
     }
 
     /// Commits the transaction.
     pub async fn commit(&self) -> Result<(), DbErr> {
         self.is_in_transaction.store(false, Ordering::Relaxed);
-        let commit = self.query_texts(Simple::Commit, "COMMIT").instrument(spans::commit());
+        let commit = self.query_texts(Effect::Commit, "COMMIT").instrument(spans::commit());
         commit.await.map(drop)
     }
 
@@ -128,10 +128,10 @@ impl Session {
 
     async fn query_texts(
         &self,
-        simple: Simple,
+        effect: Effect,
         text: &str,
     ) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        let question = Question::Simple(simple, text.to_owned());
+        let question = Question::Simple(effect, text.to_owned());
         let reply = self.ask(question).await.map_err(exec_error)?;
         let results = |rows: Vec<PgRow>| rows.into_iter().map(QueryResult::from).collect();
         Ok(reply.rows.into_iter().map(results).collect())
@@ -160,7 +160,7 @@ impl Session {
     /// Sends something to the server and waits for the end of its answer.
     async fn ask(&self, question: Question) -> Result<Reply, SqlxError> {
         let (reply, answer) = oneshot::channel();
-        let is_whole = matches!(question, Question::Simple(Simple::Whole, _));
+        let is_whole = question.effect() == Effect::Whole;
         self.questions.send((question, reply)).await.map_err(|_| gone())?;
         let answered = answer.await;
         let is_rolled_back = answered.as_ref().is_ok_and(|answer| answer.is_rolled_back);
@@ -179,10 +179,10 @@ impl Reply {
 }
 
 impl Answer {
-    pub fn new(result: Result<(), SqlxError>, reply: Reply, is_commit: bool) -> Self {
+    pub fn new(result: Result<(), SqlxError>, reply: Reply, effect: Effect) -> Self {
         let is_rolled_back = match &result {
             Ok(()) => false,
-            Err(error) if is_commit => is_refusal(error),
+            Err(error) if effect == Effect::Commit => is_refusal(error),
             // When the statement itself is done, it is its commit that failed.
             Err(error) => matches!(error, SqlxError::Database(_)) && !reply.is_complete,
         };
@@ -196,16 +196,11 @@ impl Answer {
 }
 
 impl Question {
-    pub const fn begins(&self) -> bool {
-        matches!(self, Self::Simple(Simple::Begin | Simple::Whole, _))
-    }
-
-    pub const fn ends(&self) -> bool {
-        matches!(self, Self::Simple(Simple::Commit | Simple::Whole, _))
-    }
-
-    pub const fn is_commit(&self) -> bool {
-        matches!(self, Self::Simple(Simple::Commit, _))
+    pub const fn effect(&self) -> Effect {
+        match self {
+            Self::Simple(effect, _) => *effect,
+            _ => Effect::None,
+        }
     }
 
     pub async fn answer(
@@ -249,7 +244,7 @@ impl ConnectionTrait for Session {
     }
 
     async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
-        let question = Question::Simple(Simple::Step, text.to_owned());
+        let question = Question::Simple(Effect::None, text.to_owned());
         let reply = self.ask(question).await.map_err(exec_error)?;
         Ok(reply.result.into())
     }

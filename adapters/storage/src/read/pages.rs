@@ -76,8 +76,8 @@ impl Reads {
         with_parent(scope, found.await?)
     }
 
-    /// A page, and whether the parent of its scope exists. What a search finds may be newer than
-    /// the revision up to which the index is known to know the items, and no older.
+    /// A page, and whether the parent of its scope exists. A search may find items that are newer than
+    /// the revision that the index was known to contain, never older ones.
     async fn stored_page(
         &self,
         PageRead { scope, query: asked, indexed, mode }: PageRead,

@@ -21,7 +21,7 @@ pub(crate) fn continued_by(links: &Links) -> String {
 /// A caller, a path and a key.
 pub(crate) type KeyIdentity = [String; 3];
 
-/// Looks for what requests were answered before.
+/// Looks for the answers to earlier requests with the same keys.
 pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Statement {
     dialect.statement(sql_file!(dialect, "answered"), [json(keys)])
 }

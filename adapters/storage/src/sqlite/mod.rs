@@ -193,7 +193,7 @@ impl ReadEngine for Sqlite {
         true
     }
 
-    /// There is one writer, and what it commits is visible at once.
+    /// There is one writer, and its commits are visible at once.
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         last_change(&self.readers).await
     }

@@ -185,7 +185,7 @@ fn logged(CheckedChange { record, .. }: &CheckedChange) -> ChangeRow<'_> {
     }
 }
 
-/// An item as it is left. What belongs to an item that is gone is about to go.
+/// The row of an item after its last change. Items below a deleted one are deleted next.
 fn item<'a>(
     CheckedChange { record, created_at, created_by }: &'a CheckedChange,
     gone: &[ItemId],

@@ -278,7 +278,7 @@ impl OperationEndpoint {
             request.set_data(RequestHistory(Arc::clone(&history)));
         }
         let mut answer = self.group.answer(self.operation, request, time_left()).await;
-        // After a failover, tags of the old history are invalid, and what was read may be of the new
+        // After a failover the tags of the old history are invalid, and the read may have seen the new
         // one. Writes detect that before the commit.
         if self.operation.is_read() && log.history() != history {
             history = log.history();

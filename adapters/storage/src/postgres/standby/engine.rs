@@ -1,4 +1,4 @@
-//! A standby as an engine: it reads, and refuses what takes a lock.
+//! A standby as an engine: it reads, and refuses operations that take a lock.
 
 use std::sync::Arc;
 
