@@ -9,12 +9,15 @@ use application::{CallerDirectory, CallerNames, RepositoryError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
 
 use crate::engine::{Database, ReadMode, query};
+use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
 use crate::sql::sql_text::json;
+use crate::transfer::connect_with;
+use crate::{StoreOptions, TransferError};
 
 /// Callers whose names are cached.
 const CACHED: usize = 4_096;
@@ -127,6 +130,24 @@ pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statemen
     let values = [id.into(), time.as_microsecond().into()];
     let mark = dialect.statement(sql_file!("both/caller_erased"), values);
     [mark, dialect.statement(sql_file!("both/caller_cleared"), [id.into()])]
+}
+
+impl StoreOptions {
+    /// Erases the display name of a caller, and keeps none from now on, also while another process
+    /// serves the store; that one does not return the name a minute later. Returns whether a name was
+    /// known until now.
+    pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, TransferError> {
+        // The erased name is overwritten in the file.
+        let connection = connect_with(self, |file| file.pragma("secure_delete", "ON")).await?;
+        if !is_up_to_date(&connection, Access::Write).await? {
+            return Err(TransferError::NoStore);
+        }
+        let [mark, clear] = erasure(Dialect::of(connection.get_database_backend()), id, time);
+        connection.execute_raw(mark).await?;
+        let cleared = connection.execute_raw(clear).await?;
+        connection.close().await?;
+        Ok(cleared.rows_affected() > 0)
+    }
 }
 
 fn entry(row: &QueryResult) -> Result<(Box<str>, Arc<str>), DbErr> {

@@ -1,6 +1,6 @@
-//! The meaning of a database's error to the layers above: one reading of the engines' codes, for
-//! reads, writes and start-up.
+//! The meaning of a database's error to the layers above.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,6 @@ use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
 use thiserror::Error;
 
-/// The error of an operation that takes a lock or writes, on a standby or on a file that another process
-/// serves.
 const READ_ONLY: &str = "the store is only read here";
 
 /// The codes of a table and of a column that are not there.
@@ -21,134 +19,92 @@ const UNDEFINED: [&str; 2] = ["42P01", "42703"];
 /// "Cached plan must not change result type".
 const STALE_PLAN: &str = "0A000";
 
-/// Why the store could not be opened or prepared. Each is one line that an operator can act on;
-/// none names a password.
+/// Why the store could not be opened or prepared: one line with the fix, without a password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The URL names no engine this crate knows.
     #[error("the database URL must begin with sqlite:// or postgres://")]
     UnknownScheme,
-    /// The URL cannot be read.
     #[error("invalid database URL: {0}")]
     InvalidUrl(String),
-    /// An in-memory database would be lost, and every connection would see another.
     #[error(
         "an in-memory SQLite database is not supported; name a file, such as sqlite://data/proposals.db?mode=rwc"
     )]
     InMemory,
-    /// The folder of the `SQLite` file is not there and cannot be made.
     #[error("cannot create the folder {path} of the database file: {1}; create it, or name a file elsewhere with --database-url", path = .0.display())]
     Folder(PathBuf, std::io::Error),
-    /// The `SQLite` file is not there, and the URL does not allow it to be created.
     #[error(
         "the database file {path} does not exist; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
         path = .0.display()
     )]
     NoFile(PathBuf),
-    /// The `SQLite` file that is to be read is not there.
     #[error("the database file {} does not exist; name the store with --database-url", .0.display())]
     Missing(PathBuf),
-    /// The `SQLite` file cannot be opened, with the cause.
     #[error("cannot open the database file {path}: {1}; check that it is an SQLite file that this user may read and write", path = .0.display())]
     Open(PathBuf, String),
-    /// Another process has the `SQLite` file open.
     #[error("the database file {} is in use by another process of this service; stop that one, or use PostgreSQL for several", .0.display())]
     InUse(PathBuf),
-    /// The `SQLite` file has several names, and each would have its own write-ahead log.
     #[error("the database file {} has {} hard links; keep only one", .0.display(), .1)]
     HardLinks(PathBuf, u64),
-    /// The `SQLite` file cannot be locked.
     #[error("cannot lock {path}: {1}", path = .0.display())]
     Lock(PathBuf, std::io::Error),
-    /// The database, named without credentials, does not let us in, or is not there: what it or the
-    /// network said.
     #[error(
         "cannot open the database {0}: {1}; check that it runs, that it accepts this user, and that --database-url is right"
     )]
     Connect(String, String),
-    /// The URL of a standby cannot be read.
     #[error(
         "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL): {0}; give postgres://USER:PASSWORD@HOST:PORT/DATABASE of a standby"
     )]
     ReplicaUrl(String),
-    /// Standbys are configured for an engine that does not support them.
     #[error(
         "--replica-url (or PROPOSAL_SERVICE_REPLICA_URL) names a standby, but only PostgreSQL has standbys; omit it, or name a PostgreSQL server with --database-url"
     )]
     NoReplicas,
-    /// The connections to the database lose their settings.
     #[error(
         "the connections to the database {0} do not keep their settings, as with a pooler in transaction mode; connect directly, use session pooling, or set them for the user: {1}"
     )]
     Settings(String, String),
-    /// The database is one on which writes would go wrong silently.
     #[error(
         "the database {0} cannot keep the data of this service: {1}; use PostgreSQL 15 or newer"
     )]
     Unsuitable(String, &'static str),
-    /// The schema was created by an older service, and no migration begins at its version.
     #[error(
         "the store has schema version {found}, but this service cannot upgrade versions before {oldest}: export it with the older binary \
          (`proposal-service export FILE`), and import FILE into a new store with this one (docs/backup.md)"
     )]
-    TooOld {
-        /// The version of the schema.
-        found: i32,
-        /// The oldest version that can be upgraded.
-        oldest: i32,
-    },
-    /// A table or a column is missing.
+    TooOld { found: i32, oldest: i32 },
     #[error(
-        "the tables of the store do not match this build ({0}): another build prepared them; export the store with that build, and import \
-         the export into a new store (docs/backup.md)"
+        "the tables of the store do not match this build ({}): another build prepared them; export the store with that build, and import \
+         the export into a new store (docs/backup.md)",
+        one_line(.0)
     )]
-    Tables(String),
-    /// The schema was created by a newer service, and this version cannot use it.
+    Tables(DbErr),
     #[error(
         "this service is too old for the store: it knows schema version {known}, but the store has {found}; install the version that \
          prepared the store, or a newer one"
     )]
-    TooNew {
-        /// The version of the schema.
-        found: i32,
-        /// The one that this service knows.
-        known: i32,
-    },
-    /// The schema must be expanded before it is contracted.
+    TooNew { found: i32, known: i32 },
     #[error(
         "the database is not prepared for this version: run `proposal-service migrate` first, and contract it once only this version runs"
     )]
     NotExpanded,
-    /// A service runs that is older than a change of the schema allows.
     #[error(
         "a service with schema version {version} was seen {seconds} s ago (at {address}, instance {id}) and cannot run after this change: \
          stop all services of that version or upgrade them, and run this again. A killed service counts for a minute"
     )]
-    OlderInstance {
-        /// The address it connects to the database from.
-        address: String,
-        /// Its id.
-        id: String,
-        /// The version of the schema that it knows.
-        version: i32,
-        /// The time since it was last seen.
-        seconds: i64,
-    },
-    /// Others hold locks against a change of the schema.
+    OlderInstance { address: String, id: String, version: i32, seconds: i64 },
     #[error(
-        "cannot prepare the database schema: {0}: another session holds a long lock on a table, as pg_dump does (see pg_locks); no step \
-         was left incomplete, so run this again after that session ends"
+        "cannot prepare the database schema: {}: another session holds a long lock on a table, as pg_dump does (see pg_locks); no step \
+         was left incomplete, so run this again after that session ends",
+        one_line(.0)
     )]
-    Locked(String),
-    /// Stored rows could not be filled in.
+    Locked(DbErr),
     #[error(
         "stored data could not be migrated to the new schema version (see the log); completed work is kept: run this again"
     )]
     Unfilled,
-    /// The schema could not be read or brought up to date.
-    #[error("cannot prepare the database schema: {0}")]
-    Schema(String),
+    #[error("cannot prepare the database schema: {}", one_line(.0))]
+    Schema(#[from] DbErr),
 }
 
 impl StoreError {
@@ -163,37 +119,23 @@ impl StoreError {
         Self::Connect(target, error.to_string().replace(['\n', '\r'], " "))
     }
 
-    pub(crate) fn open(file: &Path, error: &rusqlite::Error) -> Self {
-        Self::Open(file.to_owned(), error.to_string())
-    }
-
     pub(crate) fn open_pool(file: &Path, error: &DbErr) -> Self {
         Self::Open(file.to_owned(), one_line(error))
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
-    pub(crate) fn schema(error: DbErr) -> Self {
-        Self::Schema(one_line(&error))
-    }
-
-    pub(crate) fn locked(error: &DbErr) -> Self {
-        Self::Locked(one_line(error))
     }
 
     /// The error of a query that names tables and columns.
     pub(crate) fn tables(error: DbErr) -> Self {
         let is_missing = match source(&error) {
-            Some(SqlxError::Database(error)) => {
-                error.message().starts_with("no such ")
-                    || error.code().is_some_and(|code| UNDEFINED.contains(&&*code))
+            Some(cause @ SqlxError::Database(error)) => {
+                error.message().starts_with("no such ") || UNDEFINED.contains(&&*code(cause))
             }
             _ => false,
         };
-        if is_missing { Self::Tables(one_line(&error)) } else { Self::schema(error) }
+        if is_missing { Self::Tables(error) } else { Self::Schema(error) }
     }
 }
 
-fn one_line(error: &DbErr) -> String {
+pub(crate) fn one_line(error: &DbErr) -> String {
     match source(error) {
         Some(cause) => cause.to_string(),
         None => error.to_string(),
@@ -201,24 +143,13 @@ fn one_line(error: &DbErr) -> String {
     .replace(['\n', '\r'], " ")
 }
 
-/// Returns the error for the callers of the port. The cause is for the log alone, so it is written
-/// here.
+/// Returns the error for the callers of the port, and logs the cause, which is for operators alone.
 pub(crate) fn logged(error: &DbErr, step: &'static str) -> RepositoryError {
     if matches!(error, DbErr::Custom(reason) if reason == READ_ONLY) {
         tracing::debug!(step, "a read needs the primary");
         return RepositoryError::Unavailable;
     }
-    log(error, step, meaning(error))
-}
-
-/// Returns whether another connection has an `SQLite` file locked.
-pub(crate) fn is_busy(error: &DbErr) -> bool {
-    let code = source(error).and_then(SqlxError::as_database_error).and_then(DatabaseError::code);
-    code.and_then(|code| code.parse::<i32>().ok())
-        .is_some_and(|code| code & 0xff == ffi::SQLITE_BUSY)
-}
-
-fn log(error: &dyn Display, step: &'static str, meaning: RepositoryError) -> RepositoryError {
+    let meaning = meaning(error);
     match meaning {
         RepositoryError::Unavailable => tracing::warn!(%error, step, "the store is unavailable"),
         RepositoryError::Full => tracing::error!(%error, step, "storage full"),
@@ -229,16 +160,29 @@ fn log(error: &dyn Display, step: &'static str, meaning: RepositoryError) -> Rep
 
 fn meaning(error: &DbErr) -> RepositoryError {
     match (error, source(error)) {
-        (_, Some(SqlxError::Database(error))) => database_meaning(error.as_ref()),
+        (_, Some(cause @ SqlxError::Database(error))) => {
+            let code = code(cause);
+            match error.try_downcast_ref::<SqlxSqliteError>() {
+                Some(_) => sqlite_meaning(code.parse().unwrap_or_default()),
+                None => postgres_meaning(&code),
+            }
+        }
         (_, Some(error)) if is_transport(error) => RepositoryError::Unavailable,
         (DbErr::ConnectionAcquire(_) | DbErr::Conn(_), _) => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
     }
 }
 
-/// Returns the error of what a standby cannot do. It is no failure: the primary can.
+/// The error of an operation that a standby cannot do. It is no failure: the primary can.
 pub(crate) fn read_only() -> DbErr {
     DbErr::Custom(READ_ONLY.to_owned())
+}
+
+/// Returns whether another connection has an `SQLite` file locked.
+pub(crate) fn is_busy(error: &DbErr) -> bool {
+    source(error)
+        .and_then(|error| code(error).parse::<i32>().ok())
+        .is_some_and(|code| code & 0xff == ffi::SQLITE_BUSY)
 }
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.
@@ -251,67 +195,40 @@ pub(crate) fn is_lost(error: &DbErr) -> bool {
 /// (25P03: nothing happened in its transaction).
 pub(crate) fn is_connection_lost(error: &SqlxError) -> bool {
     const OF_NO_USE: [&str; 6] = ["25006", "25P02", "25P03", "57P01", "57P02", "57P03"];
-    match error {
-        SqlxError::Database(error) => {
-            error.code().is_some_and(|code| code.starts_with("08") || OF_NO_USE.contains(&&*code))
-        }
-        error => is_transport(error),
-    }
+    let code = code(error);
+    is_transport(error) || code.starts_with("08") || OF_NO_USE.contains(&&*code)
 }
 
 /// Returns whether the answer of `PostgreSQL` to a commit says that nothing was committed. An
 /// intervention (57) may come after the commit.
 pub(crate) fn is_refusal(error: &SqlxError) -> bool {
-    match error {
-        SqlxError::Database(error) => {
-            let code = error.code().unwrap_or_default();
-            !code.is_empty() && !code.starts_with("08") && !code.starts_with("57")
-        }
-        _ => false,
-    }
+    let code = code(error);
+    !code.is_empty() && !code.starts_with("08") && !code.starts_with("57")
 }
 
-/// Returns whether what `PostgreSQL` rolled back may succeed when it is done again: a serialisation
-/// failure, a deadlock, a foreign key that a concurrent insert came under, a statement that was
-/// cancelled, a server that takes no writes any more, a connection that the server ended, or a
-/// statement that was prepared before the schema was changed.
+/// Returns whether a write that `PostgreSQL` rolled back may succeed in another attempt: a
+/// serialisation failure, a deadlock, a foreign key violated by a concurrent insert, a cancelled
+/// statement, a server that takes no writes any more, a lost connection, or a stale plan.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
     const WORTH: [&str; 9] =
         [STALE_PLAN, "23503", "25006", "25P03", "40001", "40P01", "57014", "57P01", "57P02"];
-    match source(error) {
-        Some(SqlxError::Database(error)) => {
-            error.code().is_some_and(|code| WORTH.contains(&&*code))
-        }
-        _ => matches!(error, DbErr::RecordNotInserted),
-    }
+    matches!(error, DbErr::RecordNotInserted) || has_code(error, &WORTH)
 }
 
-/// Returns whether another session held a lock for longer than a statement was to wait for it, or
-/// a deadlock was ended.
+/// Returns whether a statement timed out while it waited for a lock, or a deadlock was ended.
 pub(crate) fn is_contended(error: &DbErr) -> bool {
-    source(error)
-        .and_then(SqlxError::as_database_error)
-        .is_some_and(|error| error.code().is_some_and(|code| ["55P03", "40P01"].contains(&&*code)))
+    has_code(error, &["55P03", "40P01"])
 }
 
-/// Returns whether a table or a column does not exist, or the column types of a prepared statement
-/// have changed: another process changed the schema.
+/// Returns whether another process changed the schema.
 pub(crate) fn is_schema_change(error: &SqlxError) -> bool {
-    is_stale_plan(error)
-        || error
-            .as_database_error()
-            .and_then(DatabaseError::code)
-            .is_some_and(|code| UNDEFINED.contains(&&*code))
+    let code = code(error);
+    code == STALE_PLAN || UNDEFINED.contains(&&*code)
 }
 
 /// Returns whether a statement must be prepared again.
-pub(crate) fn is_stale_plan(error: &SqlxError) -> bool {
-    error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == STALE_PLAN)
-}
-
-/// Like [`is_stale_plan`], for an error of sea-orm.
 pub(crate) fn needs_new_plan(error: &DbErr) -> bool {
-    source(error).is_some_and(is_stale_plan)
+    has_code(error, &[STALE_PLAN])
 }
 
 fn source(error: &DbErr) -> Option<&SqlxError> {
@@ -323,17 +240,18 @@ fn source(error: &DbErr) -> Option<&SqlxError> {
     }
 }
 
+/// The code of the database; empty for any other error.
+fn code(error: &SqlxError) -> Cow<'_, str> {
+    error.as_database_error().and_then(DatabaseError::code).unwrap_or_default()
+}
+
+fn has_code(error: &DbErr, codes: &[&str]) -> bool {
+    source(error).is_some_and(|error| codes.contains(&&*code(error)))
+}
+
 const fn is_transport(error: &SqlxError) -> bool {
     use SqlxError::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
     matches!(error, Io(_) | Tls(_) | Protocol(_) | PoolTimedOut | PoolClosed | WorkerCrashed)
-}
-
-fn database_meaning(error: &dyn DatabaseError) -> RepositoryError {
-    let code = error.code().unwrap_or_default();
-    match error.try_downcast_ref::<SqlxSqliteError>() {
-        Some(_) => sqlite_meaning(code.parse().unwrap_or_default()),
-        None => postgres_meaning(&code),
-    }
 }
 
 /// The primary result code is the low byte of the extended one (<https://sqlite.org/rescode.html>).

@@ -49,7 +49,6 @@ macro_rules! sql_file {
 mod cache;
 mod callers;
 mod engine;
-mod entities;
 mod error;
 mod metrics;
 mod migration;

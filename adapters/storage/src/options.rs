@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use sea_orm::DbBackend;
+
+use crate::error::StoreError;
+
 /// Where the store is and how it is reached.
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -24,4 +28,15 @@ pub struct ReplicaOptions {
     pub urls: String,
     /// The longest lag with which a standby is read.
     pub max_lag: Duration,
+}
+
+impl StoreOptions {
+    /// The engine that the URL names.
+    pub(crate) fn backend(&self) -> Result<DbBackend, StoreError> {
+        match self.url.split_once(':') {
+            Some(("sqlite", _)) => Ok(DbBackend::Sqlite),
+            Some(("postgres" | "postgresql", _)) => Ok(DbBackend::Postgres),
+            _ => Err(StoreError::UnknownScheme),
+        }
+    }
 }

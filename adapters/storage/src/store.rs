@@ -10,6 +10,7 @@ use application::{
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
+use sea_orm::DbBackend;
 
 use crate::callers::SqlCallerDirectory;
 use crate::engine::{Database, WriteEngine};
@@ -49,10 +50,9 @@ impl Store {
     /// # Errors
     /// Where the URL is no use or the database cannot be reached: one line for the operator.
     pub async fn connect(options: &StoreOptions) -> Result<Self, StoreError> {
-        let database = match options.url.split_once(':') {
-            Some(("sqlite", _)) => Database::new(Sqlite::open(options).await?),
-            Some(("postgres" | "postgresql", _)) => Database::new(Postgres::open(options).await?),
-            _ => return Err(StoreError::UnknownScheme),
+        let database = match options.backend()? {
+            DbBackend::Sqlite => Database::new(Sqlite::open(options).await?),
+            _ => Database::new(Postgres::open(options).await?),
         };
         Ok(Self::on(database))
     }
@@ -70,8 +70,8 @@ impl Store {
         if !is_up_to_date {
             return Ok(None);
         }
-        match options.url.split_once(':') {
-            Some(("sqlite", _)) => {
+        match options.backend()? {
+            DbBackend::Sqlite => {
                 let reader = SqliteReaders::open(options).await?;
                 Ok(Some(Self::on(Database::read_only(reader))))
             }
@@ -98,7 +98,7 @@ impl Store {
     }
 
     pub(crate) fn writer(&self) -> Result<&Arc<dyn WriteEngine>, StoreError> {
-        self.database.writer().map_err(|_| StoreError::schema(read_only()))
+        self.database.writer().map_err(|_| StoreError::Schema(read_only()))
     }
 
     /// Begins to watch standbys, if there are any, which are read when the schema is up to date.
@@ -266,6 +266,28 @@ impl Store {
         }
         self.indexer.close().await;
         self.database.reader.close().await;
+    }
+}
+
+impl StoreOptions {
+    /// [Expands](Store::migrate) the schema and [fills it in](Store::fill_in).
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let store = Store::connect(self).await?;
+        let migrated = async {
+            store.migrate().await?;
+            store.fill_in().await
+        };
+        let migrated = migrated.await;
+        store.close().await;
+        migrated
+    }
+
+    /// [Contracts](Store::contract) the schema, and returns how many migrations did.
+    pub async fn contract(&self) -> Result<usize, StoreError> {
+        let store = Store::connect(self).await?;
+        let contracted = store.contract().await;
+        store.close().await;
+        contracted
     }
 }
 

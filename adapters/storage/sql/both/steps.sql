@@ -1,2 +1,2 @@
--- The steps of migrations. Parameters: none. Result: `migration`, `step`, `position`, `is_done`.
-SELECT migration, step, position, is_done FROM schema_steps
+-- The complete steps of migrations. Parameters: none. Result: `migration`, `step`.
+SELECT migration, step FROM schema_steps WHERE is_done = 1

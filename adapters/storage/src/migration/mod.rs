@@ -1,8 +1,8 @@
 //! The migrations in their order. None is ever undone.
 //!
-//! A migration is data (`stages.rs`), and [`runner`] executes its pending steps. The first one makes
-//! all tables of an empty store. A later one may have stages, so that older services keep running:
-//! expand, backfill while services run, and contract after the older ones have ended.
+//! A migration is a list of steps, and [`runner`] executes those that are pending. The first migration
+//! makes all tables of an empty store. A later one may have steps of several phases, so that older
+//! services keep running.
 
 pub(crate) mod backfill;
 #[cfg(feature = "next-schema")]
@@ -12,21 +12,68 @@ pub(crate) mod progress;
 pub(crate) mod proposals_view;
 pub(crate) mod runner;
 pub(crate) mod schema_version;
-mod stages;
 
 use crate::sql::dialect::Dialect;
-use stages::{Migration, Stages, Step};
 
-/// All migrations.
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { name: "store", stages: store },
+    Migration { name: "store", steps: store },
     #[cfg(feature = "next-schema")]
     next_schema::MIGRATION,
 ];
 
-fn store(dialect: &Dialect) -> Stages {
-    let tables = Step::Transaction(schema(dialect).to_owned());
-    Stages { expand: vec![tables], ..Stages::default() }
+/// Adds tables, columns and indexes. The last step raises `schema_version.version`.
+pub(crate) const EXPAND: &str = "expand";
+
+/// Fills in stored rows while services run.
+pub(crate) const BACKFILL: &str = "backfill";
+
+/// Removes the parts that only older versions use. The first step raises `oldest_writer` or
+/// `oldest_reader`, which is refused while such services run.
+pub(crate) const CONTRACT: &str = "contract";
+
+/// A change of the schema, under the name that databases record.
+pub(crate) struct Migration {
+    pub name: &'static str,
+    /// The steps with their phases.
+    pub steps: fn(&Dialect) -> Vec<(&'static str, Step)>,
+}
+
+/// An atomic part of a migration.
+pub(crate) enum Step {
+    /// Statements in one transaction, which must be brief, because readers wait for its locks. Each
+    /// ends with a semicolon at the end of a line.
+    Transaction(String),
+    #[cfg_attr(
+        not(feature = "next-schema"),
+        expect(dead_code, reason = "the first migration needs no such index")
+    )]
+    Index(Index),
+    #[cfg_attr(
+        not(feature = "next-schema"),
+        expect(dead_code, reason = "the first migration fills in nothing")
+    )]
+    Backfill(Backfill),
+}
+
+/// An index of a table with rows, created without blocking writers.
+#[derive(Clone, Copy)]
+pub(crate) struct Index {
+    pub name: &'static str,
+    /// Table and columns, as in `items (collection, id)`.
+    pub on: &'static str,
+}
+
+/// An idempotent update of many rows of `items`, in batches in the order of their identifiers.
+#[derive(Clone, Copy)]
+pub(crate) struct Backfill {
+    /// The assignment, as in `a = b`.
+    pub set: &'static str,
+    /// The rows that need it.
+    pub stale: fn(&Dialect) -> &'static str,
+}
+
+fn store(dialect: &Dialect) -> Vec<(&'static str, Step)> {
+    vec![(EXPAND, Step::Transaction(schema(dialect).to_owned()))]
 }
 
 /// The statements that make the tables of an empty store.

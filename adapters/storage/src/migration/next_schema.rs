@@ -7,12 +7,12 @@
 use sea_orm::DbBackend;
 
 use super::schema_version::SCHEMA_VERSION;
-use super::stages::{Backfill, Index, Migration, Stages, Step};
+use super::{BACKFILL, Backfill, CONTRACT, EXPAND, Index, Migration, Step};
 use crate::sql::dialect::Dialect;
 
-pub(super) const MIGRATION: Migration = Migration { name: "next_schema", stages };
+pub(super) const MIGRATION: Migration = Migration { name: "next_schema", steps };
 
-const BACKFILL: Backfill = Backfill {
+const WRITTEN: Backfill = Backfill {
     set: "written_at = updated_at",
     stale: |dialect| match dialect.backend {
         DbBackend::Sqlite => "written_at IS NOT updated_at",
@@ -42,23 +42,23 @@ const NOT_NULL: [&str; 4] = [
     "ALTER TABLE items DROP CONSTRAINT items_written",
 ];
 
-fn stages(dialect: &Dialect) -> Stages {
+fn steps(dialect: &Dialect) -> Vec<(&'static str, Step)> {
     let step = |statements: &str| Step::Transaction(statements.to_owned());
     let raise =
         |column: &str| step(&format!("UPDATE schema_version SET {column} = {SCHEMA_VERSION}"));
     let is_sqlite = dialect.backend == DbBackend::Sqlite;
     let triggers = if is_sqlite { SQLITE_TRIGGERS } else { POSTGRES_TRIGGER };
-    let mut contract = vec![raise("oldest_writer"), step(triggers), Step::Backfill(BACKFILL)];
+    let mut steps = vec![
+        (EXPAND, step("ALTER TABLE items ADD COLUMN written_at BIGINT NULL")),
+        (EXPAND, Step::Index(INDEX)),
+        (EXPAND, raise("version")),
+        (BACKFILL, Step::Backfill(WRITTEN)),
+        (CONTRACT, raise("oldest_writer")),
+        (CONTRACT, step(triggers)),
+        (CONTRACT, Step::Backfill(WRITTEN)),
+    ];
     if !is_sqlite {
-        contract.extend(NOT_NULL.map(step));
+        steps.extend(NOT_NULL.map(|statement| (CONTRACT, step(statement))));
     }
-    Stages {
-        expand: vec![
-            step("ALTER TABLE items ADD COLUMN written_at BIGINT NULL"),
-            Step::Index(INDEX),
-            raise("version"),
-        ],
-        backfill: Some(BACKFILL),
-        contract,
-    }
+    steps
 }

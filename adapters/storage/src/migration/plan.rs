@@ -2,20 +2,18 @@
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
 
-use super::MIGRATIONS;
 use super::backfill::ROWS;
-use super::progress::{Done, has_table};
-use super::runner::{BACKFILL, key};
-use super::schema_version::{self, Access};
-use super::stages::{Backfill, Migration, Step};
+use super::progress::{PendingStep, pending};
+use super::schema_version::{Access, has_table, is_up_to_date};
+use super::{Backfill, Step};
+use crate::StoreOptions;
 use crate::error::StoreError;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
+use crate::transfer::connect_to_look;
 
-/// Items that are filled in within a second, about: a batch of rows, and a pause as long.
+/// Estimates of the work in a second.
 const ITEMS_PER_SECOND: i64 = 10_000;
-
-/// Items that an index is made of within a second, about.
 const INDEXED_PER_SECOND: i64 = 200_000;
 
 /// The locks of statements by their beginnings, on `PostgreSQL`.
@@ -30,63 +28,34 @@ const LOCKS: [(&str, &str); 8] = [
     ("INSERT", "rows, briefly"),
 ];
 
-/// A step of a migration.
+/// A step of a migration that is left.
 #[derive(Clone, Debug)]
 pub struct MigrationStep {
-    /// The name of the migration.
     pub migration: &'static str,
     /// `expand`, `backfill` or `contract`.
     pub phase: &'static str,
-    /// The description of the step.
     pub action: String,
-    /// The lock that is taken where several services share a database, and who waits for it.
+    /// The lock that is taken on `PostgreSQL`.
     pub lock: &'static str,
     /// The seconds that it takes, roughly; `None` for a moment.
     pub seconds: Option<i64>,
 }
 
-/// The steps that are left, in their order.
-pub(crate) async fn steps(
-    connection: &DatabaseConnection,
-) -> Result<Vec<MigrationStep>, StoreError> {
-    schema_version::is_up_to_date(connection, Access::Read).await?;
-    let dialect = Dialect::of(connection.get_database_backend());
-    let done = Done::read(connection).await.map_err(StoreError::schema)?;
-    let items = items(connection).await.map_err(StoreError::schema)?;
-    let mut planned = Vec::new();
-    for migration in MIGRATIONS {
-        let stages = (migration.stages)(dialect);
-        let mut plan = |phase, steps: &[Step]| {
-            for (number, step) in steps.iter().enumerate() {
-                if !done.has(migration.name, &key(phase, number)) {
-                    planned.extend(step_of(migration, phase, step, items));
-                }
-            }
-        };
-        plan("expand", &stages.expand);
-        if let Some(backfill) = stages.backfill
-            && !done.has(migration.name, BACKFILL)
-        {
-            plan(BACKFILL, &[Step::Backfill(backfill)]);
-        }
-        plan("contract", &stages.contract);
+impl StoreOptions {
+    /// The steps of migrations that are left, in their order. Changes nothing.
+    pub async fn migration_plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
+        let connection = connect_to_look(self).await?;
+        is_up_to_date(&connection, Access::Read).await?;
+        let items = items(&connection).await?;
+        Ok(pending(&connection).await?.iter().flat_map(|step| step_of(step, items)).collect())
     }
-    Ok(planned)
 }
 
 fn step_of(
-    migration: &Migration,
-    phase: &'static str,
-    step: &Step,
+    PendingStep { migration, phase, step, .. }: &PendingStep,
     items: i64,
 ) -> Vec<MigrationStep> {
-    let planned = |action, lock, seconds| MigrationStep {
-        migration: migration.name,
-        phase,
-        action,
-        lock,
-        seconds,
-    };
+    let planned = |action, lock, seconds| MigrationStep { migration, phase, action, lock, seconds };
     match step {
         Step::Transaction(statements) => statements
             .split(";\n")

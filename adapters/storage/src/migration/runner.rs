@@ -6,13 +6,10 @@ use std::time::Duration;
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Statement};
 use tokio::time::sleep;
 
-use super::backfill::Filling;
-use super::progress::{self, Done};
-use super::schema_version::{self, Access};
-use super::stages::{Index, Migration, Step};
-use super::{MIGRATIONS, proposals_view};
+use super::progress::pending;
+use super::schema_version::{Access, check_tables, has_table, is_up_to_date};
+use super::{BACKFILL, CONTRACT, EXPAND, Index, Step, backfill, proposals_view};
 use crate::engine::WriteEngine;
-use crate::entities;
 use crate::error::{StoreError, is_contended};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
@@ -24,16 +21,12 @@ const ATTEMPTS: u32 = 12;
 /// The pause between them.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The step of a backfill.
-pub(super) const BACKFILL: &str = "backfill";
-
 /// A change that waits for locks.
 enum Change<'a> {
     /// Statements, and the one that records them as a complete step.
     Step(&'a str, Statement),
     Index(Index),
-    /// Looks for tables and columns that are missing.
-    Check,
+    CheckTables,
     View,
 }
 
@@ -45,88 +38,48 @@ impl Runner<'_> {
     /// migrations allow it.
     pub async fn expand(&self) -> Result<(), StoreError> {
         let database = self.0.schema();
-        // Looked at first, because even a migration that does nothing needs the right to create
-        // tables, and must not wait for one that changes what comes later.
-        if !schema_version::is_up_to_date(database, Access::Write).await? {
-            let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
-            if !schema_version::is_up_to_date(database, Access::Write).await? {
-                self.expand_all().await?;
+        // Without the lock first: it needs the right to create tables, and would wait for any other
+        // migration.
+        if !is_up_to_date(database, Access::Write).await? {
+            let lock = self.0.lock_schema().await?;
+            if !is_up_to_date(database, Access::Write).await? {
+                self.run(EXPAND).await?;
             }
             release(lock).await?;
         }
-        self.change(&Change::Check).await?;
-        let is_complete = proposals_view::is_complete(database, self.0.dialect()).await;
-        if !is_complete.map_err(StoreError::schema)? {
-            let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
+        self.change(&Change::CheckTables).await?;
+        if !proposals_view::is_complete(database, self.0.dialect()).await? {
+            let lock = self.0.lock_schema().await?;
             self.change(&Change::View).await?;
             release(lock).await?;
         }
         Ok(())
     }
 
-    async fn expand_all(&self) -> Result<(), StoreError> {
-        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
-        for migration in MIGRATIONS {
-            let steps = (migration.stages)(self.0.dialect()).expand;
-            if self.steps(migration, "expand", &steps, &done).await? {
-                tracing::info!(migration = migration.name, "schema migrated");
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills in what is stored already, of migrations that need it.
+    /// Fills in stored rows.
     pub async fn fill_in(&self) -> Result<(), StoreError> {
-        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
-        for migration in MIGRATIONS {
-            let backfill = (migration.stages)(self.0.dialect()).backfill;
-            if let Some(backfill) = backfill.filter(|_| !done.has(migration.name, BACKFILL)) {
-                tracing::info!(migration = migration.name, "migrating stored data");
-                let filling = Filling { migration: migration.name, step: BACKFILL, backfill };
-                filling.run(self.0).await.map_err(|_| StoreError::Unfilled)?;
-                tracing::info!(migration = migration.name, "stored data migrated");
-            }
-        }
-        Ok(())
+        self.run(BACKFILL).await.map(drop)
     }
 
-    /// Takes away what only older versions use, and returns how many migrations did.
+    /// Takes away the parts that only older versions use. Returns the number of migrations.
     pub async fn contract(&self) -> Result<usize, StoreError> {
-        if !schema_version::is_up_to_date(self.0.schema(), Access::Write).await? {
+        if !is_up_to_date(self.0.schema(), Access::Write).await? {
             return Err(StoreError::NotExpanded);
         }
         self.fill_in().await?;
-        let lock = self.0.lock_schema().await.map_err(StoreError::schema)?;
-        let done = Done::read(self.0.schema()).await.map_err(StoreError::schema)?;
-        let mut contracted = 0;
-        for migration in MIGRATIONS {
-            let steps = (migration.stages)(self.0.dialect()).contract;
-            if self.steps(migration, "contract", &steps, &done).await? {
-                tracing::info!(migration = migration.name, "schema contracted");
-                contracted += 1;
-            }
-        }
+        let lock = self.0.lock_schema().await?;
+        let contracted = self.run(CONTRACT).await?;
         release(lock).await?;
         Ok(contracted)
     }
 
-    /// Does the pending steps of a phase in their order. Returns whether there were any.
-    async fn steps(
-        &self,
-        migration: &Migration,
-        phase: &str,
-        steps: &[Step],
-        done: &Done,
-    ) -> Result<bool, StoreError> {
-        let mut is_pending = false;
-        for (number, step) in steps.iter().enumerate() {
-            let key = key(phase, number);
-            if done.has(migration.name, &key) {
-                continue;
-            }
-            is_pending = true;
-            let note = progress::step_done(self.0.dialect(), migration.name, &key);
-            match step {
+    /// Executes the pending steps of a phase in their order. Returns the number of migrations.
+    async fn run(&self, phase: &str) -> Result<usize, StoreError> {
+        let pending = pending(self.0.schema()).await?;
+        let mut migrations = Vec::new();
+        for step in pending.iter().filter(|step| step.phase == phase) {
+            let note = step.record(self.0.dialect(), "", true);
+            match &step.step {
                 Step::Transaction(statements) => {
                     self.change(&Change::Step(statements, note)).await?;
                 }
@@ -135,36 +88,39 @@ impl Runner<'_> {
                     self.change(&Change::Step("", note)).await?;
                 }
                 Step::Backfill(backfill) => {
-                    let filling =
-                        Filling { migration: migration.name, step: &key, backfill: *backfill };
-                    filling.run(self.0).await.map_err(|_| StoreError::Unfilled)?;
+                    let filled = backfill::run(self.0, step, *backfill).await;
+                    filled.map_err(|_| StoreError::Unfilled)?;
                 }
             }
+            tracing::info!(migration = step.migration, step = step.name, "schema migrated");
+            migrations.push(step.migration);
         }
-        Ok(is_pending)
+        migrations.dedup();
+        Ok(migrations.len())
     }
 
-    /// Makes a change, and tries again where others hold locks against it. It waits briefly, because
-    /// those who come after it wait for it.
+    /// Makes a change, and tries again while others hold locks against it. An attempt waits briefly,
+    /// because later sessions wait behind it.
     async fn change(&self, change: &Change<'_>) -> Result<(), StoreError> {
-        for number in 1..ATTEMPTS {
+        let mut attempts = 1;
+        loop {
             match self.attempt(change).await {
-                Err(error) if is_contended(&error) => {
-                    tracing::info!(%error, number, "the schema change is blocked by the lock of another session; retrying");
+                Err(StoreError::Schema(error)) if is_contended(&error) => {
+                    if attempts == ATTEMPTS {
+                        return Err(StoreError::Locked(error));
+                    }
+                    tracing::info!(%error, attempts, "the schema change is blocked by the lock of another session; retrying");
+                    attempts += 1;
                     sleep(PAUSE).await;
                 }
-                done => return done.map_err(StoreError::schema)?,
+                done => return done,
             }
         }
-        self.attempt(change).await.map_err(|error| {
-            let locked = is_contended(&error).then(|| StoreError::locked(&error));
-            locked.unwrap_or_else(|| StoreError::schema(error))
-        })?
     }
 
-    async fn attempt(&self, change: &Change<'_>) -> Result<Result<(), StoreError>, DbErr> {
+    async fn attempt(&self, change: &Change<'_>) -> Result<(), StoreError> {
         if let Change::Index(index) = change {
-            return self.make_index(*index).await.map(Ok);
+            return Ok(self.make_index(*index).await?);
         }
         let transaction = self.0.begin_migration().await?;
         match change {
@@ -173,16 +129,11 @@ impl Runner<'_> {
                 transaction.execute_raw(note.clone()).await?;
             }
             Change::View => proposals_view::refresh(&transaction, self.0.dialect()).await?,
-            Change::Check => match entities::check(&transaction).await {
-                Err(error) if !is_contended(&error) => return Ok(Err(StoreError::tables(error))),
-                checked => checked?,
-            },
+            Change::CheckTables => check_tables(&transaction).await?,
             Change::Index(_) => {}
         }
-        if let Some(older) = older_instance(&transaction).await? {
-            return Ok(Err(older));
-        }
-        transaction.commit().await.map(Ok)
+        refuse_older_instances(&transaction).await?;
+        Ok(transaction.commit().await?)
     }
 
     /// On `PostgreSQL`, does not block writers. An index left incomplete is created again.
@@ -210,34 +161,27 @@ impl Runner<'_> {
     }
 }
 
-/// The key of a step of a phase.
-pub(super) fn key(phase: &str, number: usize) -> String {
-    format!("{phase} {number}")
-}
-
 /// Ends what [`WriteEngine::lock_schema`] began.
-async fn release(lock: Option<DatabaseTransaction>) -> Result<(), StoreError> {
+async fn release(lock: Option<DatabaseTransaction>) -> Result<(), DbErr> {
     match lock {
-        Some(lock) => lock.commit().await.map_err(StoreError::schema),
+        Some(lock) => lock.commit().await,
         None => Ok(()),
     }
 }
 
-/// The error where a service runs that is older than the schema allows. An `SQLite` file has one
-/// process, which is this one.
-async fn older_instance(transaction: &DatabaseTransaction) -> Result<Option<StoreError>, DbErr> {
+/// Fails while a service runs that is older than the schema allows. An `SQLite` file has one process,
+/// which is this one.
+async fn refuse_older_instances(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let dialect = Dialect::of(transaction.get_database_backend());
-    if dialect.backend == DbBackend::Sqlite
-        || !progress::has_table(transaction, "service_instances").await?
-    {
-        return Ok(None);
+    if dialect.backend == DbBackend::Sqlite || !has_table(transaction, "service_instances").await? {
+        return Ok(());
     }
     let older = dialect.statement(sql_file!("postgres/older_instance"), []);
-    let Some(row) = transaction.query_one_raw(older).await? else { return Ok(None) };
-    Ok(Some(StoreError::OlderInstance {
+    let Some(row) = transaction.query_one_raw(older).await? else { return Ok(()) };
+    Err(StoreError::OlderInstance {
         address: row_mapping::get(&row, "address")?,
         id: row_mapping::get(&row, "id")?,
         version: row_mapping::get(&row, "schema_version")?,
         seconds: row_mapping::get(&row, "seconds")?,
-    }))
+    })
 }

@@ -22,7 +22,6 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{StoreError, is_contended, is_lost};
-use crate::migration::schema_version::TABLE_NUMBER;
 use crate::postgres::connections::Connections;
 use crate::postgres::session::{Limits, Session};
 use crate::read::past::on_timeline;
@@ -121,7 +120,7 @@ impl HistoryLock {
         if self.watching.lock().is_some() {
             return Ok(());
         }
-        let session = self.take().await.map_err(StoreError::schema)?;
+        let session = self.take().await?;
         let lock = Arc::clone(self);
         let watching = tokio::spawn(async move { lock.keep(session).await });
         *self.watching.lock() = Some(watching);
@@ -211,7 +210,7 @@ impl HistoryLock {
     async fn take(&self) -> Result<Session, DbErr> {
         let asked = Instant::now();
         let session = self.pool.session(LIMITS).await?;
-        let text = format!("{TAKE}SELECT id || {TABLE_NUMBER} AS id FROM history; {IS_COMPLETE}");
+        let text = format!("{TAKE}{}; {IS_COMPLETE}", sql_file!("postgres/history"));
         let rows = session.begin_with(&text).await?;
         let [id, is_complete] = last_two(&rows)?;
         if !row_mapping::get::<bool>(is_complete, "is_complete")? {

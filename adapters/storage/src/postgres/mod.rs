@@ -217,11 +217,11 @@ impl ReadEngine for Postgres {
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         let passed = async {
             let session = self.writers.session(LOCK).await?;
-            let last = session.query_one_raw(change_log::last_statement(&POSTGRES)).await?;
+            let last = change_log::last(&session).await?;
             session.run_transaction(fence::PASS).await?;
-            change_log::last_of(last)
+            Ok(last)
         };
-        passed.await.map(Sequence).map_err(|error: DbErr| logged(&error, "fence"))
+        passed.await.map_err(|error: DbErr| logged(&error, "fence"))
     }
 
     /// A time that is still to come by the database's clock is waited for, if it is near.

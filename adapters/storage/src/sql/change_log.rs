@@ -3,7 +3,7 @@
 use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, Version, WriteOperation};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get};
@@ -23,6 +23,12 @@ pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
 pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
     let last = row.map(|row| get::<Option<i64>>(&row, "last")).transpose()?;
     Ok(last.flatten().unwrap_or_default())
+}
+
+/// The number of the last change; 0 before the first.
+pub(crate) async fn last(connection: &impl ConnectionTrait) -> Result<Sequence, DbErr> {
+    let dialect = Dialect::of(connection.get_database_backend());
+    connection.query_one_raw(last_statement(dialect)).await.and_then(last_of).map(Sequence)
 }
 
 /// The changes after a number.

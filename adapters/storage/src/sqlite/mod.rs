@@ -84,7 +84,7 @@ impl Sqlite {
         let preparing = SqlxSqliteConnector::connect(preparing_options(options))
             .await
             .map_err(connect_error)?;
-        begin(&preparing, &owned).await.map_err(StoreError::schema)?;
+        begin(&preparing, &owned).await?;
         let readers =
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let slow_readers = SqlxSqliteConnector::connect(query_only(options, slow_workers()));
@@ -285,9 +285,7 @@ impl WriteEngine for Sqlite {
 pub(crate) async fn last_change(
     connection: &DatabaseConnection,
 ) -> Result<Sequence, RepositoryError> {
-    let row = connection.query_one_raw(change_log::last_statement(&SQLITE)).await;
-    let last = row.and_then(change_log::last_of);
-    last.map(Sequence).map_err(|error| logged(&error, "fence"))
+    change_log::last(connection).await.map_err(|error| logged(&error, "fence"))
 }
 
 fn reader_options(options: &StoreOptions) -> ConnectOptions {

@@ -1,11 +1,10 @@
-//! The reasons why a change cannot follow those before it: one line each, which says how to fix it.
+//! The reasons why a change cannot follow those before it, with their fixes.
 
 use application::Sequence;
 use domain::{ItemId, WriteOperation};
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// An error in a file of changes.
 #[derive(Debug, Error)]
 #[rustfmt::skip] // A table: one message a line.
 pub(super) enum HistoryError {
@@ -36,7 +35,6 @@ pub(super) enum HistoryError {
     Bodiless { item: ItemId },
 }
 
-/// Returns an error unless a condition holds.
 pub(super) fn ensure(
     holds: bool,
     error: impl FnOnce() -> HistoryError,

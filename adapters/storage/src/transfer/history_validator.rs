@@ -1,11 +1,13 @@
 //! Validates that the changes of a file can follow each other. The checks are the same for every
-//! store the changes are to be written to, and for a dry run.
+//! store the changes are to be written to, and for a dry run. Rules of the business are not checked:
+//! accepted changes are history.
 //!
-//! The rules of the business are not judged, because what was once accepted is history. The
-//! validator knows the last version of every item (`known_items.rs`).
+//! The items so far are in a separate `SQLite` database in the folder for temporary files, which is
+//! deleted with the process, so that memory does not grow with the number of items.
 
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::TransferError;
@@ -15,25 +17,149 @@ use super::history_error::HistoryError::{
     Relinked, Sequence, Time, Version,
 };
 use super::history_error::ensure;
-use super::known_items::{CollectionSummary, Known, KnownItems};
+
+/// `since` is when the item was first created, `creator` by whom, `updated` the time of its last
+/// change.
+const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
+    CREATE TABLE known (id BLOB PRIMARY KEY, line BIGINT NOT NULL, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
+    creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL, is_bodiless BOOLEAN NOT NULL) WITHOUT ROWID;
+    BEGIN";
+
+const FIND: &str = "SELECT collection, version, since, creator, updated, is_deleted, parent, continues FROM known WHERE id = ?1";
+
+const KEEP: &str =
+    "INSERT OR REPLACE INTO known VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+
+/// The items without their parent, and then those without a body.
+const INCOMPLETE: &str = "SELECT k.line, k.id, k.parent, 1 AS place FROM known k LEFT JOIN known p ON p.id = k.parent AND NOT p.is_deleted \
+    WHERE k.parent IS NOT NULL AND NOT k.is_deleted AND p.id IS NULL \
+    UNION ALL SELECT line, id, NULL, 2 FROM known WHERE is_bodiless AND NOT is_deleted ORDER BY place, line LIMIT ?1";
+
+const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
 
 /// Checks changes one after the other.
 pub struct HistoryValidator {
-    items: KnownItems,
+    items: Connection,
     last: application::Sequence,
 }
 
-fn failed(error: rusqlite::Error) -> TransferError {
-    TransferError::at("check the changes in the folder for temporary files")(error)
+/// The items of one collection in a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionSummary {
+    pub collection: String,
+    pub items: u64,
+    pub deleted: u64,
+}
+
+/// An item as the changes before have left it.
+struct Known {
+    collection: String,
+    version: i64,
+    since: i64,
+    creator: Option<String>,
+    updated: Timestamp,
+    is_deleted: bool,
+    parent: Option<Uuid>,
+    continues: Option<Uuid>,
 }
 
 impl HistoryValidator {
     /// Creates a validator that has seen no changes.
-    ///
-    /// # Errors
-    /// Where there is no room for temporary files.
     pub fn new() -> Result<Self, TransferError> {
-        Ok(Self { items: KnownItems::new().map_err(failed)?, last: application::Sequence(0) })
+        // A database without a name is a temporary file.
+        let items = Connection::open("").map_err(TransferError::Check)?;
+        items.execute_batch(TABLE).map_err(TransferError::Check)?;
+        Ok(Self { items, last: application::Sequence(0) })
+    }
+
+    /// Checks that a change can follow the previous ones. If not, returns the reason and how to fix
+    /// it. The change is recorded in either case, so that one error is not reported on every later
+    /// line.
+    pub fn check(
+        &mut self,
+        line: u64,
+        record: ChangeRecord,
+    ) -> Result<Result<CheckedChange, String>, TransferError> {
+        let checked = self.check_and_keep(line, record).map_err(TransferError::Check)?;
+        Ok(checked.map_err(|error| error.to_string()))
+    }
+
+    /// The items that exist without the item they belong to, or without a body: their lines and the
+    /// errors, at most `limit`.
+    pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, TransferError> {
+        let incomplete = |row: &Row<'_>| {
+            let (item, parent) = (ItemId::from_uuid(row.get(1)?), row.get::<_, Option<Uuid>>(2)?);
+            let error = match parent.map(ItemId::from_uuid) {
+                Some(parent) => Orphan { item, parent },
+                None => Bodiless { item },
+            };
+            Ok((row.get(0)?, error.to_string()))
+        };
+        self.rows(INCOMPLETE, params![limit], incomplete).map_err(TransferError::Check)
+    }
+
+    /// Counts the checked items by collection.
+    pub fn summary(&self) -> Result<Vec<CollectionSummary>, TransferError> {
+        let summary = |row: &Row<'_>| {
+            let (collection, items, deleted) = row.try_into()?;
+            Ok(CollectionSummary { collection, items, deleted })
+        };
+        self.rows(COUNT, params![], summary).map_err(TransferError::Check)
+    }
+
+    fn rows<T>(
+        &self,
+        text: &str,
+        parameters: impl rusqlite::Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.items.prepare(text)?.query_map(parameters, row)?.collect()
+    }
+
+    fn find(&self, id: ItemId) -> rusqlite::Result<Option<Known>> {
+        let known = |row: &Row<'_>| {
+            Ok(Known {
+                collection: row.get(0)?,
+                version: row.get(1)?,
+                since: row.get(2)?,
+                creator: row.get(3)?,
+                updated: Timestamp::from_microsecond(row.get(4)?).unwrap_or_default(),
+                is_deleted: row.get(5)?,
+                parent: row.get(6)?,
+                continues: row.get(7)?,
+            })
+        };
+        self.items.prepare_cached(FIND)?.query_row([id.uuid()], known).optional()
+    }
+
+    fn check_and_keep(
+        &mut self,
+        line: u64,
+        record: ChangeRecord,
+    ) -> rusqlite::Result<Result<CheckedChange, HistoryError>> {
+        let known = self.find(record.item)?;
+        let checked = match self.check_item(&record, known.as_ref()) {
+            Ok(()) => self.check_links(&record)?,
+            Err(error) => Err(error),
+        };
+        let first = || (record.time.as_microsecond(), record.author.caller.clone());
+        let (since, created_by) = known.map_or_else(first, |known| (known.since, known.creator));
+        self.items.prepare_cached(KEEP)?.execute(params![
+            record.item.uuid(),
+            line,
+            record.collection.name(),
+            record.version.number(),
+            since,
+            created_by,
+            record.time.as_microsecond(),
+            record.kind == WriteOperation::Delete,
+            record.parent.map(ItemId::uuid),
+            record.continues.map(ItemId::uuid),
+            record.removed_at.is_some()
+        ])?;
+        self.last = self.last.max(record.sequence);
+        let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
+        Ok(checked.map(|()| CheckedChange { record, created_at, created_by }))
     }
 
     /// Checks that a change is valid for its item's state after all earlier changes.
@@ -52,7 +178,7 @@ impl HistoryValidator {
         }
         ensure(is_there || !is_deleted, || DeletedWhileAbsent { item })?;
         ensure(is_deleted || is_created != is_there, || Kind { item, kind })?;
-        // What an item belongs to and continues is decided when it is created.
+        // The links of an item are decided when it is created.
         let is_kept = |id: Option<ItemId>, link: fn(&Known) -> Option<Uuid>| {
             !is_there || known.map(link) == Some(id.map(ItemId::uuid))
         };
@@ -66,11 +192,11 @@ impl HistoryValidator {
         let group = record.collection.name();
         let parents = record.collection.parent().map(Collection::name);
         let linked = |id: Option<ItemId>, group: Option<&str>| {
-            let known = id.map_or(Ok(None), |id| self.items.find(id))?;
+            let known = id.map_or(Ok(None), |id| self.find(id))?;
             Ok::<_, rusqlite::Error>(known.filter(|known| Some(&*known.collection) == group))
         };
-        // What belongs to an item that is deleted is deleted in the same transaction, and so at the
-        // same time, in any order.
+        // Items below a deleted one are deleted in the same transaction, and so at the same time, in
+        // any order.
         let is_deleted = record.kind == WriteOperation::Delete;
         let has_parent = linked(record.parent, parents)?
             .is_some_and(|known| !known.is_deleted || (is_deleted && known.updated == record.time));
@@ -85,56 +211,6 @@ impl HistoryValidator {
             ensure(continues_another, || NotContinued { continues, group })
         });
         Ok(parent.and(continues))
-    }
-
-    /// Checks that a change can follow the previous ones. If not, returns the reason and how to fix
-    /// it. The change is recorded in either case, so that one error is not reported on every later
-    /// line.
-    ///
-    /// # Errors
-    /// If the disk has no space for temporary files.
-    pub fn check(
-        &mut self,
-        line: u64,
-        record: ChangeRecord,
-    ) -> Result<Result<CheckedChange, String>, TransferError> {
-        let known = self.items.find(record.item).map_err(failed)?;
-        let checked = match self.check_item(&record, known.as_ref()) {
-            Ok(()) => self.check_links(&record).map_err(failed)?,
-            Err(error) => Err(error),
-        };
-        let first = || (record.time.as_microsecond(), record.author.caller.clone());
-        let (since, created_by) = known.map_or_else(first, |known| (known.since, known.creator));
-        self.items.keep(line, &record, (since, created_by.as_deref())).map_err(failed)?;
-        self.last = self.last.max(record.sequence);
-        let created_at = Timestamp::from_microsecond(since).unwrap_or(record.time);
-        Ok(match checked {
-            Ok(()) => Ok(CheckedChange { record, created_at, created_by }),
-            Err(error) => Err(error.to_string()),
-        })
-    }
-
-    /// The items that exist without the item they belong to, or without a body: their lines and what is
-    /// wrong, at most `limit`.
-    ///
-    /// # Errors
-    /// Where temporary files cannot be read.
-    pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, TransferError> {
-        let orphan = |(line, [item, parent]): (u64, [ItemId; 2])| {
-            (line, Orphan { item, parent }.to_string())
-        };
-        let bodiless = |(line, item): (u64, ItemId)| (line, Bodiless { item }.to_string());
-        let orphans = self.items.orphans(limit).map_err(failed)?;
-        let without = self.items.bodiless(limit.saturating_sub(orphans.len())).map_err(failed)?;
-        Ok(orphans.into_iter().map(orphan).chain(without.into_iter().map(bodiless)).collect())
-    }
-
-    /// Counts what was checked, by collection.
-    ///
-    /// # Errors
-    /// Where temporary files cannot be read.
-    pub fn summary(&self) -> Result<Vec<CollectionSummary>, TransferError> {
-        self.items.summary().map_err(failed)
     }
 }
 

@@ -1,13 +1,12 @@
 //! Reads the whole change log, each change with the resulting members, during writes.
 //!
-//! The log is append-only. So pages of the log are consistent up to the change that was the last when
-//! the read began, although each page is read in a separate snapshot: numbers of the log grow in the
-//! order of the commits, and no smaller number is committed later.
+//! The log is append-only, and no change is committed below the last one of the start. So the pages up to
+//! that one are consistent, although each is read in a separate snapshot.
 
 use application::{LoggedChange, Sequence};
 use domain::WriteOperation;
 use futures_util::TryStreamExt;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, StreamTrait};
+use sea_orm::{DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::change_record::ChangeRecord;
@@ -18,17 +17,14 @@ use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{get, id};
 
-/// Changes that a statement reads at most: a statement keeps `SQLite` from copying its write-ahead
-/// log, and `PostgreSQL` from clearing away what is dead.
+/// Most changes of a statement: a statement keeps `SQLite` from copying its write-ahead log, and
+/// `PostgreSQL` from clearing away dead rows.
 const PAGE: i64 = 1_000;
 
 /// Bytes of members that are handed on together. Three times as much is in memory: read, waiting,
 /// and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
-const STEP: &str = "read the change log";
-
-/// Some changes in a row.
 type Batch = Result<Vec<ChangeRecord>, TransferError>;
 
 /// Reads the change log from its beginning to the change that was the last when it was opened.
@@ -38,37 +34,22 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log of a store, which another process may be serving. Nothing is written: not even
-    /// a schema is prepared.
-    ///
-    /// # Errors
-    /// Where there is no store, or it cannot be opened.
+    /// Opens the log of a store, which another process may be serving. Writes nothing.
     pub async fn open(options: &StoreOptions) -> Result<Self, TransferError> {
         let connection = connect_to_look(options).await?;
-        let dialect = Dialect::of(connection.get_database_backend());
         if !is_up_to_date(&connection, Access::Read).await? {
             return Err(TransferError::NoStore);
         }
-        let found = connection.query_one_raw(change_log::last_statement(dialect)).await;
-        let last = found.and_then(change_log::last_of);
-        let last = last.map_err(TransferError::at(STEP))?;
+        let last = change_log::last(&connection).await?;
         // One batch waits while another is read and a third is in use.
         let (sender, batches) = channel(1);
         tokio::spawn(async move {
-            let mut after = 0;
-            while after < last {
-                match read_page(&connection, after, last, &sender).await {
-                    Ok(Some(read)) => after = read,
-                    Ok(None) => return,
-                    Err(error) => {
-                        // If the receiver is gone, the error is not needed.
-                        let _ = sender.send(Err(error)).await;
-                        return;
-                    }
-                }
+            if let Err(error) = read(&connection, last, &sender).await {
+                // If the receiver is gone, the error is not needed.
+                let _ = sender.send(Err(error)).await;
             }
         });
-        Ok(Self { batches, last: Sequence(last) })
+        Ok(Self { batches, last })
     }
 
     /// The number of the last change that is read.
@@ -83,47 +64,51 @@ impl LogReader {
     }
 }
 
-/// Sends the next changes. Returns the number of the last one, or `None` if the receiver is gone.
-async fn read_page(
+/// Sends all changes, until the receiver is gone.
+async fn read(
     connection: &DatabaseConnection,
-    after: i64,
-    last: i64,
+    Sequence(last): Sequence,
     sender: &Sender<Batch>,
-) -> Result<Option<i64>, TransferError> {
+) -> Result<(), TransferError> {
     let backend = connection.get_database_backend();
-    let values = [after.into(), last.into(), PAGE.into()];
-    let page = Dialect::of(backend).statement(sql_file!("both/log_page"), values);
-    let mut rows = connection.stream_raw(page).await.map_err(TransferError::at(STEP))?;
-    let (mut batch, mut bytes, mut read) = (Vec::new(), 0, last);
-    while let Some(row) = rows.try_next().await.map_err(TransferError::at(STEP))? {
-        let record = record(&row)?;
-        read = record.sequence.0;
-        bytes += record.members.as_deref().map_or(0, str::len);
-        batch.push(record);
-        if bytes >= BATCH_BYTES {
-            // SQLite's statement is to be over however long the batch waits. PostgreSQL's waits
-            // with the rest of the page, which would have to be sent again.
-            if backend == DbBackend::Sqlite {
-                break;
+    let mut after = 0;
+    while after < last {
+        let values = [after.into(), last.into(), PAGE.into()];
+        let page = Dialect::of(backend).statement(sql_file!("both/log_page"), values);
+        let mut rows = connection.stream_raw(page).await?;
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        after = last;
+        while let Some(row) = rows.try_next().await? {
+            let record = record(&row)?;
+            after = record.sequence.0;
+            bytes += record.members.as_deref().map_or(0, str::len);
+            batch.push(record);
+            if bytes >= BATCH_BYTES {
+                // SQLite's statement ends before the batch waits. PostgreSQL's waits with the rest of
+                // the page, which would have to be sent again.
+                if backend == DbBackend::Sqlite {
+                    break;
+                }
+                if sender.send(Ok(std::mem::take(&mut batch))).await.is_err() {
+                    return Ok(());
+                }
+                bytes = 0;
             }
-            if sender.send(Ok(std::mem::take(&mut batch))).await.is_err() {
-                return Ok(None);
-            }
-            bytes = 0;
+        }
+        drop(rows);
+        if !batch.is_empty() && sender.send(Ok(batch)).await.is_err() {
+            return Ok(());
         }
     }
-    drop(rows);
-    let is_wanted = batch.is_empty() || sender.send(Ok(batch)).await.is_ok();
-    Ok(is_wanted.then_some(read))
+    Ok(())
 }
 
 fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
-    let failed = TransferError::at("interpret the change log");
     let LoggedChange { sequence, collection, item, version, kind, time, author, removed_at } =
-        change_log::change(row).map_err(&failed)?;
-    let members: Option<String> = get(row, "members").map_err(&failed)?;
+        change_log::change(row)?;
+    let members: Option<String> = get(row, "members")?;
     let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
-    if !get::<bool>(row, "follows").map_err(&failed)? {
+    if !get::<bool>(row, "follows")? {
         return Err(incomplete(version.number() - 1));
     }
     if kind != WriteOperation::Delete && members.is_none() && removed_at.is_none() {
@@ -137,8 +122,8 @@ fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
         kind,
         time,
         author,
-        parent: id(row, "parent").map_err(&failed)?,
-        continues: id(row, "continues").map_err(&failed)?,
+        parent: id(row, "parent")?,
+        continues: id(row, "continues")?,
         members: members.map(Into::into),
         removed_at,
     })

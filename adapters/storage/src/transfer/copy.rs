@@ -1,0 +1,101 @@
+//! Copies of an `SQLite` file, and their history ids. The id is part of every entity tag and cursor, so
+//! a copy needs another: the next versions in both files have equal numbers and different content.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::backup::{Backup, Progress, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use sea_orm::DbBackend;
+
+use super::TransferError;
+use crate::sqlite::BUSY_TIMEOUT;
+use crate::sqlite::file::{OwnedFile, existing_file};
+use crate::sqlite::marks::another;
+use crate::{StoreError, StoreOptions};
+
+/// Pages copied at a time, 16 MiB.
+const PAGES: i32 = 4_096;
+
+impl StoreOptions {
+    /// Backs up the store's file as of one moment into the empty file at `to`. Other processes may
+    /// write meanwhile. Reports the copied and the total bytes. Blocks. The caller flushes the copy to
+    /// the disk.
+    ///
+    /// `SQLite`'s backup restarts whenever another process has written between two of its steps, so with
+    /// a busy writer it never ends. Here all steps run within one read transaction. Writers continue
+    /// meanwhile, but the write-ahead log grows. `VACUUM INTO` rebuilds every index, which takes several
+    /// times the processor time, and reports no progress.
+    pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), TransferError> {
+        let file = self.file().ok_or(TransferError::NotAFile)??;
+        let mut source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        // A transaction begins with its first read.
+        let snapshot = source.transaction()?;
+        snapshot.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
+        // No other process uses the copy, and an incomplete one is deleted, so it needs neither a
+        // rollback nor a flush.
+        let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        copy.pragma_update(None, "journal_mode", "OFF")?;
+        copy.pragma_update(None, "synchronous", "OFF")?;
+        let backup = Backup::new(&snapshot, &mut copy)?;
+        let bytes = |pages: i32| u64::try_from(pages).unwrap_or_default() * page_size;
+        loop {
+            let step = backup.step(PAGES)?;
+            let Progress { pagecount, remaining } = backup.progress();
+            report(bytes(pagecount - remaining), bytes(pagecount));
+            match step {
+                StepResult::Done => break,
+                StepResult::More => {}
+                _ => return Err(TransferError::Locked),
+            }
+        }
+        drop(backup);
+        begin_history(&copy)?;
+        Ok(())
+    }
+
+    /// Gives a file that was copied byte by byte a new history. Fails while a service has the file
+    /// open, because the service caches the old id.
+    pub fn renew_history(&self) -> Result<(), TransferError> {
+        let file = self.file().ok_or(TransferError::RenewsItself)??;
+        let owned = OwnedFile::take(&file)?;
+        let connection = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let is_renewed = begin_history(&connection);
+        // The lock on the file is released after `SQLite` has closed it.
+        drop(connection);
+        owned.let_go();
+        if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
+    }
+
+    /// The `SQLite` file; `None` for `PostgreSQL`.
+    fn file(&self) -> Option<Result<Arc<Path>, StoreError>> {
+        match self.backend() {
+            Ok(DbBackend::Sqlite) => Some(existing_file(&self.url)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// Opens a file that other connections may use.
+fn connect(file: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+    let connection = connection.and_then(|connection| {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(connection)
+    });
+    connection.map_err(|error| StoreError::Open(file.to_owned(), error.to_string()))
+}
+
+/// Writes a new history id, and another mark, so that the copy is not taken for the original. Returns
+/// `false` if the file has no store.
+fn begin_history(copy: &Connection) -> rusqlite::Result<bool> {
+    let has_history = copy.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
+    if has_history {
+        copy.execute(sql_file!("sqlite/history_renew"), [])?;
+        let mark: i32 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        copy.pragma_update(None, "user_version", another(&[mark]))?;
+    }
+    Ok(has_history)
+}
