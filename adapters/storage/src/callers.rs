@@ -1,7 +1,7 @@
 //! The display names of callers, stored separately from the change log. An empty name marks a caller
-//! who was erased. Names that were read lately are kept in memory.
+//! who was erased.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,28 +19,22 @@ use crate::sql::sql_text::json;
 use crate::transfer::connect_with;
 use crate::{StoreOptions, TransferError};
 
-/// Callers whose names are cached.
+/// The most cached names.
 const CACHED: usize = 4_096;
 
 /// The time after which a name is read again: another process may have erased it.
 const MAX_AGE: Duration = Duration::from_secs(55);
 
-/// Characters of a name that are kept.
+/// The most characters of a name.
 const LONGEST_NAME: usize = 200;
 
 /// The names of callers in one database.
 pub(crate) struct SqlCallerDirectory {
     database: Database,
-    cache: Cache<Box<str>, CachedName>,
-    /// The number of changes that this process made: what was read before the last is not cached.
+    /// Names, or `None` for unknown callers, and when they were read.
+    cache: Cache<Box<str>, (Instant, Option<Arc<str>>)>,
+    /// The number of changes by this process: names that were read before the last are not cached.
     edition: Mutex<u64>,
-}
-
-#[derive(Clone)]
-struct CachedName {
-    read_at: Instant,
-    /// `None` where none is known.
-    name: Option<Arc<str>>,
 }
 
 impl SqlCallerDirectory {
@@ -48,30 +42,11 @@ impl SqlCallerDirectory {
         Self { database, cache: Cache::new(CACHED), edition: Mutex::default() }
     }
 
-    fn cached(&self, id: &str) -> Option<CachedName> {
-        self.cache.get(id).filter(|cached| cached.read_at.elapsed() < MAX_AGE)
-    }
-
-    /// Keeps what was read of some callers, unless a name has changed since.
-    fn remember(&self, ids: &[&str], found: &CallerNames, read_at: Instant, edition: u64) {
-        let current = self.edition();
-        if *current == edition {
-            for id in ids {
-                let name = found.get(*id).cloned();
-                self.cache.insert((*id).into(), CachedName { read_at, name });
-            }
-        }
-    }
-
-    /// Forgets what was read of a caller.
+    /// Forgets the cached name of a caller.
     fn forget(&self, id: &str) {
-        let mut edition = self.edition();
+        let mut edition = self.edition.lock();
         *edition += 1;
         drop(self.cache.remove(id));
-    }
-
-    fn edition(&self) -> MutexGuard<'_, u64> {
-        self.edition.lock()
     }
 }
 
@@ -83,9 +58,7 @@ impl CallerDirectory for SqlCallerDirectory {
             return Ok(());
         }
         let values = [id.into(), name.into(), time.as_microsecond().into()];
-        let dialect = self.database.reader.dialect();
-        let seen = dialect.statement(sql_file!("both/caller_seen"), values);
-        self.database.writer()?.execute("seen", seen).await?;
+        self.database.execute("seen", sql_file!("both/caller_seen"), values).await?;
         self.forget(id);
         Ok(())
     }
@@ -93,22 +66,28 @@ impl CallerDirectory for SqlCallerDirectory {
     async fn names(&self, ids: &[Box<str>]) -> Result<CallerNames, RepositoryError> {
         let (mut names, mut unknown) = (CallerNames::new(), Vec::new());
         for id in ids {
-            match self.cached(id) {
-                Some(cached) => names.extend(cached.name.map(|name| (id.clone(), name))),
+            match self.cache.get(&**id).filter(|(read_at, _)| read_at.elapsed() < MAX_AGE) {
+                Some((_, name)) => names.extend(name.map(|name| (id.clone(), name))),
                 None => unknown.push(&**id),
             }
         }
         unknown.sort_unstable();
         unknown.dedup();
         if !unknown.is_empty() {
-            let (edition, read_at) = (*self.edition(), Instant::now());
+            let (edition, read_at) = (*self.edition.lock(), Instant::now());
             let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
             let statement = dialect.statement(sql_file!(dialect, "caller_names"), [json(&unknown)]);
             let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
-                rows.iter().map(entry).collect()
+                rows.iter().map(entry).collect::<Result<CallerNames, _>>()
             });
             let found = found.await?;
-            self.remember(&unknown, &found, read_at, edition);
+            let current = self.edition.lock();
+            if *current == edition {
+                for id in unknown {
+                    self.cache.insert(id.into(), (read_at, found.get(id).cloned()));
+                }
+            }
+            drop(current);
             names.extend(found);
         }
         Ok(names)
@@ -154,7 +133,6 @@ fn entry(row: &QueryResult) -> Result<(Box<str>, Arc<str>), DbErr> {
     Ok((get::<String>(row, "id")?.into(), get::<String>(row, "name")?.into()))
 }
 
-/// A name as it is kept.
 fn displayed(name: &str) -> String {
     let name: String = name.chars().filter(|character| !character.is_control()).collect();
     let name = name.trim();

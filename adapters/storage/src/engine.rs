@@ -9,13 +9,13 @@ use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use prometheus_client::encoding::DescriptorEncoder;
-use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, QueryResult, Statement, Value};
 use tracing::Instrument as _;
 
 use crate::cache::write_through::WriteThroughCache;
 use crate::error::{StoreError, logged, read_only};
 use crate::metrics::{OperationKind, Sample, StoreMetrics};
-use crate::search_index::progress::Step;
+use crate::search_index::step::Step;
 use crate::spans;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
@@ -200,5 +200,16 @@ impl Database {
 
     pub fn writer(&self) -> Result<&Arc<dyn WriteEngine>, RepositoryError> {
         self.writer.as_ref().ok_or(RepositoryError::Unavailable)
+    }
+
+    /// Runs a statement that writes, as [`WriteEngine::execute`] does.
+    pub async fn execute<const N: usize>(
+        &self,
+        step: &'static str,
+        text: &str,
+        values: [Value; N],
+    ) -> Result<u64, RepositoryError> {
+        let writer = self.writer()?;
+        writer.execute(step, writer.dialect().statement(text, values)).await
     }
 }

@@ -11,29 +11,26 @@ use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
-/// Bounds of times, in seconds: those of OpenTelemetry for requests, and shorter ones.
+/// Bounds of OpenTelemetry for requests, and shorter ones.
 const SECONDS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0,
     7.5, 10.0,
 ];
 
-/// Bounds of times within the service, in seconds.
 const SHORT_SECONDS: [f64; 15] =
     [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Bounds of how many are done together.
 const ROWS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// Waits of writing connections for a lock of an `SQLite` file. The library's callback has no state, so
-/// all stores of a process share it.
+/// Waits of writing connections for a lock of an `SQLite` file, of all stores of the process.
 pub(crate) static BUSY_WAITS: AtomicU64 = AtomicU64::new(0);
 
-/// The facts of a store that are asked for from time to time.
+/// Values that are sampled periodically.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
-    /// Sizes in bytes, by part.
+    /// Bytes by part.
     pub sizes: Vec<(String, u64)>,
-    /// The size of the write-ahead log of SQLite in bytes.
+    /// Bytes of the write-ahead log.
     pub wal: Option<u64>,
     /// Bytes of the disk, and those that are free.
     pub disk: Option<(u64, u64)>,
@@ -41,16 +38,7 @@ pub(crate) struct Sample {
     pub replicas: Option<(u64, Duration)>,
 }
 
-/// The state of the full-text index.
-#[derive(Debug, Default)]
-pub(crate) struct IndexLag {
-    /// Changes that wait.
-    pub changes: u64,
-    /// The age of the oldest.
-    pub age: Duration,
-}
-
-/// Kinds of operations of the database.
+/// A kind of operations of the database, as an index of [`KINDS`].
 #[derive(Clone, Copy)]
 pub(crate) enum OperationKind {
     Read,
@@ -61,14 +49,12 @@ pub(crate) enum OperationKind {
 
 const KINDS: [&str; 4] = ["read", "slow_read", "write", "index"];
 
-/// Reasons why writes are begun again.
 #[derive(Debug, Default)]
 pub(crate) struct Retries {
     pub rolled_back: Counter,
     pub one_by_one: Counter,
 }
 
-/// Reads that a cache answered, and others.
 #[derive(Debug, Default)]
 pub(crate) struct CacheReads {
     pub hits: Counter,
@@ -104,7 +90,9 @@ pub(crate) struct StoreMetrics {
     pub pages: CacheReads,
     pub replays: Counter,
     pub checkpoint: Histogram,
-    sampled: Mutex<(Sample, IndexLag)>,
+    pub index_lag_changes: Gauge,
+    pub index_lag_seconds: Gauge<f64, AtomicU64>,
+    pub sampled: Mutex<Sample>,
 }
 
 impl Default for StoreMetrics {
@@ -126,29 +114,16 @@ impl Default for StoreMetrics {
             pages: CacheReads::default(),
             replays: Counter::default(),
             checkpoint: Histogram::new(SHORT_SECONDS),
+            index_lag_changes: Gauge::default(),
+            index_lag_seconds: Gauge::default(),
             sampled: Mutex::default(),
         }
     }
 }
 
 impl StoreMetrics {
-    /// The time of operations of a kind.
     pub fn operation(&self, kind: OperationKind) -> &Histogram {
-        let [read, slow_read, write, index] = &self.operations;
-        match kind {
-            OperationKind::Read => read,
-            OperationKind::SlowRead => slow_read,
-            OperationKind::Write => write,
-            OperationKind::Index => index,
-        }
-    }
-
-    pub fn set_sample(&self, sample: Sample) {
-        self.sampled.lock().0 = sample;
-    }
-
-    pub fn set_index_lag(&self, lag: IndexLag) {
-        self.sampled.lock().1 = lag;
+        &self.operations[kind as usize]
     }
 
     /// Writes what both engines have; `system` is the database engine.
@@ -202,16 +177,15 @@ impl StoreMetrics {
         write_metric(encoder, "proposal_service_index_step_changes", help, &self.index_step)?;
         let help = "Time that writes were delayed because the full-text index was far behind.";
         write_metric(encoder, "proposal_service_index_held_back_seconds", help, &self.held_back)?;
-        let IndexLag { changes, age } = &self.sampled.lock().1;
-        let (changes, age) = (ConstGauge::new(*changes), ConstGauge::new(age.as_secs_f64()));
+        let (changes, age) = (&self.index_lag_changes, &self.index_lag_seconds);
         let help = "Changes that are not in the full-text index yet.";
-        write_metric(encoder, "proposal_service_index_lag_changes", help, &changes)?;
+        write_metric(encoder, "proposal_service_index_lag_changes", help, changes)?;
         let help = "Age of the oldest change that is not in the full-text index yet.";
-        write_metric(encoder, "proposal_service_index_lag_seconds", help, &age)
+        write_metric(encoder, "proposal_service_index_lag_seconds", help, age)
     }
 
     fn encode_sample(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Sample { sizes, wal, disk, replicas } = &self.sampled.lock().0;
+        let Sample { sizes, wal, disk, replicas } = &*self.sampled.lock();
         let sizes =
             sizes.iter().map(|(part, bytes)| ([("part", part.as_str())], ConstGauge::new(*bytes)));
         let help = "Size of the store by part: the SQLite file, or the tables of PostgreSQL with their indexes.";
@@ -302,7 +276,7 @@ pub(crate) fn write_series<L: EncodeLabelSet, M: EncodeMetric + TypedMetric>(
     Ok(())
 }
 
-/// A count as the value of a histogram.
+/// The value of a histogram.
 pub(crate) fn count(count: usize) -> f64 {
     u32::try_from(count).unwrap_or(u32::MAX).into()
 }

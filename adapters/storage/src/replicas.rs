@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use application::{
@@ -16,55 +16,28 @@ use application::{
 };
 use async_trait::async_trait;
 use prometheus_client::encoding::DescriptorEncoder;
-use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::{ReadEngine, WriteEngine};
+use crate::engine::{Database, WriteEngine};
 use crate::error::StoreError;
 use crate::metrics::write_series;
-use crate::options::{ReplicaOptions, StoreOptions};
-use crate::postgres::standby::engine::StandbyEngine;
+use crate::options::StoreOptions;
 use crate::postgres::standby::lag::PrimaryPositions;
 use crate::postgres::standby::{Standby, StandbyState};
-use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
-use crate::read::reads::Reads;
 use crate::read::single_flight::SingleFlight;
-use crate::repository::SqlItemRepository;
-use crate::search_index::indexer::Indexer;
 
 /// How often the primary is asked for its position.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The longest time that a read waits for a standby.
+/// The longest wait of a read for a standby.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A standby that lags more is not waited for.
 const HOPELESS: Duration = Duration::from_secs(3);
-
-/// The state of a standby, for those who watch over the service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplicaStatus {
-    /// The name of its database, without credentials.
-    pub target: String,
-    /// How long ago the primary was, at most, as the standby is; up to about a second where it follows
-    /// closely. `None` while it is not read: it cannot be reached, follows another history, or lags more
-    /// than is permitted.
-    pub lag: Option<Duration>,
-    /// Reads that were answered from it.
-    pub reads: u64,
-}
-
-/// The number of reads that waited for a standby to replay a position, since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenWaits {
-    /// All waits.
-    pub waits: u64,
-    /// The waits after which the primary answered the read.
-    pub timed_out: u64,
-}
 
 /// The standbys of a store.
 pub(crate) struct Replicas {
@@ -74,24 +47,27 @@ pub(crate) struct Replicas {
     /// Asks the primary for its position, once for all who want to know it.
     positions: Arc<SingleFlight<(), (u32, u64)>>,
     noted: Mutex<PrimaryPositions>,
-    standbys: Vec<Arc<Standby>>,
-    engines: Vec<Arc<StandbyEngine>>,
-    stores: Vec<StandbyStore>,
-    /// Whose turn it is.
+    standbys: Vec<OpenedStandby>,
+    /// The next standby in turn.
     next: AtomicUsize,
-    waits: AtomicU64,
-    timed_out: AtomicU64,
+    /// Reads that waited for a position, by whether it arrived.
+    in_time: Counter,
+    in_vain: Counter,
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// A standby, and the connections to it.
-type OpenedStandby = (Arc<Standby>, Arc<StandbyEngine>);
+pub(crate) struct OpenedStandby {
+    standby: Arc<Standby>,
+    database: Database,
+    store: StandbyStore,
+}
 
 /// Opens each standby that is named, none of them twice. One that cannot be reached is no error.
-fn open_standbys(
+pub(crate) fn open_standbys(
     primary: &Arc<dyn WriteEngine>,
     options: &StoreOptions,
     urls: &str,
+    store_on: fn(Database) -> StandbyStore,
 ) -> Result<Vec<OpenedStandby>, StoreError> {
     let mut named = HashSet::new();
     let open = |url: &str| {
@@ -103,38 +79,33 @@ fn open_standbys(
         if !named.insert(standby.target.clone()) {
             return Err(format!("{} is given more than once", standby.target));
         }
-        Ok((standby, Arc::new(engine)))
+        let database = Database::read_only(engine);
+        Ok(OpenedStandby { standby, store: store_on(database.clone()), database })
     };
     urls.split_whitespace().map(open).collect::<Result<_, _>>().map_err(StoreError::ReplicaUrl)
 }
 
 impl Replicas {
-    /// Starts to watch the standbys. One that cannot be reached is no error: it may come back.
+    /// Starts to watch the standbys.
     pub fn start(
         primary: &Arc<dyn WriteEngine>,
         past: Arc<PastReads>,
-        options: &StoreOptions,
-        replicas: &ReplicaOptions,
-    ) -> Result<Arc<Self>, StoreError> {
-        let opened = open_standbys(primary, options, &replicas.urls)?;
-        let (standbys, engines): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        let stores =
-            engines.iter().map(|engine| store_on(Arc::<StandbyEngine>::clone(engine))).collect();
+        standbys: Vec<OpenedStandby>,
+        max_lag: Duration,
+    ) -> Arc<Self> {
         let started = Arc::new(Self {
             past,
             primary: Arc::clone(primary),
             positions: SingleFlight::new(1, 1),
-            noted: Mutex::new(PrimaryPositions::new(replicas.max_lag)),
+            noted: Mutex::new(PrimaryPositions::new(max_lag)),
             standbys,
-            engines,
-            stores,
             next: AtomicUsize::new(0),
-            waits: AtomicU64::new(0),
-            timed_out: AtomicU64::new(0),
+            in_time: Counter::default(),
+            in_vain: Counter::default(),
             tasks: Mutex::default(),
         });
         let mut tasks = started.tasks.lock();
-        for standby in &started.standbys {
+        for OpenedStandby { standby, .. } in &started.standbys {
             let standby = Arc::clone(standby);
             tasks.spawn(async move { standby.watch().await });
         }
@@ -147,44 +118,27 @@ impl Replicas {
             }
         });
         drop(tasks);
-        Ok(started)
-    }
-
-    pub fn status(&self) -> Vec<ReplicaStatus> {
-        let history = self.past.history_id();
-        let status = |(index, standby): (usize, &Arc<Standby>)| ReplicaStatus {
-            target: standby.target.clone(),
-            lag: self.usable(index, &history).map(|(_, lag)| lag),
-            reads: standby.reads.load(Ordering::Relaxed),
-        };
-        self.standbys.iter().enumerate().map(status).collect()
-    }
-
-    pub fn waits(&self) -> TokenWaits {
-        TokenWaits {
-            waits: self.waits.load(Ordering::Relaxed),
-            timed_out: self.timed_out.load(Ordering::Relaxed),
-        }
+        started
     }
 
     /// Writes how far the standbys are behind, and how often they were read.
     pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let standbys = self.status();
-        let named = |status: &ReplicaStatus| [("standby", status.target.clone())];
-        let lags = standbys
-            .iter()
-            .filter_map(|status| Some((named(status), ConstGauge::new(status.lag?.as_secs_f64()))));
+        let history = self.past.history_id();
+        let named = |standby: &Standby| [("standby", standby.target.clone())];
+        let lags = self.standbys.iter().filter_map(|OpenedStandby { standby, .. }| {
+            let (_, lag) = self.usable(standby, &history)?;
+            Some((named(standby), ConstGauge::new(lag.as_secs_f64())))
+        });
         let help =
             "Upper bound of the lag of a standby of --replica-url; no series while it is not read.";
         write_series(encoder, "proposal_service_standby_lag_seconds", help, lags)?;
-        let reads = standbys.iter().map(|status| (named(status), ConstCounter::new(status.reads)));
+        let reads = self.standbys.iter().map(|OpenedStandby { standby, .. }| {
+            (named(standby), ConstCounter::new(standby.reads.load(Ordering::Relaxed)))
+        });
         let help = "Requests answered by a standby of --replica-url.";
         write_series(encoder, "proposal_service_standby_reads", help, reads)?;
-        let waits = self.waits();
-        let in_time = waits.waits.saturating_sub(waits.timed_out);
-        let waits = [("in_time", in_time), ("in_vain", waits.timed_out)];
-        let waits =
-            waits.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
+        let waits = [("in_time", &self.in_time), ("in_vain", &self.in_vain)];
+        let waits = waits.map(|(outcome, count)| ([("outcome", outcome)], count.clone()));
         let help = "Reads with a Consistency-Token that waited for a standby, by outcome: the position arrived in time or not.";
         write_series(encoder, "proposal_service_consistency_token_waits", help, waits)
     }
@@ -192,11 +146,9 @@ impl Replicas {
     pub async fn close(&self) {
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.shutdown().await;
-        for standby in &self.standbys {
+        for OpenedStandby { standby, database, .. } in &self.standbys {
             standby.close().await;
-        }
-        for engine in &self.engines {
-            engine.close().await;
+            database.reader.close().await;
         }
     }
 
@@ -218,8 +170,8 @@ impl Replicas {
     }
 
     /// The state of a standby, and its lag, while it may be read.
-    fn usable(&self, index: usize, history: &str) -> Option<(StandbyState, Duration)> {
-        let state = self.standbys[index].state()?;
+    fn usable(&self, standby: &Standby, history: &str) -> Option<(StandbyState, Duration)> {
+        let state = standby.state()?;
         let noted = self.noted.lock();
         let is_followed = state.timeline == noted.timeline()
             && self.past.stored_history().is_some_and(|stored| stored == state.history)
@@ -232,10 +184,9 @@ impl Replicas {
     fn pick(&self, history: &Arc<str>, least: Option<u64>) -> Option<ChosenStandby> {
         let (count, first) = (self.standbys.len(), self.next.fetch_add(1, Ordering::Relaxed));
         (0..count).map(|number| (first % count + number) % count).find_map(|index| {
-            let (state, lag) = self.usable(index, history)?;
-            let has = |least| {
-                least <= state.replayed && state.connections == self.standbys[index].connections()
-            };
+            let standby = &self.standbys[index].standby;
+            let (state, lag) = self.usable(standby, history)?;
+            let has = |least| least <= state.replayed && state.connections == standby.connections();
             least.is_none_or(has).then(|| ChosenStandby {
                 index,
                 history: Arc::clone(history),
@@ -247,13 +198,13 @@ impl Replicas {
 
     /// Waits for the standby that needs the least time.
     async fn wait(&self, history: &Arc<str>, position: u64) {
-        let near = (0..self.standbys.len())
-            .filter_map(|index| Some((self.usable(index, history)?, index)))
-            .filter(|((_, lag), _)| *lag <= HOPELESS)
-            .max_by_key(|((state, _), _)| state.replayed);
-        if let Some((_, index)) = near {
-            // What was reached is looked at next.
-            let _ = timeout(LONGEST_WAIT, self.standbys[index].replay(position)).await;
+        let near = self.standbys.iter().filter_map(|OpenedStandby { standby, .. }| {
+            let (state, lag) = self.usable(standby, history)?;
+            (lag <= HOPELESS).then_some((state.replayed, standby))
+        });
+        if let Some((_, standby)) = near.max_by_key(|(replayed, _)| *replayed) {
+            // The caller checks whether the position was reached.
+            let _ = timeout(LONGEST_WAIT, standby.replay(position)).await;
         }
     }
 }
@@ -261,7 +212,7 @@ impl Replicas {
 #[async_trait]
 impl Standbys for Replicas {
     fn stores(&self) -> Vec<StandbyStore> {
-        self.stores.clone()
+        self.standbys.iter().map(|opened| opened.store.clone()).collect()
     }
 
     async fn position(&self) -> Result<LogPosition, RepositoryError> {
@@ -274,38 +225,26 @@ impl Standbys for Replicas {
         let Some(LogPosition { history: of, offset }) = least else {
             return self.pick(&history, None);
         };
-        // What another history or timeline had at a position cannot be waited for.
+        // A position of another history or timeline cannot be waited for.
         if of != history || offset == u64::MAX {
             return None;
         }
         if let Some(chosen) = self.pick(&history, Some(offset)) {
             return Some(chosen);
         }
-        self.waits.fetch_add(1, Ordering::Relaxed);
         self.wait(&history, offset).await;
         let chosen = self.pick(&history, Some(offset));
-        if chosen.is_none() {
-            self.timed_out.fetch_add(1, Ordering::Relaxed);
-        }
+        let waits = if chosen.is_some() { &self.in_time } else { &self.in_vain };
+        waits.inc();
         chosen
     }
 
     fn confirm(&self, chosen: &ChosenStandby) -> bool {
-        let standby = &self.standbys[chosen.index];
+        let standby = &self.standbys[chosen.index].standby;
         let is_valid = chosen.connections.is_none_or(|known| known == standby.connections());
         if is_valid {
             standby.reads.fetch_add(1, Ordering::Relaxed);
         }
         is_valid
     }
-}
-
-/// The items and the history of a standby.
-fn store_on(engine: Arc<dyn ReadEngine>) -> StandbyStore {
-    let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&engine)));
-    let indexer = Arc::new(Indexer::none(Arc::clone(&engine)));
-    let reads = Reads::new(Arc::clone(&engine), Arc::clone(&high_water_mark), indexer);
-    let past = PastReads::new(engine, high_water_mark);
-    let items = SqlItemRepository { reads, writes: None };
-    StandbyStore { items: Arc::new(items), history: Arc::new(past) }
 }

@@ -1,7 +1,6 @@
 //! Removing the bodies of superseded versions: `changes` keeps its rows, without members.
 //!
-//! Each statement is complete and has no effect when it is repeated, so the work needs no transaction
-//! over several statements and can stop after any of them.
+//! Each statement can be repeated, so the work needs no transaction and can stop after any of them.
 
 use application::{
     CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage,
@@ -10,74 +9,50 @@ use application::{
 use async_trait::async_trait;
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Value};
-use serde::Serialize;
+use sea_orm::{DbErr, QueryResult};
+use serde_json::json;
 
 use crate::engine::{Database, ReadMode, query};
 use crate::sql::change_log::clamped;
 use crate::sql::row_mapping::{self, get, item_id, timestamp};
-use crate::sql::sql_text::json;
+use crate::sql::sql_text::json as parameter;
 use crate::sql::statements::listed;
 
-/// The bodies of the versions of one database.
-pub(crate) struct SqlVersionBodies {
-    database: Database,
-}
-
-impl SqlVersionBodies {
-    pub const fn new(database: Database) -> Self {
-        Self { database }
-    }
-
-    async fn execute<const N: usize>(
-        &self,
-        step: &'static str,
-        text: &str,
-        values: [Value; N],
-    ) -> Result<u64, RepositoryError> {
-        let engine = self.database.writer()?;
-        engine.execute(step, engine.dialect().statement(text, values)).await
-    }
-}
-
 #[async_trait]
-impl VersionBodies for SqlVersionBodies {
+impl VersionBodies for Database {
     async fn superseded(
         &self,
         after: Sequence,
         before: Timestamp,
         limit: u64,
     ) -> Result<SupersededPage, RepositoryError> {
-        let dialect = self.database.reader.dialect();
+        let dialect = self.reader.dialect();
         let values = [after.0.into(), clamped(limit).into(), before.as_microsecond().into()];
         let statement = dialect.statement(sql_file!(dialect, "superseded"), values);
-        query(&*self.database.reader, "superseded", ReadMode::SLOW, statement, |rows| {
-            page(&rows, limit)
-        })
-        .await
+        query(&*self.reader, "superseded", ReadMode::SLOW, statement, |rows| page(&rows, limit))
+            .await
     }
 
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
-        let dialect = self.database.reader.dialect();
+        let dialect = self.reader.dialect();
         let numbers: Vec<_> = changes.iter().map(|change| change.0).collect();
-        let values = [time.as_microsecond().into(), json(&numbers)];
+        let values = [time.as_microsecond().into(), parameter(&numbers)];
         self.execute("remove_bodies", sql_file!(dialect, "bodies_remove"), values).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
-        let dialect = self.database.reader.dialect();
-        let values = [listed(items.iter().copied()), json(&references())];
+        let dialect = self.reader.dialect();
+        let values = [listed(items.iter().copied()), parameter(&references())];
         let statement = dialect.statement(sql_file!(dialect, "related"), values);
-        query(&*self.database.reader, "related", ReadMode::SLOW, statement, |rows| links(&rows))
-            .await
+        query(&*self.reader, "related", ReadMode::SLOW, statement, |rows| links(&rows)).await
     }
 
     async fn known(&self, items: &[ItemId]) -> Result<Vec<ItemId>, RepositoryError> {
-        let dialect = self.database.reader.dialect();
+        let dialect = self.reader.dialect();
         let among = [listed(items.iter().copied())];
         let statement = dialect.statement(sql_file!(dialect, "known"), among);
         let ids = |rows: Vec<QueryResult>| rows.iter().map(|row| item_id(row, "item_id")).collect();
-        query(&*self.database.reader, "known", ReadMode::SLOW, statement, ids).await
+        query(&*self.reader, "known", ReadMode::SLOW, statement, ids).await
     }
 
     async fn lease(
@@ -90,9 +65,9 @@ impl VersionBodies for SqlVersionBodies {
             return Ok(None);
         }
         let progress = sql_file!("both/compaction_progress");
-        let progress = self.database.reader.dialect().statement(progress, []);
+        let progress = self.reader.dialect().statement(progress, []);
         let found = |rows: Vec<QueryResult>| rows.first().map(found).transpose();
-        query(&*self.database.reader, "progress", ReadMode::QUICK, progress, found).await
+        query(&*self.reader, "progress", ReadMode::QUICK, progress, found).await
     }
 
     async fn advance(
@@ -132,19 +107,13 @@ fn page(rows: &[QueryResult], limit: u64) -> Result<SupersededPage, DbErr> {
     Ok(SupersededPage { versions, read_to: read_to.map(Sequence) })
 }
 
-/// A parameter of `related.sql`.
-#[derive(Serialize)]
-struct Referring {
-    collection: &'static str,
-    member: &'static str,
-}
-
-fn references() -> Vec<Referring> {
-    let referring = |collection: Collection| {
-        let references = collection.spec().references.iter();
-        references.map(move |to| Referring { collection: collection.name(), member: to.member })
+/// All members that are references, for `related.sql`.
+fn references() -> Vec<serde_json::Value> {
+    let references = |collection: Collection| {
+        let members = collection.spec().references.iter().map(|reference| reference.member);
+        members.map(move |member| json!({ "collection": collection.name(), "member": member }))
     };
-    Collection::all().flat_map(referring).collect()
+    Collection::all().flat_map(references).collect()
 }
 
 /// The links that `related.sql` found.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use application::{
-    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, Standbys,
-    VersionBodies,
+    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, StandbyStore,
+    Standbys, VersionBodies,
 };
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
@@ -22,9 +22,8 @@ use crate::postgres::Postgres;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
 use crate::read::reads::Reads;
-use crate::replicas::{ReplicaStatus, Replicas, TokenWaits};
+use crate::replicas::{Replicas, open_standbys};
 use crate::repository::SqlItemRepository;
-use crate::retention::SqlVersionBodies;
 use crate::search_index::indexer::Indexer;
 use crate::sql::dialect::POSTGRES;
 use crate::sqlite::Sqlite;
@@ -79,14 +78,13 @@ impl Store {
         }
     }
 
-    /// Starts the task that indexes.
+    /// Starts the task that indexes, unless the database is only read.
     fn on(database: Database) -> Self {
         let high_water_mark = Arc::new(HighWaterMark::new(Arc::clone(&database.reader)));
         let indexer = match database.writer() {
             Ok(writer) => Indexer::start(Arc::clone(writer), Arc::clone(&high_water_mark)),
             Err(_) => Indexer::none(Arc::clone(&database.reader)),
         };
-        let indexer = Arc::new(indexer);
         let (reader, mark) = (Arc::clone(&database.reader), Arc::clone(&high_water_mark));
         let reads = Reads::new(reader, mark, Arc::clone(&indexer));
         let writes = database.writer().ok();
@@ -95,6 +93,11 @@ impl Store {
         let past = Arc::new(PastReads::new(Arc::clone(&database.reader), high_water_mark));
         let callers = Arc::new(SqlCallerDirectory::new(database.clone()));
         Self { database, items, past, callers, indexer, replicas: None }
+    }
+
+    fn on_standby(database: Database) -> StandbyStore {
+        let standby = Self::on(database);
+        StandbyStore { items: standby.items(), history: standby.history() }
     }
 
     pub(crate) fn writer(&self) -> Result<&Arc<dyn WriteEngine>, StoreError> {
@@ -117,7 +120,8 @@ impl Store {
             return Err(StoreError::NoReplicas);
         }
         let past = Arc::clone(&self.past);
-        self.replicas = Some(Replicas::start(self.writer()?, past, options, replicas)?);
+        let standbys = open_standbys(self.writer()?, options, &replicas.urls, Self::on_standby)?;
+        self.replicas = Some(Replicas::start(self.writer()?, past, standbys, replicas.max_lag));
         Ok(self)
     }
 
@@ -201,7 +205,7 @@ impl Store {
     /// The bodies of versions, which can be removed.
     #[must_use]
     pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
-        Arc::new(SqlVersionBodies::new(self.database.clone()))
+        Arc::new(self.database.clone())
     }
 
     /// The display names of callers.
@@ -214,18 +218,6 @@ impl Store {
     #[must_use]
     pub fn standbys(&self) -> Option<Arc<dyn Standbys>> {
         self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
-    }
-
-    /// The state of each standby.
-    #[must_use]
-    pub fn replicas(&self) -> Vec<ReplicaStatus> {
-        self.replicas.iter().flat_map(|replicas| replicas.status()).collect()
-    }
-
-    /// The number of reads that waited for a standby.
-    #[must_use]
-    pub fn token_waits(&self) -> TokenWaits {
-        self.replicas.as_ref().map(|replicas| replicas.waits()).unwrap_or_default()
     }
 
     /// Forgets the requests with a key that had expired by a time; how many there were.
@@ -266,28 +258,6 @@ impl Store {
         }
         self.indexer.close().await;
         self.database.reader.close().await;
-    }
-}
-
-impl StoreOptions {
-    /// [Expands](Store::migrate) the schema and [fills it in](Store::fill_in).
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        let store = Store::connect(self).await?;
-        let migrated = async {
-            store.migrate().await?;
-            store.fill_in().await
-        };
-        let migrated = migrated.await;
-        store.close().await;
-        migrated
-    }
-
-    /// [Contracts](Store::contract) the schema, and returns how many migrations did.
-    pub async fn contract(&self) -> Result<usize, StoreError> {
-        let store = Store::connect(self).await?;
-        let contracted = store.contract().await;
-        store.close().await;
-        contracted
     }
 }
 

@@ -4,26 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use application::{Clock, RepositoryError};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sea_orm::QueryResult;
 use tokio::time::sleep;
 
 use crate::engine::{ReadMode, query};
-use crate::metrics::IndexLag;
 use crate::sql::row_mapping;
 use crate::store::Store;
 
-/// How often expired keys are looked for.
+/// Pauses between searches for expired keys.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// How often the state of the full-text index is looked at, and how often sizes are.
+/// The pause between samples of the index, and the number of them between samples of sizes.
 const INDEX_PERIOD: Duration = Duration::from_secs(5);
 const SIZES_PERIODS: u32 = 12;
 
 impl Store {
-    /// Forgets requests whose keys have expired, again and again, and fills in what migrations added.
-    /// Keys live as long as `lifetime`.
+    /// Periodically deletes expired idempotency keys, which live as long as `lifetime`, and fills in the
+    /// columns of migrations.
     pub async fn keep_up(self, clock: Arc<dyn Clock>, lifetime: Duration) {
         tokio::join!(self.forget_expired(clock, lifetime), self.fill_in_at_last());
     }
@@ -32,14 +31,8 @@ impl Store {
         let pause = (lifetime / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         loop {
             sleep(pause).await;
-            match self.forget_requests(clock.now()).await {
-                Ok(0) => {}
-                Ok(forgotten) => {
-                    tracing::debug!(forgotten, "expired idempotency keys removed");
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot remove expired idempotency keys; retrying");
-                }
+            if let Err(error) = self.forget_requests(clock.now()).await {
+                tracing::warn!(%error, "cannot remove expired idempotency keys; retrying");
             }
         }
     }
@@ -51,43 +44,34 @@ impl Store {
         }
     }
 
-    /// Periodically samples the metrics of the store that are not counters.
+    /// Periodically samples the metrics of the store that are not counters. Errors are already logged.
     pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
-        let mut until_sizes = 0;
-        loop {
-            // What failed was logged where it arose.
-            if let Ok(lag) = self.index_lag(clock.now()).await {
-                self.database.reader.metrics().set_index_lag(lag);
+        for period in (0..SIZES_PERIODS).cycle() {
+            let _ = self.sample_index_lag(clock.now()).await;
+            if period == 0
+                && let Ok(writer) = self.database.writer()
+                && let Ok(sample) = writer.sample().await
+            {
+                *writer.metrics().sampled.lock() = sample;
             }
-            if until_sizes == 0 {
-                until_sizes = SIZES_PERIODS;
-                if let Ok(writer) = self.database.writer()
-                    && let Ok(sample) = writer.sample().await
-                {
-                    self.database.reader.metrics().set_sample(sample);
-                }
-            }
-            until_sizes -= 1;
             sleep(INDEX_PERIOD).await;
         }
     }
 
-    async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
+    async fn sample_index_lag(&self, here: Timestamp) -> Result<(), RepositoryError> {
         let reader = &*self.database.reader;
         let lag = reader.dialect().statement(sql_file!("both/index_lag"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
-            Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?))
+            Ok((row_mapping::get(row, "changes")?, row_mapping::optional_timestamp(row, "oldest")?))
         };
-        let (changes, oldest): (i64, Option<i64>) =
-            query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;
+        let (changes, oldest) = query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;
         let age = match oldest {
-            Some(oldest) => {
-                self.database.writer()?.now(here).await?.as_microsecond().saturating_sub(oldest)
-            }
-            None => 0,
+            Some(oldest) => self.database.writer()?.now(here).await?.duration_since(oldest),
+            None => SignedDuration::ZERO,
         };
-        let age = Duration::from_micros(u64::try_from(age).unwrap_or(0));
-        Ok(IndexLag { changes: u64::try_from(changes).unwrap_or(0), age })
+        reader.metrics().index_lag_changes.set(changes);
+        reader.metrics().index_lag_seconds.set(age.as_secs_f64().max(0.0));
+        Ok(())
     }
 }

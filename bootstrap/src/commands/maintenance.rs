@@ -1,17 +1,16 @@
 //! `migrate`, `history renew` and `callers erase`: changes to a whole store.
 
 use application::Clock as _;
-use storage_adapter::MigrationStep;
+use storage_adapter::{MigrationStep, Store, StoreError};
 use system_adapter::SystemClock;
 
 use crate::commands::options::{DatabaseOptions, MigrateOptions, MigratePhase};
 use crate::commands::{CommandError, print};
-use crate::store_options;
+use crate::{close, connect, store_options};
 
 pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
-    let store = store_options(&options.database);
     if options.plan {
-        let steps = store.migration_plan().await?;
+        let steps = store_options(&options.database).migration_plan().await?;
         let lines: Vec<_> = steps.iter().map(line).collect();
         return print(&if lines.is_empty() {
             "no migrations remain\n".to_owned()
@@ -19,9 +18,17 @@ pub async fn migrate(options: &MigrateOptions) -> Result<(), CommandError> {
             lines.concat()
         });
     }
-    match options.phase {
+    let store = connect(&options.database).await?;
+    let migrated = migrate_phase(&store, options.phase).await;
+    close(store).await;
+    Ok(migrated?)
+}
+
+async fn migrate_phase(store: &Store, phase: MigratePhase) -> Result<(), StoreError> {
+    match phase {
         MigratePhase::Expand => {
             store.migrate().await?;
+            store.fill_in().await?;
             tracing::info!("the database schema is up to date");
         }
         MigratePhase::Contract => match store.contract().await? {

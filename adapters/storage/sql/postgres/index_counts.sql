@@ -1,5 +1,5 @@
 -- Adds to counts of values, up to the largest integer.
--- Parameters: $1, a JSON array of `AddedCount`. Result: no rows.
+-- Parameters: $1, the counts to add, a JSON array. Result: no rows.
 INSERT INTO value_counts AS v (collection, member, value, items)
 SELECT * FROM json_to_recordset($1::json) AS g (collection text, member text, value text, items bigint)
 ON CONFLICT (collection, member, value) DO UPDATE SET items =

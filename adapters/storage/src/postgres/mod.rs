@@ -42,8 +42,7 @@ use crate::postgres::losses::Losses;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Question};
 use crate::postgres::writes::PostgresWriter;
-use crate::search_index::progress::Step;
-use crate::search_index::step::step;
+use crate::search_index::step::{self, Step};
 use crate::spans;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, POSTGRES};
@@ -325,7 +324,7 @@ impl WriteEngine for Postgres {
         let _writing = self.history.write().await.map_err(|error| logged(&error, "index"))?;
         let step = twice_if_lost(async || {
             let transaction = self.readers.begin(READ).await?;
-            let done = step(&transaction, limit, up_to).await?;
+            let done = step::index(&transaction, limit, up_to).await?;
             transaction.commit().await?;
             Ok(done)
         });

@@ -1,5 +1,5 @@
-//! Keeps the full-text index up to date (`search_index/progress.rs`): between writes, when many
-//! changes wait, and when a search needs it.
+//! Keeps the full-text index up to date: between writes, when many changes wait, and when a search
+//! needs it.
 //!
 //! The indexer follows the log up to the high-water mark (`read/high_water_mark.rs`). A search waits
 //! until the index contains every change that was committed before its request, so it finds all
@@ -24,14 +24,13 @@ use crate::error::{logged, read_only};
 use crate::metrics::{OperationKind, count};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::search_index::pace::{Measurement, Pace};
-use crate::search_index::progress::Step;
+use crate::search_index::step::Step;
 use crate::sql::row_mapping;
 
-/// Changes that are indexed at a time: on `SQLite` a write that comes meanwhile waits for them.
+/// Changes that are indexed at a time: on `SQLite` a concurrent write waits for them.
 const AT_A_TIME: i64 = 512;
 
-/// The longest time that a write waits when far too much is to be indexed, so that writers do not
-/// run away from the index.
+/// The longest delay of a write while the index is far behind.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 
 /// The time without a write after which waiting changes are indexed.
@@ -49,62 +48,73 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// The task that indexes, and the way to it.
 pub(crate) struct Indexer {
     engine: Arc<dyn ReadEngine>,
-    work: Arc<Work>,
-    task: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// The work there is to do.
-struct Work {
     /// The number of changes that wait, as far as this process knows.
     waiting: AtomicI64,
-    /// Up to which change a search wants the items indexed.
+    /// The change up to which a search needs the index.
     wanted: AtomicI64,
-    /// Up to which change they are.
-    indexed: watch::Sender<i64>,
-    /// The number of failures.
-    failures: watch::Sender<u64>,
+    progress: watch::Sender<Progress>,
     news: Notify,
     /// The number of changes that may wait while there is something to write.
     most_waiting: i64,
     pace: Pace,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// The change up to which the items are indexed.
+    indexed: i64,
+    /// The number of failed steps.
+    failures: u64,
 }
 
 impl Indexer {
-    pub fn start(engine: Arc<dyn WriteEngine>, high_water_mark: Arc<HighWaterMark>) -> Self {
-        let work = Arc::new(Work::none(engine.most_waiting()));
-        let task = tokio::spawn(serve(Arc::clone(&engine), high_water_mark, Arc::clone(&work)));
-        Self { engine, work, task: Mutex::new(Some(task)) }
+    pub fn start(engine: Arc<dyn WriteEngine>, high_water_mark: Arc<HighWaterMark>) -> Arc<Self> {
+        let indexer = Self::new(Arc::<dyn WriteEngine>::clone(&engine), engine.most_waiting());
+        let task = tokio::spawn(Arc::clone(&indexer).serve(engine, high_water_mark));
+        *indexer.task.lock() = Some(task);
+        indexer
     }
 
     /// Indexes nothing: the index is that of a primary, which another engine writes to.
-    pub fn none(engine: Arc<dyn ReadEngine>) -> Self {
-        Self { work: Arc::new(Work::none(0)), engine, task: Mutex::new(None) }
+    pub fn none(engine: Arc<dyn ReadEngine>) -> Arc<Self> {
+        Self::new(engine, 0)
     }
 
-    /// Delays a write while the index is far behind, for a while at most: nothing is refused for
-    /// the index's sake.
+    fn new(engine: Arc<dyn ReadEngine>, most_waiting: i64) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            waiting: AtomicI64::new(0),
+            wanted: AtomicI64::new(0),
+            progress: watch::Sender::default(),
+            news: Notify::new(),
+            most_waiting,
+            pace: Pace::new(most_waiting),
+            task: Mutex::default(),
+        })
+    }
+
+    /// Delays a write while the index is far behind. It continues after the longest delay in any case.
     pub async fn apply_back_pressure(&self) {
-        if self.work.is_overfull() {
-            let mut progress = self.work.indexed.subscribe();
-            let has_room =
-                async { while self.work.is_overfull() && progress.changed().await.is_ok() {} };
+        let is_overfull = || self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting;
+        if is_overfull() {
+            let mut progress = self.progress.subscribe();
+            let has_room = async { while is_overfull() && progress.changed().await.is_ok() {} };
             let began = Instant::now();
-            // The write continues in either case.
             let _ = timeout(MAX_DELAY, has_room).await;
             self.engine.metrics().held_back.inc_by(began.elapsed().as_secs_f64());
         }
     }
 
-    /// Takes note of changes that were committed.
+    /// Takes note of committed changes.
     pub fn written(&self, changes: usize) {
-        self.work
-            .waiting
-            .fetch_add(i64::try_from(changes).unwrap_or(i64::MAX / 2), Ordering::Relaxed);
-        self.work.news.notify_one();
+        let changes = i64::try_from(changes).unwrap_or(i64::MAX / 2);
+        self.waiting.fetch_add(changes, Ordering::Relaxed);
+        self.news.notify_one();
     }
 
-    /// Returns when everything that was committed before is indexed; `IndexBuilding` where that
-    /// takes too long, at once if it is known.
+    /// Returns when everything that was committed before is indexed; `IndexBuilding` if that takes too
+    /// long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         let progress = self.engine.dialect().statement(sql_file!("both/index_progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
@@ -119,23 +129,18 @@ impl Indexer {
         }
         if !self.is_alive() {
             // A standby is read, whose primary indexes when somebody searches there.
-            return Err(logged(&read_only(), "wait_until_indexed"));
+            return Err(logged(&read_only(), step));
         }
-        let (mut progress, mut failures) =
-            (self.work.indexed.subscribe(), self.work.failures.subscribe());
-        self.work.wanted.fetch_max(written, Ordering::Relaxed);
-        self.work.news.notify_one();
-        self.work.pace.require_within(indexed, written, SEARCH_TIMEOUT)?;
-        let failed = tokio::select! {
-            done = progress.wait_for(|indexed| *indexed >= written) => match done {
-                Ok(_) => return Ok(()),
-                Err(_) => RepositoryError::Unavailable,
-            },
-            _ = failures.changed() => RepositoryError::Unavailable,
-            () = sleep(SEARCH_TIMEOUT) => {
-                let reached = indexed.max(*self.work.indexed.borrow());
-                self.work.pace.behind(reached, written)
-            }
+        let mut progress = self.progress.subscribe();
+        let failures = progress.borrow().failures;
+        self.wanted.fetch_max(written, Ordering::Relaxed);
+        self.news.notify_one();
+        self.pace.require_within(indexed, written, SEARCH_TIMEOUT)?;
+        let is_over = |now: &Progress| now.indexed >= written || now.failures > failures;
+        let failed = match timeout(SEARCH_TIMEOUT, progress.wait_for(is_over)).await {
+            Ok(Ok(now)) if now.indexed >= written => return Ok(()),
+            Ok(_) => RepositoryError::Unavailable,
+            Err(_) => self.pace.behind(indexed.max(self.progress.borrow().indexed), written),
         };
         tracing::warn!(
             changes = written - indexed,
@@ -149,7 +154,7 @@ impl Indexer {
         self.task.lock().as_ref().is_some_and(|task| !task.is_finished())
     }
 
-    /// Ends the task; what waits is indexed when the store is opened again.
+    /// Ends the task; changes that wait are indexed when the store is opened again.
     pub async fn close(&self) {
         let task = self.task.lock().take();
         if let Some(task) = task {
@@ -158,31 +163,13 @@ impl Indexer {
             drop(task.await);
         }
     }
-}
-
-impl Work {
-    fn none(most_waiting: i64) -> Self {
-        Self {
-            waiting: AtomicI64::new(0),
-            wanted: AtomicI64::new(0),
-            indexed: watch::Sender::new(0),
-            failures: watch::Sender::new(0),
-            news: Notify::new(),
-            most_waiting,
-            pace: Pace::new(most_waiting),
-        }
-    }
 
     fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed) > *self.indexed.borrow()
+        self.wanted.load(Ordering::Relaxed) > self.progress.borrow().indexed
     }
 
     fn is_urgent(&self) -> bool {
         self.is_wanted() || self.waiting.load(Ordering::Relaxed) > self.most_waiting
-    }
-
-    fn is_overfull(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting
     }
 
     /// Returns when changes wait and either no write arrives for a while or the index is urgent.
@@ -199,42 +186,47 @@ impl Work {
         let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
         let indexed = if step.has_more { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);
-        self.indexed.send_if_modified(|known| {
-            let is_news = step.indexed > *known;
-            *known = step.indexed.max(*known);
+        self.progress.send_if_modified(|known| {
+            let is_news = step.indexed > known.indexed;
+            known.indexed = known.indexed.max(step.indexed);
             is_news
         });
     }
-}
 
-async fn serve(engine: Arc<dyn WriteEngine>, high_water_mark: Arc<HighWaterMark>, work: Arc<Work>) {
-    let mut measurement = Measurement::default();
-    loop {
-        work.is_due().await;
-        let (waited, began) = (work.waiting.load(Ordering::Relaxed), Instant::now());
-        let step = async {
-            let last = high_water_mark.last().await?;
-            engine.index(AT_A_TIME, last).await
-        };
-        let step = AssertUnwindSafe(step).catch_unwind().await;
-        if let Ok(Ok(step)) = step {
+    async fn serve(
+        self: Arc<Self>,
+        engine: Arc<dyn WriteEngine>,
+        high_water_mark: Arc<HighWaterMark>,
+    ) {
+        let mut measurement = Measurement::default();
+        loop {
+            self.is_due().await;
+            let (waited, began) = (self.waiting.load(Ordering::Relaxed), Instant::now());
+            let step = async {
+                let last = high_water_mark.last().await?;
+                engine.index(AT_A_TIME, last).await
+            };
+            let step = AssertUnwindSafe(step).catch_unwind().await;
+            let Ok(Ok(step)) = step else {
+                // The error is already logged. The waiting searches fail at once.
+                if step.is_err() {
+                    tracing::error!("indexing panicked; retrying");
+                }
+                self.progress.send_modify(|progress| progress.failures += 1);
+                sleep(AFTER_FAILURE).await;
+                continue;
+            };
             // A step that is not full takes longer for each of its changes.
             if step.has_more && step.changes > 0 {
-                work.pace.note(&mut measurement, step.changes, began.elapsed());
+                self.pace.note(&mut measurement, step.changes, began.elapsed());
             }
-            work.stepped(waited, step);
-            engine.metrics().operation(OperationKind::Index).observe(began.elapsed().as_secs_f64());
-            engine.metrics().index_step.observe(count(step.changes));
+            self.stepped(waited, step);
+            let metrics = engine.metrics();
+            metrics.operation(OperationKind::Index).observe(began.elapsed().as_secs_f64());
+            metrics.index_step.observe(count(step.changes));
             if step.has_more && step.changes == 0 {
                 sleep(WHILE_ANOTHER_INDEXES).await;
             }
-        } else {
-            // The error is already logged. The waiting searches fail at once.
-            if step.is_err() {
-                tracing::error!("indexing panicked; retrying");
-            }
-            work.failures.send_modify(|failures| *failures += 1);
-            sleep(AFTER_FAILURE).await;
         }
     }
 }

@@ -1,22 +1,86 @@
 //! A step of the full-text index and the counts of values, in one transaction.
+//!
+//! Indexing many items together is far cheaper than one after the other, so writes do not index: steps
+//! follow the change log, and `search_progress` has the last indexed change.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use application::Sequence;
 use domain::Collection;
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, Value};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use serde::Serialize;
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
-use crate::search_index::progress::{self, IndexedItem, Next, Step};
 use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::dialect::Dialect;
-use crate::sql::row_mapping;
-use crate::sql::sql_text::json;
+use crate::sql::row_mapping::{get, not_understood};
+use crate::sql::sql_text::json as parameter;
 
 /// The most bytes of words of a statement with several items: they are copied several times.
 const BYTES: usize = 1024 * 1024;
+
+/// Most bytes of members that are indexed at a time, or one item: memory, and the wait of a write on
+/// `SQLite`, must not depend on clients.
+const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
+
+/// The result of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The change up to which everything is indexed now.
+    pub indexed: i64,
+    pub changes: usize,
+    /// True if more changes wait. If `changes` is 0 then, another instance is indexing.
+    pub has_more: bool,
+}
+
+struct Next {
+    sequence: i64,
+    id: Uuid,
+    item: IndexedItem,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct IndexedItem {
+    /// The number of its first change.
+    number: i64,
+    collection: Collection,
+    /// Bytes of its members before its first change of the step, and after its last.
+    before: i64,
+    after: i64,
+}
+
+impl IndexedItem {
+    fn bytes(self) -> i64 {
+        let before = if value_counts::is_counted(self.collection) { self.before } else { 0 };
+        before + self.after
+    }
+}
+
+/// The changes of a step, and their items: each once, however often it was written.
+fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, IndexedItem>) {
+    let mut step = Step { indexed, changes: 0, has_more: false };
+    let (mut items, mut bytes) = (BTreeMap::new(), 0);
+    for change in next {
+        let known = items.get(&change.id).copied();
+        let is_alone = items.len() == usize::from(known.is_some());
+        let item = known.map_or(change.item, |known: IndexedItem| IndexedItem {
+            after: change.item.after,
+            ..known
+        });
+        bytes += item.bytes() - known.map_or(0, IndexedItem::bytes);
+        if bytes > BYTES_AT_A_TIME && !is_alone {
+            break;
+        }
+        items.insert(change.id, item);
+        step.indexed = change.sequence;
+        step.changes += 1;
+    }
+    step.has_more =
+        step.changes < next.len() || i64::try_from(next.len()).is_ok_and(|taken| taken >= limit);
+    (step, items)
+}
 
 /// A transaction that indexes.
 struct Indexing<'a, C> {
@@ -24,7 +88,7 @@ struct Indexing<'a, C> {
     dialect: &'static Dialect,
 }
 
-/// A parameter of `index_words.sql`. `SQLite` knows an item by the number of its first change.
+/// A row for `index_words.sql`. `SQLite` knows an item by the number of its first change.
 #[derive(Serialize)]
 struct IndexedWords {
     id: Uuid,
@@ -33,27 +97,8 @@ struct IndexedWords {
     words: Option<String>,
 }
 
-/// A parameter of `index_counts.sql`.
-#[derive(Serialize)]
-struct AddedCount {
-    collection: &'static str,
-    member: &'static str,
-    value: String,
-    items: i64,
-}
-
-#[derive(FromQueryResult)]
-struct NextRow {
-    sequence: i64,
-    number: i64,
-    collection: String,
-    id: Uuid,
-    bytes: Option<i64>,
-    superseded: Option<i64>,
-}
-
 /// Indexes the items of at most `limit` changes.
-pub(crate) async fn step(
+pub(crate) async fn index(
     transaction: &impl ConnectionTrait,
     limit: i64,
     Sequence(up_to): Sequence,
@@ -67,7 +112,7 @@ pub(crate) async fn step(
     let values = [indexed.into(), up_to.into(), limit.into()];
     let next = indexing.query(sql_file!(dialect, "index_next"), values).await?;
     let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
-    let (step, items) = progress::step(indexed, &next, limit);
+    let (step, items) = step(indexed, &next, limit);
     if step.changes > 0 {
         indexing.index(&items, indexed, step.indexed).await?;
         indexing.query(sql_file!("both/index_advance"), [step.indexed.into()]).await?;
@@ -86,7 +131,7 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
 
     async fn sequence(&self, text: &str) -> Result<Option<i64>, DbErr> {
         let rows = self.query(text, []).await?;
-        rows.first().map(|row| row_mapping::get(row, "sequence")).transpose()
+        rows.first().map(|row| get(row, "sequence")).transpose()
     }
 
     /// Brings the index and the counts from the changes up to `before` to those up to `after`.
@@ -111,11 +156,10 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         }
         drop(before);
         self.store(words).await?;
-        let added =
-            |((collection, member, value), items)| AddedCount { collection, member, value, items };
+        let added = |((collection, member, value), items)| json!({ "collection": collection, "member": member, "value": value, "items": items });
         let added: Vec<_> = counts.into_changed().map(added).collect();
         if !added.is_empty() {
-            let added = json(&added);
+            let added = parameter(&added);
             self.query(sql_file!(self.dialect, "index_counts"), [added.clone()]).await?;
             self.query(sql_file!(self.dialect, "index_used_up"), [added]).await?;
         }
@@ -136,7 +180,7 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
                 [item] => item.words.take(),
                 _ => None,
             };
-            self.query(sql_file!(self.dialect, "index_words"), [json(&some), single.into()])
+            self.query(sql_file!(self.dialect, "index_words"), [parameter(&some), single.into()])
                 .await?;
         }
         Ok(())
@@ -148,18 +192,74 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         ids: impl Iterator<Item = &'a Uuid>,
         sequence: i64,
     ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
-        let values = [json(&ids.collect::<Vec<_>>()), sequence.into()];
+        let values = [parameter(&ids.collect::<Vec<_>>()), sequence.into()];
         let rows = self.query(sql_file!(self.dialect, "index_members"), values).await?;
-        let members = |row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "members")?));
+        let members = |row| Ok((get(row, "id")?, get(row, "members")?));
         rows.iter().map(members).collect()
     }
 }
 
 fn next_change(row: &QueryResult) -> Result<Next, DbErr> {
-    let row = NextRow::from_query_result(row, "")?;
-    let collection = Collection::named(&row.collection)
-        .ok_or_else(|| row_mapping::not_understood("collection", row.collection))?;
-    let (before, after) = (row.superseded.unwrap_or(0), row.bytes.unwrap_or(0));
-    let item = IndexedItem { number: row.number, collection, before, after };
-    Ok(Next { sequence: row.sequence, id: row.id, item })
+    let collection: String = get(row, "collection")?;
+    let collection =
+        Collection::named(&collection).ok_or_else(|| not_understood("collection", collection))?;
+    let bytes = |column| get::<Option<i64>>(row, column).map(Option::unwrap_or_default);
+    let (before, after) = (bytes("superseded")?, bytes("bytes")?);
+    let item = IndexedItem { number: get(row, "number")?, collection, before, after };
+    Ok(Next { sequence: get(row, "sequence")?, id: get(row, "id")?, item })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Collection;
+    use uuid::Uuid;
+
+    use super::{BYTES_AT_A_TIME, IndexedItem, Next, step};
+
+    const FILES: Collection = Collection::known("files");
+
+    #[test]
+    fn a_step_takes_as_many_changes_as_fit_and_one_at_least() {
+        const HALF: i64 = BYTES_AT_A_TIME / 2;
+        const HUGE: i64 = BYTES_AT_A_TIME * 2;
+        for (what, items, taken, has_more) in [
+            ("all", &[(1, HALF), (2, HALF)][..], 2, false),
+            (
+                "an item that was written twice counts once",
+                &[(1, HALF), (1, HALF), (1, HALF), (2, HALF)],
+                4,
+                false,
+            ),
+            ("what does not fit waits", &[(1, HALF), (2, HALF), (3, 1), (4, 1)], 2, true),
+            ("one is taken regardless of its size", &[(1, HUGE), (1, HUGE), (2, 1)], 2, true),
+            ("a full step has more", &[(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)], 5, true),
+            ("nothing", &[], 0, false),
+        ] {
+            let next = |(sequence, (id, bytes)): (usize, &(u128, i64))| Next {
+                sequence: 11 + i64::try_from(sequence).unwrap(),
+                id: Uuid::from_u128(*id),
+                item: IndexedItem { number: 1, collection: FILES, before: 0, after: *bytes },
+            };
+            let next: Vec<_> = items.iter().enumerate().map(next).collect();
+            let (step, _) = step(10, &next, 5);
+            assert_eq!(
+                (step.changes, step.indexed, step.has_more),
+                (taken, 10 + i64::try_from(taken).unwrap(), has_more),
+                "{what}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_members_before_count_where_they_are_read() {
+        const HALF: i64 = BYTES_AT_A_TIME / 2 + 1;
+        for (collection, taken) in [(FILES, 1), (Collection::known("status"), 2)] {
+            let removal = |sequence| Next {
+                sequence,
+                id: Uuid::from_u128(sequence.unsigned_abs().into()),
+                item: IndexedItem { number: 1, collection, before: HALF, after: 0 },
+            };
+            assert_eq!(step(0, &[removal(1), removal(2)], 5).0.changes, taken, "{collection:?}");
+        }
+    }
 }

@@ -33,7 +33,7 @@ use crate::engine::{ReadEngine, ReadMode, Workers, WriteEngine};
 use crate::error::{StoreError, logged};
 use crate::metrics::{Sample, StoreMetrics};
 use crate::migration::schema_version;
-use crate::search_index::progress::Step;
+use crate::search_index::step::Step;
 use crate::sql::change_log;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;

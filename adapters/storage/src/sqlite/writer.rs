@@ -17,8 +17,7 @@ use tracing::Instrument as _;
 use crate::cache::write_through::WriteThroughCache;
 use crate::error::logged;
 use crate::metrics::StoreMetrics;
-use crate::search_index::progress::Step;
-use crate::search_index::step::step;
+use crate::search_index::step::{self, Step};
 use crate::spans;
 use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
@@ -117,7 +116,7 @@ impl SqliteWriter {
         let connection = self.open(&guard)?;
         let done = async {
             connection.begin().await?;
-            let done = step(connection, limit, up_to).await;
+            let done = step::index(connection, limit, up_to).await;
             match done {
                 Ok(_) => connection.commit().await?,
                 Err(_) => connection.roll_back().await,
