@@ -19,16 +19,13 @@ use crate::sql::sql_text::json;
 use crate::transfer::connect_with;
 use crate::{StoreOptions, TransferError};
 
-/// The most cached names.
 const CACHED: usize = 4_096;
 
 /// The time after which a name is read again: another process may have erased it.
 const MAX_AGE: Duration = Duration::from_secs(55);
 
-/// The most characters of a name.
 const LONGEST_NAME: usize = 200;
 
-/// The names of callers in one database.
 pub(crate) struct SqlCallerDirectory {
     database: Database,
     /// Names, or `None` for unknown callers, and when they were read.
@@ -42,7 +39,6 @@ impl SqlCallerDirectory {
         Self { database, cache: Cache::new(CACHED), edition: Mutex::default() }
     }
 
-    /// Forgets the cached name of a caller.
     fn forget(&self, id: &str) {
         let mut edition = self.edition.lock();
         *edition += 1;
@@ -103,8 +99,7 @@ impl CallerDirectory for SqlCallerDirectory {
     }
 }
 
-/// Erases the name of a caller. The first statement marks a caller who is not known, the second one
-/// who is and had a name.
+/// Marks an unknown caller as erased, and clears the name of a known one.
 pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statement; 2] {
     let values = [id.into(), time.as_microsecond().into()];
     let mark = dialect.statement(sql_file!("both/caller_erased"), values);
@@ -112,9 +107,8 @@ pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statemen
 }
 
 impl StoreOptions {
-    /// Erases the display name of a caller, and keeps none from now on, also while another process
-    /// serves the store; that one does not return the name a minute later. Returns whether a name was
-    /// known until now.
+    /// Erases the display name of a caller, and keeps none from now on. Another process that serves the
+    /// store may return the name for a minute. Returns whether a name was known.
     pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, TransferError> {
         // The erased name is overwritten in the file.
         let connection = connect_with(self, |file| file.pragma("secure_delete", "ON")).await?;

@@ -1,12 +1,9 @@
-//! The options of a store.
-
 use std::time::Duration;
 
 use sea_orm::DbBackend;
 
 use crate::error::StoreError;
 
-/// Where the store is and how it is reached.
 #[derive(Clone)]
 pub struct StoreOptions {
     /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third

@@ -1,8 +1,6 @@
-//! The port of standbys: which of them may be read now.
-//!
-//! A standby is read while it is in recovery, has the same history as the primary on the same
-//! timeline, and lags no more than the operator permits. Each standby has its own engine, queues and
-//! caches, so that data of one server is never mistaken for that of another.
+//! The standbys that may be read now: those in recovery, with the history and the timeline of the primary,
+//! and a lag that the operator permits. Each has its own engine, queues and caches, so that data of one
+//! server is never mistaken for that of another.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -39,16 +37,13 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A standby that lags more is not waited for.
 const HOPELESS: Duration = Duration::from_secs(3);
 
-/// The standbys of a store.
 pub(crate) struct Replicas {
-    /// The history of the primary.
     past: Arc<PastReads>,
     primary: Arc<dyn WriteEngine>,
     /// Asks the primary for its position, once for all who want to know it.
     positions: Arc<SingleFlight<(), (u32, u64)>>,
     noted: Mutex<PrimaryPositions>,
     standbys: Vec<OpenedStandby>,
-    /// The next standby in turn.
     next: AtomicUsize,
     /// Reads that waited for a position, by whether it arrived.
     in_time: Counter,
@@ -86,7 +81,6 @@ pub(crate) fn open_standbys(
 }
 
 impl Replicas {
-    /// Starts to watch the standbys.
     pub fn start(
         primary: &Arc<dyn WriteEngine>,
         past: Arc<PastReads>,
@@ -161,7 +155,6 @@ impl Replicas {
         self.positions.read((), read).await
     }
 
-    /// An error was logged where it arose; then nothing new is known.
     async fn note_position(&self) {
         let asked = Instant::now();
         if let Ok((timeline, position)) = self.log_position().await {
@@ -203,7 +196,6 @@ impl Replicas {
             (lag <= HOPELESS).then_some((state.replayed, standby))
         });
         if let Some((_, standby)) = near.max_by_key(|(replayed, _)| *replayed) {
-            // The caller checks whether the position was reached.
             let _ = timeout(LONGEST_WAIT, standby.replay(position)).await;
         }
     }

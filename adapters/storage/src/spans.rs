@@ -1,4 +1,4 @@
-//! The spans of what a sampled request waits for in the store, by OpenTelemetry's conventions for databases.
+//! The spans of sampled requests, by OpenTelemetry's conventions for databases.
 
 use application::trace_span;
 use application::traces::TARGET;
@@ -17,7 +17,6 @@ pub(crate) fn read(dialect: &Dialect, what: &'static str) -> Span {
     )
 }
 
-/// A write that is not done together with others.
 pub(crate) fn write(dialect: &Dialect) -> Span {
     trace_span!(
         "write",
@@ -53,7 +52,6 @@ pub(crate) fn batch<'a>(
     batch
 }
 
-/// The commit of a transaction.
 pub(crate) fn commit() -> Span {
     trace_span!("commit")
 }

@@ -1,5 +1,4 @@
-//! The backfill of existing rows of `items`: in the order of their identifiers, in small batches
-//! with pauses, while services read and write. After an interruption it continues where it stopped.
+//! The backfill of existing rows of `items`, in small batches with pauses, while services read and write.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +13,17 @@ use crate::engine::WriteEngine;
 use crate::error::logged;
 use crate::sql::row_mapping;
 
-/// Rows of a batch.
 pub(super) const ROWS: i64 = 500;
 
-/// The shortest pause after a batch. A pause is as long as its batch, so that half of the time is left
-/// to others.
+/// The shortest pause. A pause is as long as its batch, so that half of the time is left to others.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The pause when another instance does the same, or the database does not answer.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 
-/// The most consecutive batches that may fail.
+/// The most consecutive failures.
 const FAILURES: u32 = 60;
 
-/// Fills in the missing values, to the end.
 pub(super) async fn run(
     engine: &dyn WriteEngine,
     step: &PendingStep,
@@ -51,8 +47,7 @@ pub(super) async fn run(
     }
 }
 
-/// Changes the next rows, and then records the progress: an interrupted batch is repeated. Returns the
-/// pause before the next batch, if there is one.
+/// Changes the next rows and records the progress. Returns the pause before the next batch.
 async fn batch(
     engine: &dyn WriteEngine,
     step: &PendingStep,

@@ -1,8 +1,7 @@
 //! The migrations in their order. None is ever undone.
 //!
-//! A migration is a list of steps, and [`runner`] executes those that are pending. The first migration
-//! makes all tables of an empty store. A later one may have steps of several phases, so that older
-//! services keep running.
+//! A migration is a list of steps; [`runner`] executes the pending ones. Later migrations may have steps
+//! of several phases, so that older services keep running.
 
 pub(crate) mod backfill;
 #[cfg(feature = "next-schema")]
@@ -16,7 +15,10 @@ pub(crate) mod schema_version;
 use crate::sql::dialect::Dialect;
 
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { name: "store", steps: store },
+    Migration {
+        name: "store",
+        steps: |dialect| vec![(EXPAND, Step::Transaction(schema(dialect).to_owned()))],
+    },
     #[cfg(feature = "next-schema")]
     next_schema::MIGRATION,
 ];
@@ -31,14 +33,12 @@ pub(crate) const BACKFILL: &str = "backfill";
 /// `oldest_reader`, which is refused while such services run.
 pub(crate) const CONTRACT: &str = "contract";
 
-/// A change of the schema, under the name that databases record.
 pub(crate) struct Migration {
     pub name: &'static str,
-    /// The steps with their phases.
+    /// Phases and steps.
     pub steps: fn(&Dialect) -> Vec<(&'static str, Step)>,
 }
 
-/// An atomic part of a migration.
 pub(crate) enum Step {
     /// Statements in one transaction, which must be brief, because readers wait for its locks. Each
     /// ends with a semicolon at the end of a line.
@@ -72,11 +72,6 @@ pub(crate) struct Backfill {
     pub stale: fn(&Dialect) -> &'static str,
 }
 
-fn store(dialect: &Dialect) -> Vec<(&'static str, Step)> {
-    vec![(EXPAND, Step::Transaction(schema(dialect).to_owned()))]
-}
-
-/// The statements that make the tables of an empty store.
 pub(crate) const fn schema(dialect: &Dialect) -> &'static str {
     sql_file!(dialect, "schema")
 }

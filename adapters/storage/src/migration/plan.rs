@@ -12,7 +12,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::transfer::connect_to_look;
 
-/// Estimates of the work in a second.
+/// Estimates.
 const ITEMS_PER_SECOND: i64 = 10_000;
 const INDEXED_PER_SECOND: i64 = 200_000;
 
@@ -28,11 +28,9 @@ const LOCKS: [(&str, &str); 8] = [
     ("INSERT", "rows, briefly"),
 ];
 
-/// A step of a migration that is left.
 #[derive(Clone, Debug)]
 pub struct MigrationStep {
     pub migration: &'static str,
-    /// `expand`, `backfill` or `contract`.
     pub phase: &'static str,
     pub action: String,
     /// The lock that is taken on `PostgreSQL`.
@@ -76,7 +74,6 @@ fn step_of(
     }
 }
 
-/// A statement in one line.
 fn without_comments(statement: &str) -> String {
     let lines = statement.lines().filter(|line| !line.starts_with("--"));
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")

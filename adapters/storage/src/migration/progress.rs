@@ -1,5 +1,4 @@
-//! The progress of migrations: the table `schema_steps` has each step that is complete, and the
-//! position of a backfill.
+//! The progress of migrations: `schema_steps` has each complete step, and the position of a backfill.
 
 use std::collections::HashSet;
 
@@ -10,7 +9,6 @@ use super::{MIGRATIONS, Step};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
 
-/// A step that is not complete.
 pub(super) struct PendingStep {
     pub migration: &'static str,
     pub phase: &'static str,

@@ -1,7 +1,5 @@
-//! The view `proposals`: a column per field of a proposal, for people who query with SQL.
-//!
-//! Its columns come from the field table of the domain, so a new field needs no migration: the
-//! expansion of the schema adds the missing columns and removes none.
+//! The view `proposals`, for people who query with SQL. It has a column per field of the domain, so a new
+//! field needs no migration: the expansion adds missing columns and removes none.
 
 use domain::Collection;
 use domain::proposal::fields::FIELDS;
@@ -12,11 +10,9 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::statements::ITEMS;
 
-/// Columns that say what the item is, before those that say what it holds.
 const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 
-/// Returns whether the view has a column for every field. It may also have the columns of a newer
-/// service on the same database.
+/// Returns whether the view has a column for every field. It may also have those of a newer service.
 pub(crate) async fn is_complete(
     database: &impl ConnectionTrait,
     dialect: &Dialect,
@@ -25,9 +21,8 @@ pub(crate) async fn is_complete(
     Ok(wanted().all(|name| found.iter().any(|found| found == name)))
 }
 
-/// Adds the missing columns to the view. It is replaced in place, with the missing columns after the
-/// existing ones, so it keeps its privileges, the views that use it, and the columns that a newer
-/// service added. If that is not possible, as on `SQLite`, it is dropped and created again.
+/// Adds the missing columns after the existing ones, in place, so that the view keeps its privileges, its
+/// dependent views, and the columns of a newer service. If that fails, and on `SQLite`, it is recreated.
 pub(crate) async fn refresh(
     transaction: &DatabaseTransaction,
     dialect: &Dialect,
@@ -57,12 +52,10 @@ pub(crate) async fn refresh(
     Ok(())
 }
 
-/// The columns that the view should have.
 fn wanted() -> impl Iterator<Item = &'static str> {
     ITEM_COLUMNS.into_iter().chain(FIELDS.iter().map(|field| field.name))
 }
 
-/// The columns that it has.
 async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> Result<Vec<String>, DbErr> {
     let query = dialect.statement(sql_file!(dialect, "view_columns"), []);
     let rows = database.query_all_raw(query).await?;

@@ -1,5 +1,5 @@
-//! Executes the pending steps of the migrations. Each step is atomic and recorded in its own
-//! transaction, so a run after an interruption continues at the first step that is not recorded.
+//! Executes the pending steps of the migrations. Each is atomic and recorded in its transaction, so a run
+//! after an interruption continues at the first step that is not recorded.
 
 use std::time::Duration;
 
@@ -14,28 +14,22 @@ use crate::error::{StoreError, is_contended};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 
-/// The maximum number of attempts at a change that waits for locks of other sessions. Readers run
-/// between the attempts.
+/// The maximum number of attempts, with pauses in which readers run.
 const ATTEMPTS: u32 = 12;
-
-/// The pause between them.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A change that waits for locks.
 enum Change<'a> {
-    /// Statements, and the one that records them as a complete step.
+    /// Statements, and the one that records the step.
     Step(&'a str, Statement),
     Index(Index),
     CheckTables,
     View,
 }
 
-/// The runner of migrations, which brings the schema of a database up to date.
 pub(crate) struct Runner<'a>(pub &'a dyn WriteEngine);
 
 impl Runner<'_> {
-    /// Adds the tables and columns that this version uses. Older services keep running if the
-    /// migrations allow it.
+    /// Adds the tables and columns of this version.
     pub async fn expand(&self) -> Result<(), StoreError> {
         let database = self.0.schema();
         // Without the lock first: it needs the right to create tables, and would wait for any other
@@ -56,7 +50,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Fills in stored rows.
     pub async fn fill_in(&self) -> Result<(), StoreError> {
         self.run(BACKFILL).await.map(drop)
     }
@@ -169,8 +162,7 @@ async fn release(lock: Option<DatabaseTransaction>) -> Result<(), DbErr> {
     }
 }
 
-/// Fails while a service runs that is older than the schema allows. An `SQLite` file has one process,
-/// which is this one.
+/// Fails while a service runs that is older than the schema allows.
 async fn refuse_older_instances(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let dialect = Dialect::of(transaction.get_database_backend());
     if dialect.backend == DbBackend::Sqlite || !has_table(transaction, "service_instances").await? {

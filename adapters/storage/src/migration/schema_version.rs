@@ -1,7 +1,4 @@
-//! The version of a database's schema, and how old a service may be that uses it.
-//!
-//! A newer service may add to the schema while older ones keep running. It records the oldest
-//! version that can still read the data, and write it.
+//! The version of a database's schema, and the oldest versions of services that may read and write it.
 
 use sea_orm::{ConnectionTrait, DbErr};
 
@@ -19,7 +16,6 @@ const BASE: i32 = 6;
 /// The version of stores without the table `schema_version`.
 const FIRST: i32 = 1;
 
-/// Intended use of a database: reading only, or writing as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,

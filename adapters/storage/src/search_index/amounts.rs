@@ -1,14 +1,12 @@
-//! The amounts of money that the index task adds up: exact numbers of hundredths.
+//! The amounts of money that the index task adds up.
 
 use domain::{SummedMembers, Value};
 
-/// Largest amount that is added up, far above what an agency spends for an object in a month: 92
-/// million of them overflow no sum.
+/// Largest amount that is added up: 92 million of them overflow no sum.
 const LARGEST: i64 = 1_000_000_000;
 
-/// The amounts of an item, in hundredths, each with its month as `2026-01`. What is no plain decimal
-/// number of at most two places, or negative, is no amount, and without a year of four digits there
-/// is no month.
+/// The amounts of an item in hundredths, each with its month as `2026-01`: decimal numbers of at most two
+/// places, without a sign.
 pub(crate) fn amounts(members: Value<'_>, summed: &SummedMembers) -> Vec<(String, i64)> {
     let year = members.member(summed.year).and_then(Value::as_written);
     let Some(year) = year.filter(|year| year.len() == 4 && is_digits(year)) else {

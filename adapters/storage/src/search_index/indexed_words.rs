@@ -1,18 +1,16 @@
 //! The folded words of an item for the full-text index, in each engine's own notation.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use application::query::tokenizer::{each_text, each_word};
 use domain::Value;
 use sea_orm::DbBackend;
 
-/// Separates texts, so that a phrase never matches across two of them. Words do not contain these
-/// characters.
+/// Separates texts, so that a phrase never matches across two of them.
 const GAP: &str = "| ";
 
-/// Most bytes of the words of one item that `PostgreSQL` keeps: a `tsvector` is below 1 MiB, with
-/// two bytes per place.
+/// Most bytes of a `tsvector`, which must be below 1 MiB, with two bytes per place.
 const LARGEST_VECTOR: usize = 1_000_000;
 
 /// Most places of one word, and the last place, that a `tsvector` keeps.
@@ -40,59 +38,39 @@ fn spaced(members: Value<'_>) -> String {
     out
 }
 
-/// A `tsvector` as it is written: `'word':1,7 'other':2`.
+/// A `tsvector` as it is written: `'word':1,7 'other':2`. A word keeps at least its first place.
 fn vector(members: Value<'_>) -> String {
-    let mut words = Words::default();
-    let mut place = 0;
+    let (mut words, mut size, mut place) = (BTreeMap::<String, Vec<usize>>::new(), 0, 0);
     each_text(members, &mut |text| {
         each_word(text, |_, word| {
             place += 1;
-            words.add(word, place);
+            match words.get_mut(word) {
+                Some(places) => {
+                    if places.len() < MOST_PLACES && place <= LAST_PLACE && size < LARGEST_VECTOR {
+                        places.push(place);
+                        size += 2;
+                    }
+                }
+                None if size + word.len() + 8 <= LARGEST_VECTOR => {
+                    words.insert(word.to_owned(), vec![place.min(LAST_PLACE)]);
+                    size += word.len() + 8;
+                }
+                None => {}
+            }
         });
         place += 1;
     });
-    words.written()
-}
-
-/// Words and their places, in the order of an item's texts, as many as a `tsvector` holds.
-#[derive(Default)]
-struct Words {
-    places: HashMap<String, Vec<usize>>,
-    size: usize,
-}
-
-impl Words {
-    /// Keeps at least the first place of a word, limited to the last possible place.
-    fn add(&mut self, word: &str, place: usize) {
-        let has_room = |more| self.size + more <= LARGEST_VECTOR;
-        match self.places.get_mut(word) {
-            Some(places) if places.len() < MOST_PLACES && place <= LAST_PLACE && has_room(2) => {
-                places.push(place);
-                self.size += 2;
-            }
-            None if has_room(word.len() + 8) => {
-                self.places.insert(word.to_owned(), vec![place.min(LAST_PLACE)]);
-                self.size += word.len() + 8;
-            }
-            _ => {}
+    let mut out = String::new();
+    for (word, places) in words {
+        let space = if out.is_empty() { "" } else { " " };
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{space}'{word}':");
+        for (number, place) in places.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let _ = write!(out, "{comma}{place}");
         }
     }
-
-    fn written(self) -> String {
-        let mut words: Vec<_> = self.places.into_iter().collect();
-        words.sort_unstable();
-        let mut out = String::new();
-        for (word, places) in words {
-            let mut before =
-                if out.is_empty() { format!("'{word}':") } else { format!(" '{word}':") };
-            for place in places {
-                // Writing to a String cannot fail.
-                let _ = write!(out, "{before}{place}");
-                before.replace_range(.., ",");
-            }
-        }
-        out
-    }
+    out
 }
 
 #[cfg(test)]

@@ -1,10 +1,6 @@
 //! Keeps the full-text index up to date: between writes, when many changes wait, and when a search
-//! needs it.
-//!
-//! The indexer follows the log up to the high-water mark (`read/high_water_mark.rs`). A search waits
-//! until the index contains every change that was committed before its request, so it finds all
-//! acknowledged writes. If the wait would be too long (`search_index/pace.rs`), the search fails at
-//! once.
+//! needs it. A search waits until the index contains every change that was committed before its request.
+//! If the wait would be too long (`search_index/pace.rs`), it fails at once.
 
 use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;
@@ -64,7 +60,6 @@ pub(crate) struct Indexer {
 struct Progress {
     /// The change up to which the items are indexed.
     indexed: i64,
-    /// The number of failed steps.
     failures: u64,
 }
 
@@ -159,7 +154,6 @@ impl Indexer {
         let task = self.task.lock().take();
         if let Some(task) = task {
             task.abort();
-            // It was cancelled, so there is no result to look at.
             drop(task.await);
         }
     }

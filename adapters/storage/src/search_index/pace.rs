@@ -1,4 +1,4 @@
-//! How fast the full-text index gets on, and so how long a search would wait for it.
+//! The speed of the full-text index, and so the wait of a search.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use application::RepositoryError;
 /// The time of work that is measured before it counts.
 const MEASURED: Duration = Duration::from_millis(500);
 
-/// The seconds that the changes which may wait are taken for until something was measured.
+/// The assumed duration of the changes that may wait, before a measurement.
 const ASSUMED_SECONDS: u64 = 10;
 
 /// The maximum number of seconds in `Retry-After`.
@@ -21,7 +21,6 @@ pub(super) struct Pace {
     few: i64,
 }
 
-/// Work that is being measured.
 #[derive(Default)]
 pub(super) struct Measurement {
     changes: u64,
@@ -59,7 +58,6 @@ impl Pace {
         if is_short { Ok(()) } else { Err(self.behind(indexed, written)) }
     }
 
-    /// The error of a search that cannot wait for the index.
     pub fn behind(&self, indexed: i64, written: i64) -> RepositoryError {
         RepositoryError::IndexBuilding {
             indexed: indexed.unsigned_abs(),

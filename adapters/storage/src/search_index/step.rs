@@ -25,7 +25,6 @@ const BYTES: usize = 1024 * 1024;
 /// `SQLite`, must not depend on clients.
 const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
 
-/// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// The change up to which everything is indexed now.
@@ -82,7 +81,6 @@ fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, Indexe
     (step, items)
 }
 
-/// A transaction that indexes.
 struct Indexing<'a, C> {
     transaction: &'a C,
     dialect: &'static Dialect,

@@ -1,8 +1,5 @@
-//! How many items have a value, and sums of amounts: what the index task keeps for charts and facets.
-//!
-//! They follow the change log with the full-text index, in the same transactions: a step takes away
-//! what its items had before it and adds what they have after it. So the counts are those of the
-//! items at the change that `search_progress` names.
+//! The number of items per value, and sums of amounts, for charts and facets. A step of the index takes
+//! away the values of its items before it and adds those after it.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +18,6 @@ use crate::sql::row_mapping;
 pub(crate) struct CountChanges(BTreeMap<(&'static str, &'static str, String), i64>);
 
 impl CountChanges {
-    /// Takes note of an item's members before and after a step; `None` where it does not exist.
     pub fn note(&mut self, collection: Collection, before: Option<&str>, after: Option<&str>) {
         if before != after {
             for (members, items) in [(before, -1), (after, 1)] {
@@ -35,14 +31,13 @@ impl CountChanges {
         }
     }
 
-    /// The counts that change: collection, member, value, and what comes to it.
     pub fn into_changed(self) -> impl Iterator<Item = ((&'static str, &'static str, String), i64)> {
         self.0.into_iter().filter(|(_, items)| *items != 0)
     }
 }
 
-/// The values of the counted members, each as one: strings and numbers alone, by their first 200
-/// characters. The months for which there are amounts, each as its amount.
+/// The values of the counted members (the first 200 characters of strings and numbers), and the amounts of
+/// months.
 fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String, i64)> {
     let (spec, members) = (collection.spec(), Value::from_encoded(members));
     let value = |CountedMember { name, characters }: &CountedMember| {
@@ -63,7 +58,7 @@ pub(crate) const fn is_counted(collection: Collection) -> bool {
     !collection.spec().counted.is_empty() || collection.spec().summed.is_some()
 }
 
-/// Returns the statement that finds the most frequent values of a member.
+/// Finds the most frequent values of a member.
 pub(crate) fn statement(
     dialect: &Dialect,
     collection: Collection,
@@ -74,7 +69,6 @@ pub(crate) fn statement(
     dialect.statement(sql_file!("both/value_counts"), values)
 }
 
-/// The counts that the statement found.
 pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {
     let first = row_mapping::first(rows)?;
     let time = row_mapping::optional_timestamp(first, "time")?;

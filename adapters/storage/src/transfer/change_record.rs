@@ -20,7 +20,6 @@ pub struct ChangeRecord {
     pub continues: Option<ItemId>,
     /// A compact JSON object; `None` after a deletion, or if the members were removed.
     pub members: Option<Arc<str>>,
-    /// When the members were removed, if they were.
     pub removed_at: Option<Timestamp>,
 }
 
@@ -30,7 +29,6 @@ pub struct CheckedChange {
     pub record: ChangeRecord,
     /// When the item was first created; it may have been deleted and restored since.
     pub created_at: Timestamp,
-    /// `None` for an anonymous caller.
     pub created_by: Option<String>,
 }
 

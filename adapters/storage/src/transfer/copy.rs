@@ -18,23 +18,20 @@ use crate::{StoreError, StoreOptions};
 const PAGES: i32 = 4_096;
 
 impl StoreOptions {
-    /// Backs up the store's file as of one moment into the empty file at `to`. Other processes may
-    /// write meanwhile. Reports the copied and the total bytes. Blocks. The caller flushes the copy to
-    /// the disk.
+    /// Backs up the file as of one moment into the empty file at `to`, during writes. Reports the copied
+    /// and the total bytes. Blocks. The caller flushes the copy to the disk.
     ///
-    /// `SQLite`'s backup restarts whenever another process has written between two of its steps, so with
-    /// a busy writer it never ends. Here all steps run within one read transaction. Writers continue
-    /// meanwhile, but the write-ahead log grows. `VACUUM INTO` rebuilds every index, which takes several
-    /// times the processor time, and reports no progress.
+    /// A backup restarts after each write between two of its steps, so with a busy writer it never ends.
+    /// Here all steps run within one read transaction. `VACUUM INTO` rebuilds every index, which takes
+    /// several times the processor time, and reports no progress.
     pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), TransferError> {
-        let file = self.file().ok_or(TransferError::NotAFile)??;
+        let file = self.file(TransferError::NotAFile)?;
         let mut source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
         // A transaction begins with its first read.
         let snapshot = source.transaction()?;
         snapshot.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
-        // No other process uses the copy, and an incomplete one is deleted, so it needs neither a
-        // rollback nor a flush.
+        // An incomplete copy is deleted, so it needs neither a rollback nor a flush.
         let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         copy.pragma_update(None, "journal_mode", "OFF")?;
         copy.pragma_update(None, "synchronous", "OFF")?;
@@ -55,10 +52,10 @@ impl StoreOptions {
         Ok(())
     }
 
-    /// Gives a file that was copied byte by byte a new history. Fails while a service has the file
-    /// open, because the service caches the old id.
+    /// Gives a file that was copied byte by byte a new history. Fails while a service, which caches the
+    /// id, has the file open.
     pub fn renew_history(&self) -> Result<(), TransferError> {
-        let file = self.file().ok_or(TransferError::RenewsItself)??;
+        let file = self.file(TransferError::RenewsItself)?;
         let owned = OwnedFile::take(&file)?;
         let connection = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let is_renewed = begin_history(&connection);
@@ -68,17 +65,15 @@ impl StoreOptions {
         if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
     }
 
-    /// The `SQLite` file; `None` for `PostgreSQL`.
-    fn file(&self) -> Option<Result<Arc<Path>, StoreError>> {
-        match self.backend() {
-            Ok(DbBackend::Sqlite) => Some(existing_file(&self.url)),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
+    /// The `SQLite` file, or the error of `PostgreSQL`.
+    fn file(&self, other: TransferError) -> Result<Arc<Path>, TransferError> {
+        match self.backend()? {
+            DbBackend::Sqlite => Ok(existing_file(&self.url)?),
+            _ => Err(other),
         }
     }
 }
 
-/// Opens a file that other connections may use.
 fn connect(file: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(file, access | OpenFlags::SQLITE_OPEN_NO_MUTEX);
     let connection = connection.and_then(|connection| {
@@ -88,8 +83,7 @@ fn connect(file: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     connection.map_err(|error| StoreError::Open(file.to_owned(), error.to_string()))
 }
 
-/// Writes a new history id, and another mark, so that the copy is not taken for the original. Returns
-/// `false` if the file has no store.
+/// Writes a new history id and another mark. Returns `false` if the file has no store.
 fn begin_history(copy: &Connection) -> rusqlite::Result<bool> {
     let has_history = copy.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
     if has_history {

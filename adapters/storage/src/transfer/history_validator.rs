@@ -1,25 +1,23 @@
-//! Validates that the changes of a file can follow each other. The checks are the same for every
-//! store the changes are to be written to, and for a dry run. Rules of the business are not checked:
+//! Validates that the changes of a file can follow each other. Rules of the business are not checked:
 //! accepted changes are history.
 //!
-//! The items so far are in a separate `SQLite` database in the folder for temporary files, which is
-//! deleted with the process, so that memory does not grow with the number of items.
+//! The items so far are in a temporary `SQLite` file, so that memory does not grow with their number.
 
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use thiserror::Error;
 use uuid::Uuid;
 
 use super::TransferError;
 use super::change_record::{ChangeRecord, CheckedChange};
-use super::history_error::HistoryError::{
-    self, Bodiless, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan,
-    Relinked, Sequence, Time, Version,
-};
-use super::history_error::ensure;
 
-/// `since` is when the item was first created, `creator` by whom, `updated` the time of its last
-/// change.
+use HistoryError::{
+    Bodiless, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked,
+    Sequence, Time, Version,
+};
+
+/// `since` is when the item was first created, `creator` by whom.
 const TABLE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;
     CREATE TABLE known (id BLOB PRIMARY KEY, line BIGINT NOT NULL, collection TEXT NOT NULL, version BIGINT NOT NULL, since BIGINT NOT NULL, \
     creator TEXT NULL, updated BIGINT NOT NULL, is_deleted BOOLEAN NOT NULL, parent BLOB NULL, continues BLOB NULL, is_bodiless BOOLEAN NOT NULL) WITHOUT ROWID;
@@ -37,13 +35,41 @@ const INCOMPLETE: &str = "SELECT k.line, k.id, k.parent, 1 AS place FROM known k
 
 const COUNT: &str = "SELECT collection, SUM(NOT is_deleted), SUM(is_deleted) FROM known GROUP BY collection ORDER BY collection";
 
-/// Checks changes one after the other.
+#[derive(Debug, Error)]
+#[rustfmt::skip] // A table: one message a line.
+enum HistoryError {
+    #[error("`sequence` {} comes after {}: numbers must increase from line to line; restore the order of the lines", found.0, last.0)]
+    Sequence { found: application::Sequence, last: application::Sequence },
+    #[error("`version` of {item} is {found} instead of {expected}: versions count up by one from 1; {} or misplaced",
+            if found < expected { "the line is duplicated" } else { "a line is missing" })]
+    Version { item: ItemId, found: i64, expected: i64 },
+    #[error("{item} was in the group `{before}`; an item cannot move to `{group}`; correct the group of the line")]
+    Moved { item: ItemId, before: String, group: &'static str },
+    #[error("`time` {found} is before {latest}, the time of the previous version; restore the order of the lines")]
+    Time { found: Timestamp, latest: Timestamp },
+    #[error("{item} is deleted but does not exist; remove the line, or restore the one that created it")]
+    DeletedWhileAbsent { item: ItemId },
+    #[error("`kind` {} of {item} does not match its history: use `created` if the item does not exist, otherwise another kind", kind.change_name())]
+    Kind { item: ItemId, kind: WriteOperation },
+    #[error("`{member}` of {item} differs from the previous version; it cannot change while the item exists")]
+    Relinked { item: ItemId, member: &'static str },
+    #[error("`parent` is given, but items of `{group}` have no parent; set it to null")]
+    NoParents { group: &'static str },
+    #[error("`parent` names {parent}, which does not exist at this line as an item of `{group}`; its line must come first")]
+    NoParent { parent: ItemId, group: &'static str },
+    #[error("`continues` names {continues}, which no earlier line creates in `{group}`; its line must come first")]
+    NotContinued { continues: ItemId, group: &'static str },
+    #[error("{item} is left without its parent {parent}: items are deleted with their parent; restore the missing line")]
+    Orphan { item: ItemId, parent: ItemId },
+    #[error("the last version of {item} has no `members`; only earlier versions may lack them; restore the members or the missing line")]
+    Bodiless { item: ItemId },
+}
+
 pub struct HistoryValidator {
     items: Connection,
     last: application::Sequence,
 }
 
-/// The items of one collection in a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionSummary {
     pub collection: String,
@@ -51,7 +77,6 @@ pub struct CollectionSummary {
     pub deleted: u64,
 }
 
-/// An item as the changes before have left it.
 struct Known {
     collection: String,
     version: i64,
@@ -64,7 +89,6 @@ struct Known {
 }
 
 impl HistoryValidator {
-    /// Creates a validator that has seen no changes.
     pub fn new() -> Result<Self, TransferError> {
         // A database without a name is a temporary file.
         let items = Connection::open("").map_err(TransferError::Check)?;
@@ -72,9 +96,8 @@ impl HistoryValidator {
         Ok(Self { items, last: application::Sequence(0) })
     }
 
-    /// Checks that a change can follow the previous ones. If not, returns the reason and how to fix
-    /// it. The change is recorded in either case, so that one error is not reported on every later
-    /// line.
+    /// Checks that a change can follow the previous ones. Records it in either case, so that an error is
+    /// reported once.
     pub fn check(
         &mut self,
         line: u64,
@@ -84,8 +107,7 @@ impl HistoryValidator {
         Ok(checked.map_err(|error| error.to_string()))
     }
 
-    /// The items that exist without the item they belong to, or without a body: their lines and the
-    /// errors, at most `limit`.
+    /// The lines of items without their parent or without a body, with the errors.
     pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, TransferError> {
         let incomplete = |row: &Row<'_>| {
             let (item, parent) = (ItemId::from_uuid(row.get(1)?), row.get::<_, Option<Uuid>>(2)?);
@@ -98,7 +120,6 @@ impl HistoryValidator {
         self.rows(INCOMPLETE, params![limit], incomplete).map_err(TransferError::Check)
     }
 
-    /// Counts the checked items by collection.
     pub fn summary(&self) -> Result<Vec<CollectionSummary>, TransferError> {
         let summary = |row: &Row<'_>| {
             let (collection, items, deleted) = row.try_into()?;
@@ -162,7 +183,6 @@ impl HistoryValidator {
         Ok(checked.map(|()| CheckedChange { record, created_at, created_by }))
     }
 
-    /// Checks that a change is valid for its item's state after all earlier changes.
     fn check_item(&self, record: &ChangeRecord, known: Option<&Known>) -> Result<(), HistoryError> {
         let ChangeRecord { sequence, item, kind, time, .. } = *record;
         let (group, found) = (record.collection.name(), record.version.number());
@@ -187,7 +207,6 @@ impl HistoryValidator {
         ensure(is_kept(record.continues, |known| known.continues), relinked("continues"))
     }
 
-    /// Checks that a change can link its item as it does.
     fn check_links(&self, record: &ChangeRecord) -> rusqlite::Result<Result<(), HistoryError>> {
         let group = record.collection.name();
         let parents = record.collection.parent().map(Collection::name);
@@ -212,6 +231,10 @@ impl HistoryValidator {
         });
         Ok(parent.and(continues))
     }
+}
+
+fn ensure(holds: bool, error: impl FnOnce() -> HistoryError) -> Result<(), HistoryError> {
+    if holds { Ok(()) } else { Err(error()) }
 }
 
 #[cfg(test)]

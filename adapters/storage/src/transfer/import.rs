@@ -22,7 +22,7 @@ use crate::sql::sql_text::json as parameter;
 use crate::sql::statements::listed;
 use crate::{Store, StoreError, StoreOptions};
 
-/// The number of changes in a statement.
+/// Changes of a statement.
 const CHANGES: usize = 64;
 
 /// An import in progress. Dropping it before its commit rolls it back.
@@ -36,8 +36,7 @@ pub struct ImportTransaction {
 
 impl ImportTransaction {
     /// Prepares the store's schema and begins the transaction. Until it ends, no other process can
-    /// prepare the store or write to it: on `SQLite` the file is locked, on `PostgreSQL` the others
-    /// wait for the locks.
+    /// prepare the store or write to it.
     pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
         let store = Store::connect(options).await?;
         let engine = store.writer()?;
@@ -54,7 +53,6 @@ impl ImportTransaction {
         Ok(Self { transaction, dialect, store, lock })
     }
 
-    /// Stores changes after those before them.
     pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), TransferError> {
         for some in changes.chunks(CHANGES) {
             self.store_some(some).await?;
@@ -62,7 +60,6 @@ impl ImportTransaction {
         Ok(())
     }
 
-    /// Commits everything, and closes the store.
     pub async fn commit(self) -> Result<(), TransferError> {
         let is_postgres = self.dialect.backend == DbBackend::Postgres;
         if is_postgres {

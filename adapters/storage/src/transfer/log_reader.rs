@@ -1,7 +1,5 @@
-//! Reads the whole change log, each change with the resulting members, during writes.
-//!
-//! The log is append-only, and no change is committed below the last one of the start. So the pages up to
-//! that one are consistent, although each is read in a separate snapshot.
+//! Reads the whole change log during writes. It is append-only, so its pages are consistent, although each
+//! is read in a separate snapshot.
 
 use application::{LoggedChange, Sequence};
 use domain::WriteOperation;
@@ -17,12 +15,11 @@ use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{get, id};
 
-/// Most changes of a statement: a statement keeps `SQLite` from copying its write-ahead log, and
-/// `PostgreSQL` from clearing away dead rows.
+/// Most changes of a statement, which keeps `SQLite` from copying its write-ahead log, and `PostgreSQL`
+/// from clearing away dead rows.
 const PAGE: i64 = 1_000;
 
-/// Bytes of members that are handed on together. Three times as much is in memory: read, waiting,
-/// and in use.
+/// Bytes of members of a batch. Three batches are in memory: read, waiting, and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
 type Batch = Result<Vec<ChangeRecord>, TransferError>;
@@ -41,7 +38,6 @@ impl LogReader {
             return Err(TransferError::NoStore);
         }
         let last = change_log::last(&connection).await?;
-        // One batch waits while another is read and a third is in use.
         let (sender, batches) = channel(1);
         tokio::spawn(async move {
             if let Err(error) = read(&connection, last, &sender).await {
@@ -52,7 +48,6 @@ impl LogReader {
         Ok(Self { batches, last })
     }
 
-    /// The number of the last change that is read.
     #[must_use]
     pub const fn last(&self) -> Sequence {
         self.last
@@ -64,7 +59,6 @@ impl LogReader {
     }
 }
 
-/// Sends all changes, until the receiver is gone.
 async fn read(
     connection: &DatabaseConnection,
     Sequence(last): Sequence,

@@ -3,7 +3,6 @@
 
 mod change_record;
 mod copy;
-mod history_error;
 mod history_validator;
 mod import;
 mod log_reader;
@@ -63,7 +62,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// Returns whether the options that name the store are wrong, or name one of a kind that cannot do this.
+    /// Returns whether the options are wrong, or name a store that cannot do this.
     #[must_use]
     pub fn is_of_options(&self) -> bool {
         match self {
