@@ -17,7 +17,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
 use crate::sql::sql_text::json;
 use crate::transfer::connect_with;
-use crate::{StoreOptions, TransferError};
+use crate::{StoreError, StoreOptions};
 
 const CACHED: usize = 4_096;
 
@@ -109,11 +109,11 @@ pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statemen
 impl StoreOptions {
     /// Erases the display name of a caller, and keeps none from now on. Another process that serves the
     /// store may return the name for a minute. Returns whether a name was known.
-    pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, TransferError> {
+    pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, StoreError> {
         // The erased name is overwritten in the file.
         let connection = connect_with(self, |file| file.pragma("secure_delete", "ON")).await?;
         if !is_up_to_date(&connection, Access::Write).await? {
-            return Err(TransferError::NoStore);
+            return Err(StoreError::NoStore);
         }
         let [mark, clear] = erasure(Dialect::of(connection.get_database_backend()), id, time);
         connection.execute_raw(mark).await?;

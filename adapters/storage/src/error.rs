@@ -19,7 +19,7 @@ const UNDEFINED: [&str; 2] = ["42P01", "42703"];
 /// "Cached plan must not change result type".
 const STALE_PLAN: &str = "0A000";
 
-/// Why the store could not be opened or prepared: one line with the fix, without a password.
+/// Why the store could not be opened, prepared or transferred: one line with the fix, without a password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -104,15 +104,56 @@ pub enum StoreError {
     )]
     Unfilled,
     #[error("cannot prepare the database schema: {}", one_line(.0))]
-    Schema(#[from] DbErr),
+    Schema(DbErr),
+    #[error("the database contains no store; name another one with --database-url")]
+    NoStore,
+    #[error(
+        "the store is not empty; import into a new file or an empty database. Changes of two stores cannot be merged, because their \
+         times would no longer follow the order of the log"
+    )]
+    NotEmpty,
+    #[error(
+        "back up a PostgreSQL database with its own tools, which also work while the service runs: \
+         pg_dump --format=custom --file=FILE \"$PROPOSAL_SERVICE_DATABASE_URL\""
+    )]
+    NotAFile,
+    #[error(
+        "a PostgreSQL database restored from a dump or to a point in time gets a new history automatically; \
+         `history renew` is for copies of an SQLite file: name one with --database-url"
+    )]
+    RenewsItself,
+    #[error(
+        "the change log is incomplete: version {version} of {item} is missing. A store with a pruned log cannot be \
+         exported; back it up instead (docs/backup.md)"
+    )]
+    Incomplete { item: String, version: i64 },
+    #[error("cannot copy the database file: {0}")]
+    Copy(#[from] rusqlite::Error),
+    #[error("cannot copy the database file: it is locked by another program")]
+    CopyLocked,
+    #[error("cannot check the changes in the folder for temporary files: {0}")]
+    Check(rusqlite::Error),
+    #[error("the database failed: {}", one_line(.0))]
+    Database(#[from] DbErr),
 }
 
 impl StoreError {
-    /// Returns whether the options that name the store are wrong.
+    /// Returns whether the options are wrong, or name a store that cannot do this.
     #[must_use]
     pub const fn is_of_options(&self) -> bool {
-        use StoreError::{InMemory, InvalidUrl, NoReplicas, ReplicaUrl, UnknownScheme};
-        matches!(self, UnknownScheme | InvalidUrl(_) | InMemory | ReplicaUrl(_) | NoReplicas)
+        use StoreError::{
+            InMemory, InvalidUrl, NoReplicas, NotAFile, RenewsItself, ReplicaUrl, UnknownScheme,
+        };
+        matches!(
+            self,
+            UnknownScheme
+                | InvalidUrl(_)
+                | InMemory
+                | ReplicaUrl(_)
+                | NoReplicas
+                | NotAFile
+                | RenewsItself
+        )
     }
 
     pub(crate) fn connect(target: String, error: &dyn Display) -> Self {
@@ -131,7 +172,7 @@ impl StoreError {
             }
             _ => false,
         };
-        if is_missing { Self::Tables(error) } else { Self::Schema(error) }
+        if is_missing { Self::Tables(error) } else { Self::Database(error) }
     }
 }
 

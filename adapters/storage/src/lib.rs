@@ -74,5 +74,4 @@ pub use options::{ReplicaOptions, StoreOptions};
 pub use store::Store;
 pub use transfer::{
     ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, ImportTransaction, LogReader,
-    TransferError,
 };

@@ -101,7 +101,7 @@ impl Store {
     }
 
     pub(crate) fn writer(&self) -> Result<&Arc<dyn WriteEngine>, StoreError> {
-        self.database.writer().map_err(|_| StoreError::Schema(read_only()))
+        self.database.writer().map_err(|_| StoreError::Database(read_only()))
     }
 
     /// Begins to watch standbys, if there are any, which are read when the schema is up to date.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use application::ApplicationError;
-use storage_adapter::{StoreError, TransferError};
+use storage_adapter::StoreError;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -16,8 +16,6 @@ pub enum CommandError {
     Failed(String),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error(transparent)]
-    Transfer(#[from] TransferError),
     #[error(
         "the database is not prepared for this version: run `proposal-service migrate` once, or serve with --migrate auto"
     )]
@@ -43,7 +41,6 @@ impl CommandError {
         let is_usage = match self {
             Self::Usage(_) => true,
             Self::Store(error) => error.is_of_options(),
-            Self::Transfer(error) => error.is_of_options(),
             _ => false,
         };
         ExitCode::from(if is_usage { 2 } else { 1 })

@@ -98,10 +98,13 @@ impl Runner<'_> {
         let mut attempts = 1;
         loop {
             match self.attempt(change).await {
-                Err(StoreError::Schema(error)) if is_contended(&error) => {
-                    if attempts == ATTEMPTS {
-                        return Err(StoreError::Locked(error));
-                    }
+                Err(StoreError::Database(error)) if !is_contended(&error) => {
+                    return Err(StoreError::Schema(error));
+                }
+                Err(StoreError::Database(error)) if attempts == ATTEMPTS => {
+                    return Err(StoreError::Locked(error));
+                }
+                Err(StoreError::Database(error)) => {
                     tracing::info!(%error, attempts, "the schema change is blocked by the lock of another session; retrying");
                     attempts += 1;
                     sleep(PAUSE).await;

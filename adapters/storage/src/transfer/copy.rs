@@ -8,7 +8,6 @@ use rusqlite::backup::{Backup, Progress, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use sea_orm::DbBackend;
 
-use super::TransferError;
 use crate::sqlite::BUSY_TIMEOUT;
 use crate::sqlite::file::{OwnedFile, existing_file};
 use crate::sqlite::marks::another;
@@ -24,8 +23,8 @@ impl StoreOptions {
     /// A backup restarts after each write between two of its steps, so with a busy writer it never ends.
     /// Here all steps run within one read transaction. `VACUUM INTO` rebuilds every index, which takes
     /// several times the processor time, and reports no progress.
-    pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), TransferError> {
-        let file = self.file(TransferError::NotAFile)?;
+    pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), StoreError> {
+        let file = self.file(StoreError::NotAFile)?;
         let mut source = connect(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
         // A transaction begins with its first read.
@@ -44,7 +43,7 @@ impl StoreOptions {
             match step {
                 StepResult::Done => break,
                 StepResult::More => {}
-                _ => return Err(TransferError::Locked),
+                _ => return Err(StoreError::CopyLocked),
             }
         }
         drop(backup);
@@ -54,19 +53,19 @@ impl StoreOptions {
 
     /// Gives a file that was copied byte by byte a new history. Fails while a service, which caches the
     /// id, has the file open.
-    pub fn renew_history(&self) -> Result<(), TransferError> {
-        let file = self.file(TransferError::RenewsItself)?;
+    pub fn renew_history(&self) -> Result<(), StoreError> {
+        let file = self.file(StoreError::RenewsItself)?;
         let owned = OwnedFile::take(&file)?;
         let connection = connect(&file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let is_renewed = begin_history(&connection);
         // The lock on the file is released after `SQLite` has closed it.
         drop(connection);
         owned.let_go();
-        if is_renewed? { Ok(()) } else { Err(TransferError::NoStore) }
+        if is_renewed? { Ok(()) } else { Err(StoreError::NoStore) }
     }
 
     /// The `SQLite` file, or the error of `PostgreSQL`.
-    fn file(&self, other: TransferError) -> Result<Arc<Path>, TransferError> {
+    fn file(&self, other: StoreError) -> Result<Arc<Path>, StoreError> {
         match self.backend()? {
             DbBackend::Sqlite => Ok(existing_file(&self.url)?),
             _ => Err(other),

@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::TransferError;
 use super::change_record::{ChangeRecord, CheckedChange};
+use crate::StoreError;
 
 use HistoryError::{
     Bodiless, DeletedWhileAbsent, Kind, Moved, NoParent, NoParents, NotContinued, Orphan, Relinked,
@@ -89,10 +89,10 @@ struct Known {
 }
 
 impl HistoryValidator {
-    pub fn new() -> Result<Self, TransferError> {
+    pub fn new() -> Result<Self, StoreError> {
         // A database without a name is a temporary file.
-        let items = Connection::open("").map_err(TransferError::Check)?;
-        items.execute_batch(TABLE).map_err(TransferError::Check)?;
+        let items = Connection::open("").map_err(StoreError::Check)?;
+        items.execute_batch(TABLE).map_err(StoreError::Check)?;
         Ok(Self { items, last: application::Sequence(0) })
     }
 
@@ -102,13 +102,13 @@ impl HistoryValidator {
         &mut self,
         line: u64,
         record: ChangeRecord,
-    ) -> Result<Result<CheckedChange, String>, TransferError> {
-        let checked = self.check_and_keep(line, record).map_err(TransferError::Check)?;
+    ) -> Result<Result<CheckedChange, String>, StoreError> {
+        let checked = self.check_and_keep(line, record).map_err(StoreError::Check)?;
         Ok(checked.map_err(|error| error.to_string()))
     }
 
     /// The lines of items without their parent or without a body, with the errors.
-    pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, TransferError> {
+    pub fn incomplete_items(&self, limit: usize) -> Result<Vec<(u64, String)>, StoreError> {
         let incomplete = |row: &Row<'_>| {
             let (item, parent) = (ItemId::from_uuid(row.get(1)?), row.get::<_, Option<Uuid>>(2)?);
             let error = match parent.map(ItemId::from_uuid) {
@@ -117,15 +117,15 @@ impl HistoryValidator {
             };
             Ok((row.get(0)?, error.to_string()))
         };
-        self.rows(INCOMPLETE, params![limit], incomplete).map_err(TransferError::Check)
+        self.rows(INCOMPLETE, params![limit], incomplete).map_err(StoreError::Check)
     }
 
-    pub fn summary(&self) -> Result<Vec<CollectionSummary>, TransferError> {
+    pub fn summary(&self) -> Result<Vec<CollectionSummary>, StoreError> {
         let summary = |row: &Row<'_>| {
             let (collection, items, deleted) = row.try_into()?;
             Ok(CollectionSummary { collection, items, deleted })
         };
-        self.rows(COUNT, params![], summary).map_err(TransferError::Check)
+        self.rows(COUNT, params![], summary).map_err(StoreError::Check)
     }
 
     fn rows<T>(

@@ -11,7 +11,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Value};
 use serde_json::json;
 
 use super::change_record::CheckedChange;
-use super::{TransferError, connect_to_look};
+use super::connect_to_look;
 use crate::migration::runner::Runner;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::change_log;
@@ -37,7 +37,7 @@ pub struct ImportTransaction {
 impl ImportTransaction {
     /// Prepares the store's schema and begins the transaction. Until it ends, no other process can
     /// prepare the store or write to it.
-    pub async fn begin(options: &StoreOptions) -> Result<Self, TransferError> {
+    pub async fn begin(options: &StoreOptions) -> Result<Self, StoreError> {
         let store = Store::connect(options).await?;
         let engine = store.writer()?;
         Runner(&**engine).expand().await?;
@@ -48,19 +48,19 @@ impl ImportTransaction {
             transaction.execute_unprepared(sql_file!("postgres/import_begin")).await?;
         }
         if change_log::last(&transaction).await?.0 > 0 {
-            return Err(TransferError::NotEmpty);
+            return Err(StoreError::NotEmpty);
         }
         Ok(Self { transaction, dialect, store, lock })
     }
 
-    pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), TransferError> {
+    pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), StoreError> {
         for some in changes.chunks(CHANGES) {
             self.store_some(some).await?;
         }
         Ok(())
     }
 
-    pub async fn commit(self) -> Result<(), TransferError> {
+    pub async fn commit(self) -> Result<(), StoreError> {
         let is_postgres = self.dialect.backend == DbBackend::Postgres;
         if is_postgres {
             self.transaction.execute_unprepared(sql_file!("postgres/import_analyze")).await?;
@@ -103,7 +103,7 @@ impl ImportTransaction {
 
 impl StoreOptions {
     /// Fails unless [`ImportTransaction::begin`] would accept the store. Creates and changes nothing.
-    pub async fn check_is_empty(&self) -> Result<(), TransferError> {
+    pub async fn check_is_empty(&self) -> Result<(), StoreError> {
         let connection = match connect_to_look(self).await {
             // It would be created.
             Err(StoreError::Missing(_)) => return Ok(()),
@@ -112,7 +112,7 @@ impl StoreOptions {
         if is_up_to_date(&connection, Access::Write).await?
             && change_log::last(&connection).await?.0 > 0
         {
-            return Err(TransferError::NotEmpty);
+            return Err(StoreError::NotEmpty);
         }
         Ok(())
     }

@@ -8,12 +8,12 @@ use sea_orm::{DatabaseConnection, DbBackend, QueryResult, StreamTrait};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::change_record::ChangeRecord;
-use super::{TransferError, connect_to_look};
-use crate::StoreOptions;
+use super::connect_to_look;
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{get, id};
+use crate::{StoreError, StoreOptions};
 
 /// Most changes of a statement, which keeps `SQLite` from copying its write-ahead log, and `PostgreSQL`
 /// from clearing away dead rows.
@@ -22,7 +22,7 @@ const PAGE: i64 = 1_000;
 /// Bytes of members of a batch. Three batches are in memory: read, waiting, and in use.
 const BATCH_BYTES: usize = 1 << 20;
 
-type Batch = Result<Vec<ChangeRecord>, TransferError>;
+type Batch = Result<Vec<ChangeRecord>, StoreError>;
 
 /// Reads the change log from its beginning to the change that was the last when it was opened.
 pub struct LogReader {
@@ -32,10 +32,10 @@ pub struct LogReader {
 
 impl LogReader {
     /// Opens the log of a store, which another process may be serving. Writes nothing.
-    pub async fn open(options: &StoreOptions) -> Result<Self, TransferError> {
+    pub async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
         let connection = connect_to_look(options).await?;
         if !is_up_to_date(&connection, Access::Read).await? {
-            return Err(TransferError::NoStore);
+            return Err(StoreError::NoStore);
         }
         let last = change_log::last(&connection).await?;
         let (sender, batches) = channel(1);
@@ -54,7 +54,7 @@ impl LogReader {
     }
 
     /// The next changes; `None` at the end. Blocks.
-    pub fn next_batch(&mut self) -> Option<Result<Vec<ChangeRecord>, TransferError>> {
+    pub fn next_batch(&mut self) -> Option<Result<Vec<ChangeRecord>, StoreError>> {
         self.batches.blocking_recv()
     }
 }
@@ -63,7 +63,7 @@ async fn read(
     connection: &DatabaseConnection,
     Sequence(last): Sequence,
     sender: &Sender<Batch>,
-) -> Result<(), TransferError> {
+) -> Result<(), StoreError> {
     let backend = connection.get_database_backend();
     let mut after = 0;
     while after < last {
@@ -97,11 +97,11 @@ async fn read(
     Ok(())
 }
 
-fn record(row: &QueryResult) -> Result<ChangeRecord, TransferError> {
+fn record(row: &QueryResult) -> Result<ChangeRecord, StoreError> {
     let LoggedChange { sequence, collection, item, version, kind, time, author, removed_at } =
         change_log::change(row)?;
     let members: Option<String> = get(row, "members")?;
-    let incomplete = |version| TransferError::Incomplete { item: item.to_string(), version };
+    let incomplete = |version| StoreError::Incomplete { item: item.to_string(), version };
     if !get::<bool>(row, "follows")? {
         return Err(incomplete(version.number() - 1));
     }
