@@ -127,8 +127,8 @@ pub enum StoreError {
          exported; back it up instead (docs/backup.md)"
     )]
     Incomplete { item: String, version: i64 },
-    #[error("cannot copy the database file: {0}")]
-    Copy(#[from] rusqlite::Error),
+    #[error("cannot read or write the database file: {0}")]
+    File(#[from] rusqlite::Error),
     #[error("cannot copy the database file: it is locked by another program")]
     CopyLocked,
     #[error("cannot check the changes in the folder for temporary files: {0}")]

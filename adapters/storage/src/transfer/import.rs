@@ -54,8 +54,19 @@ impl ImportTransaction {
     }
 
     pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), StoreError> {
-        for some in changes.chunks(CHANGES) {
-            self.store_some(some).await?;
+        for changes in changes.chunks(CHANGES) {
+            let log: Vec<_> = changes.iter().map(change_row).collect();
+            self.execute(sql_file!(self.dialect, "import_changes"), parameter(&log)).await?;
+            let last: HashMap<ItemId, &CheckedChange> =
+                changes.iter().map(|change| (change.record.item, change)).collect();
+            let (gone, left): (Vec<_>, Vec<_>) =
+                last.into_values().partition(|change| change.record.kind == WriteOperation::Delete);
+            let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
+            let items: Vec<_> = left.into_iter().map(|change| item_row(change, &gone)).collect();
+            self.execute(sql_file!(self.dialect, "import_items"), parameter(&items)).await?;
+            let gone = listed(gone.into_iter());
+            self.execute(sql_file!(self.dialect, "import_detach"), gone.clone()).await?;
+            self.execute(sql_file!(self.dialect, "import_delete"), gone).await?;
         }
         Ok(())
     }
@@ -73,26 +84,6 @@ impl ImportTransaction {
         transaction.commit().await?;
         drop(lock);
         store.close().await;
-        Ok(())
-    }
-
-    async fn store_some(&self, changes: &[CheckedChange]) -> Result<(), DbErr> {
-        let log: Vec<_> = changes.iter().map(change_row).collect();
-        self.execute(sql_file!(self.dialect, "import_changes"), parameter(&log)).await?;
-        let last: HashMap<ItemId, &CheckedChange> =
-            changes.iter().map(|change| (change.record.item, change)).collect();
-        let (gone, left): (Vec<_>, Vec<_>) =
-            last.into_values().partition(|change| change.record.kind == WriteOperation::Delete);
-        let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
-        if !left.is_empty() {
-            let items: Vec<_> = left.into_iter().map(|change| item_row(change, &gone)).collect();
-            self.execute(sql_file!(self.dialect, "import_items"), parameter(&items)).await?;
-        }
-        if !gone.is_empty() {
-            let gone = listed(gone.into_iter());
-            self.execute(sql_file!(self.dialect, "import_detach"), gone.clone()).await?;
-            self.execute(sql_file!(self.dialect, "import_delete"), gone).await?;
-        }
         Ok(())
     }
 
