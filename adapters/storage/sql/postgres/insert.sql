@@ -1,4 +1,4 @@
--- Inserts items. Locks, decides, logs, writes and counts in one statement.
+-- Inserts items, or restores deleted ones while no other write is in progress. Locks, decides, logs, writes and counts in one statement.
 -- Parameters: one array per column of `given`, with one element per row; see `WriteRow` for their meaning.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
 -- The lock on `write_fence` is taken before the snapshot and held until the transaction ends.
@@ -26,12 +26,16 @@ related AS (
 judged AS (
     SELECT g.id, g.collection, g.members, g.reference_0, g.reference_0_in, g.key_1, g.key_2, g.key_3, g.key_4, g.key_5,
         g.caller, g.acting, g.client, g.request_id,
-        g.parent, g.continues, 'created' AS kind, 1 AS version, g.time, g.time AS created_at,
-        g.caller AS created_by,
+        g.parent, g.continues, 'created' AS kind, g.time,
+        CASE g.kind WHEN 'created' THEN 1 ELSE (SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id) END AS version,
+        CASE g.kind WHEN 'created' THEN g.time ELSE (SELECT f.time FROM changes f WHERE f.item_id = g.id AND f.version = 1) END AS created_at,
+        CASE g.kind WHEN 'created' THEN g.caller ELSE (SELECT f.caller FROM changes f WHERE f.item_id = g.id AND f.version = 1) END AS created_by,
         CASE
             WHEN (g.reads_hold) IS NOT TRUE THEN 1
             WHEN (g.parent IS NULL OR p.collection = g.parent_collection) IS NOT TRUE THEN 2
-            WHEN (g.continues IS NULL OR o.collection = g.collection) IS NOT TRUE THEN 3
+            WHEN (g.continues IS NULL OR g.kind = 'restored' OR o.collection = g.collection) IS NOT TRUE THEN 3
+            WHEN (g.kind = 'created' OR (SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL) IS NOT TRUE THEN 4
+            WHEN (g.kind = 'created' OR (SELECT i.version FROM items i WHERE i.id = g.id) IS NULL) IS NOT TRUE THEN 5
         END::bigint AS refusal
     FROM given g
     LEFT JOIN related p ON p.id = g.parent

@@ -30,8 +30,8 @@ judged AS (
         i.parent, i.continues, g.kind, i.version + 1 AS version, greatest(g.time, i.updated_at + 1) AS time,
         CASE
             WHEN (g.reads_hold) IS NOT TRUE THEN 1
-            WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 2
-            WHEN (i.version = g.expected) IS NOT TRUE THEN 3
+            WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
+            WHEN (i.version = g.expected) IS NOT TRUE THEN 7
         END::bigint AS refusal
     FROM given g
     LEFT JOIN found i ON i.id = g.id

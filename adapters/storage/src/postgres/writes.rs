@@ -16,7 +16,7 @@ use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::session::{Limits, Session};
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
-use crate::write::batch::together;
+use crate::write::batch::{is_one_statement, together};
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::Writer;
 use crate::write::read_set::CurrentReads;
@@ -112,10 +112,7 @@ impl PostgresWriter {
             let done = write_rows(&session, writes, &current_reads).await;
             return commit_if(&session, done, |_| true).await;
         }
-        let first = writes.first().map(|write| write.row.kind);
-        let is_one_statement =
-            |write: &RowWrite<'_>| Some(write.row.kind) == first && write.row.key.is_none();
-        if !writes.iter().all(is_one_statement) {
+        if !is_one_statement(writes) {
             let session = self.pool.begin(BATCH).await.map_err(WriteError::RolledBack)?;
             let no_reads = CurrentReads::of(self.history.on(&session));
             let done = write_rows(&session, writes, &no_reads).await;

@@ -40,7 +40,7 @@ const PRAGMAS: [(&str, &str); 6] = [
     ("temp_store", "MEMORY"),
 ];
 
-const TEMPORARY_TABLES: &str = sql_file!("sqlite/writer");
+const WRITTEN: &str = sql_file!("sqlite/written");
 const CLOCK: &str = sql_file!("sqlite/clock");
 const GIVEN: &str = "INSERT INTO given (id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, \
     reference_0_in, key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold) VALUES ";
@@ -52,6 +52,8 @@ pub(crate) struct WritingConnection {
     is_in_transaction: AtomicBool,
     /// The time asked for by a transaction that begins with its first statement.
     beginning: parking_lot::Mutex<Option<i64>>,
+    /// True if the next rows are the last of the transaction: their message commits it.
+    commits_next: AtomicBool,
     /// True after the clock was set to the latest stored time.
     has_time: AtomicBool,
 }
@@ -63,11 +65,15 @@ impl WritingConnection {
         let options =
             PRAGMAS.iter().fold(options, |options, (name, value)| options.pragma(*name, *value));
         let mut connection = options.connect().await?;
-        raw_sql(TEMPORARY_TABLES).execute(&mut connection).await?;
+        raw_sql(sql_file!("sqlite/writer")).execute(&mut connection).await?;
+        for kind in [RowKind::Insert, RowKind::Update, RowKind::Delete] {
+            raw_sql(of_rows(&DIALECT, kind)).execute(&mut connection).await?;
+        }
         Ok(Self {
             connection: Mutex::new(connection),
             is_in_transaction: AtomicBool::new(false),
             beginning: parking_lot::Mutex::default(),
+            commits_next: AtomicBool::new(false),
             has_time: AtomicBool::new(false),
         })
     }
@@ -77,6 +83,7 @@ impl WritingConnection {
     pub async fn begin_writes(&self, asked: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
         *self.beginning.lock() = Some(asked.as_microsecond());
+        self.commits_next.store(false, Ordering::Relaxed);
         Ok(())
     }
 
@@ -104,13 +111,22 @@ impl WritingConnection {
         &self,
         begin: impl Fn() -> F,
     ) -> Result<T, DbErr> {
-        if self.is_in_transaction.load(Ordering::Relaxed) {
+        if self.is_in_transaction() {
             // The task that began it has panicked.
             self.end("ROLLBACK").await?;
         }
         let started = while_busy(begin).await;
         self.is_in_transaction.store(started.is_ok(), Ordering::Relaxed);
         started
+    }
+
+    /// Commits with the next rows, which are the last.
+    pub fn commit_next(&self) {
+        self.commits_next.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_in_transaction(&self) -> bool {
+        self.is_in_transaction.load(Ordering::Relaxed)
     }
 
     /// Commits the transaction, or rolls it back if that fails.
@@ -235,7 +251,15 @@ impl WriteConnection for WritingConnection {
     ) -> Result<Vec<QueryResult>, DbErr> {
         let beginning = self.beginning.lock().take();
         let begin = if beginning.is_some() { BEGIN } else { "" };
-        let text = format!("{begin}{};\n{}", given(rows.len()), of_rows(&DIALECT, kind));
+        let step = match kind {
+            RowKind::Insert | RowKind::Restore => "insert",
+            RowKind::Update => "update",
+            RowKind::Delete => "delete",
+        };
+        let step = format!(";\nINSERT INTO work VALUES ('{step}');\n");
+        let commits = self.commits_next.swap(false, Ordering::Relaxed);
+        let end = if commits { ";\nCOMMIT" } else { "" };
+        let text = [begin, &given(rows.len()), &step, WRITTEN, end].concat();
         let run = async || {
             let mut arguments = SqliteArguments::default();
             let bound = beginning
@@ -247,7 +271,11 @@ impl WriteConnection for WritingConnection {
                 connection.fetch_all(query_with(AssertSqlSafe(text.clone()), arguments)).await;
             Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
         };
-        if beginning.is_none() { run().await } else { self.begin_with(run).await }
+        let done = if beginning.is_none() { run().await } else { self.begin_with(run).await };
+        if commits && done.is_ok() {
+            self.is_in_transaction.store(false, Ordering::Relaxed);
+        }
+        done
     }
 }
 

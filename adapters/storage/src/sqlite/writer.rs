@@ -23,7 +23,7 @@ use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::connection::WritingConnection;
 use crate::sqlite::file::OwnedFile;
-use crate::write::batch::together;
+use crate::write::batch::{is_one_statement, together};
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::Writer;
 use crate::write::read_set::{CurrentReads, looks};
@@ -68,7 +68,6 @@ impl Writer for SqliteWriter {
         };
         let had = Instant::now();
         self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
-        let is_row = |write: &&Write| matches!(write.change, Change::Row(_));
         let mut answers = Vec::with_capacity(writes.len());
         while let rest @ [_, ..] = &writes[answers.len()..] {
             let rows = rest.iter().take_while(|write| is_row(write)).count();
@@ -183,6 +182,10 @@ impl SqliteWriter {
     }
 }
 
+fn is_row(write: &&Write) -> bool {
+    matches!(write.change, Change::Row(_))
+}
+
 async fn transaction(
     connection: &WritingConnection,
     writes: &[&Write],
@@ -190,16 +193,17 @@ async fn transaction(
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
     connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
-    let is_kept = match &done {
-        Ok(answers) => writes.len() > 1 || answers.iter().all(Result::is_ok),
-        Err(_) => false,
-    };
-    if !is_kept {
+    // A refused row has changed nothing.
+    let is_kept =
+        |answers: &Vec<Answer>| writes.iter().all(is_row) || answers.iter().all(Result::is_ok);
+    if !done.as_ref().is_ok_and(is_kept) {
         connection.roll_back().await;
         return done.map_err(TransactionError::Write);
     }
-    let committed = connection.commit().instrument(spans::commit()).await;
-    committed.map_err(TransactionError::Transaction)?;
+    if connection.is_in_transaction() {
+        let committed = connection.commit().instrument(spans::commit()).await;
+        committed.map_err(TransactionError::Transaction)?;
+    }
     done.map_err(TransactionError::Write)
 }
 
@@ -212,10 +216,17 @@ async fn execute(connection: &WritingConnection, writes: &[&Write]) -> Result<Ve
     let mut answers = Vec::with_capacity(writes.len());
     while let rest @ [_, ..] = &rows[answers.len()..] {
         let together = &rest[..together(rest)];
+        let commits = together.len() == rest.len() && is_one_statement(rest);
         let mut current_reads = CurrentReads::default();
         let read_sets = together.iter().map(|write| write.metadata);
         current_reads.find(connection, looks(read_sets)).await?;
-        answers.extend(write_rows(connection, together, &current_reads).await?);
+        let done = write_rows(connection, together, &current_reads);
+        if commits {
+            connection.commit_next();
+            answers.extend(done.instrument(spans::commit()).await?);
+        } else {
+            answers.extend(done.await?);
+        }
     }
     if let ([write], []) = (writes, &rows[..]) {
         let mut current_reads = CurrentReads::default();

@@ -24,6 +24,12 @@ pub(crate) fn fitting<'a>(rows: impl Iterator<Item = &'a RowChange>) -> usize {
     rows.enumerate().take_while(fits).count()
 }
 
+/// Returns whether one statement makes all the writes.
+pub(crate) fn is_one_statement(writes: &[RowWrite<'_>]) -> bool {
+    let has_kind_of_first = |write: &RowWrite<'_>| write.row.kind == writes[0].row.kind;
+    writes.iter().all(|write| has_kind_of_first(write) && write.row.key.is_none())
+}
+
 /// Returns the length of the prefix that can share a batch: no two rows write the same item or have
 /// the same key, and none reads what another writes. Statements of a batch are grouped by kind, so
 /// its rows may be logged in any order.

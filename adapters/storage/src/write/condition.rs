@@ -1,49 +1,36 @@
 //! The conditions of writes, with their errors. The SQL file of each kind of write has a `CASE` with
-//! them; the first that does not hold determines the error. A test compares files and table.
+//! the numbers of those it requires; the first that does not hold determines the error. A test
+//! compares the files with this table.
 //!
 //! | row | columns |
 //! |---|---|
 //! | `g` | the row that is given ([`crate::write::row::WriteRow`]) |
 //! | `i` | the stored item, `p` its stored parent, `o` the stored item that it continues |
 //!
-//! A row that does not exist has nulls. A condition that evaluates to null does not hold.
+//! A row that does not exist has nulls. A condition that evaluates to null does not hold. For `EXISTS`,
+//! `PostgreSQL` may read a whole table.
 
 use application::RepositoryError::{self, ItemNotFound, ParentNotFound, VersionConflict};
 
-use crate::write::row::RowKind;
-
-type Condition = (&'static str, RepositoryError);
-
-const READ_SET_HOLDS: Condition = ("g.reads_hold", VersionConflict);
-
-const PARENT_EXISTS: Condition =
-    ("g.parent IS NULL OR p.collection = g.parent_collection", ParentNotFound);
-
-const CONTINUED_ITEM_EXISTS: Condition =
-    ("g.continues IS NULL OR o.collection = g.collection", ItemNotFound);
-
-/// Uses `max` rather than `EXISTS`, for which `PostgreSQL` may read all changes.
-const HAS_A_HISTORY: Condition =
-    ("(SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL", ItemNotFound);
-
-const IS_ABSENT: Condition = ("i.id IS NULL", VersionConflict);
-
-const IS_IN_SCOPE: Condition =
-    ("i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)", ItemNotFound);
-
-const IS_AT_EXPECTED_VERSION: Condition = ("i.version = g.expected", VersionConflict);
-
-const fn conditions(kind: RowKind) -> &'static [Condition] {
-    match kind {
-        RowKind::Insert => &[READ_SET_HOLDS, PARENT_EXISTS, CONTINUED_ITEM_EXISTS],
-        RowKind::Restore => &[READ_SET_HOLDS, PARENT_EXISTS, HAS_A_HISTORY, IS_ABSENT],
-        RowKind::Update | RowKind::Delete => &[READ_SET_HOLDS, IS_IN_SCOPE, IS_AT_EXPECTED_VERSION],
-    }
-}
+const CONDITIONS: [(&str, RepositoryError); 7] = [
+    ("g.reads_hold", VersionConflict),
+    ("g.parent IS NULL OR p.collection = g.parent_collection", ParentNotFound),
+    ("g.continues IS NULL OR g.kind = 'restored' OR o.collection = g.collection", ItemNotFound),
+    (
+        "g.kind = 'created' OR (SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL",
+        ItemNotFound,
+    ),
+    (
+        "g.kind = 'created' OR (SELECT i.version FROM items i WHERE i.id = g.id) IS NULL",
+        VersionConflict,
+    ),
+    ("i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)", ItemNotFound),
+    ("i.version = g.expected", VersionConflict),
+];
 
 /// The error of the condition of a number, from 1.
-pub(crate) fn error(kind: RowKind, refusal: i64) -> RepositoryError {
-    let condition = usize::try_from(refusal - 1).ok().and_then(|at| conditions(kind).get(at));
+pub(crate) fn error(refusal: i64) -> RepositoryError {
+    let condition = usize::try_from(refusal - 1).ok().and_then(|at| CONDITIONS.get(at));
     condition.map_or(RepositoryError::Corrupt, |(_, error)| *error)
 }
 
@@ -51,7 +38,7 @@ pub(crate) fn error(kind: RowKind, refusal: i64) -> RepositoryError {
 mod tests {
     use application::RepositoryError;
 
-    use super::{conditions, error};
+    use super::{CONDITIONS, error};
     use crate::sql::dialect::{POSTGRES, SQLITE};
     use crate::write::row::RowKind;
     use crate::write::statements::of_rows;
@@ -60,8 +47,13 @@ mod tests {
     fn each_file_decides_the_conditions_of_its_kind() {
         for dialect in [&POSTGRES, &SQLITE] {
             for kind in RowKind::ALL {
+                let required: &[usize] = match kind {
+                    RowKind::Insert | RowKind::Restore => &[1, 2, 3, 4, 5],
+                    RowKind::Update | RowKind::Delete => &[1, 6, 7],
+                };
                 let mut cases = String::from("CASE");
-                for (number, (holds, _)) in (1..).zip(conditions(kind)) {
+                for number in required {
+                    let (holds, _) = CONDITIONS[number - 1];
                     cases = format!("{cases} WHEN ({holds}) IS NOT TRUE THEN {number}");
                 }
                 let file = of_rows(dialect, kind).split_whitespace().collect::<Vec<_>>();
@@ -71,8 +63,8 @@ mod tests {
                 );
             }
         }
-        assert_eq!(error(RowKind::Update, 2), RepositoryError::ItemNotFound);
-        assert_eq!(error(RowKind::Update, 0), RepositoryError::Corrupt);
-        assert_eq!(error(RowKind::Update, 9), RepositoryError::Corrupt);
+        assert_eq!(error(6), RepositoryError::ItemNotFound);
+        assert_eq!(error(0), RepositoryError::Corrupt);
+        assert_eq!(error(9), RepositoryError::Corrupt);
     }
 }

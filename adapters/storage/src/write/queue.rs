@@ -17,7 +17,7 @@ use application::trace_span;
 use application::traces::scope;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
@@ -27,8 +27,11 @@ use crate::spans;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
 
-/// The most writes that may wait.
-const QUEUE: usize = 1024;
+/// The most bytes of members that may wait.
+const QUEUE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The bytes that a write counts as at least, so that at most 1,024 wait.
+const LEAST_BYTES: usize = QUEUE_BYTES / 1024;
 
 /// The most writes that are done together.
 const BATCH: usize = 256;
@@ -54,11 +57,14 @@ struct Job {
     queued: Instant,
     /// The wait, where it is traced.
     span: Span,
+    /// Its bytes in the queue, until it is answered.
+    _place: OwnedSemaphorePermit,
 }
 
 /// The queue to the worker, and the worker.
 pub(crate) struct WriteQueue {
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
+    places: Arc<Semaphore>,
     worker: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Health>,
     queue_timeout: Duration,
@@ -92,11 +98,12 @@ impl WriteQueue {
         queue_timeout: Duration,
         metrics: &Arc<StoreMetrics>,
     ) -> Self {
-        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (jobs, queue) = mpsc::unbounded_channel();
         let (metrics, health) = (Arc::clone(metrics), Arc::<Health>::default());
         let worker = tokio::spawn(serve(writer, queue, Arc::clone(&health), Arc::clone(&metrics)));
         let worker = Mutex::new(Some(worker));
-        Self { jobs: Mutex::new(Some(jobs)), worker, health, queue_timeout, metrics }
+        let places = Arc::new(Semaphore::new(QUEUE_BYTES));
+        Self { jobs: Mutex::new(Some(jobs)), places, worker, health, queue_timeout, metrics }
     }
 
     /// Returns whether writes go through, as far as is known: the queue is open, the last batches
@@ -113,22 +120,22 @@ impl WriteQueue {
     }
 
     async fn answer(&self, write: Write, span: Span) -> Answer {
+        let place = Arc::clone(&self.places).acquire_many_owned(bytes(&write));
+        let place = timeout(self.queue_timeout, place).await;
+        let Ok(Ok(place)) = place else { return Err(unavailable("the queue of writes is full")) };
         let queue = self.jobs.lock().clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
-        let job = Job { write, reply, queued: Instant::now(), span };
-        match timeout(self.queue_timeout, queue.reserve()).await {
-            Ok(Ok(place)) => {
-                // Before it can be taken from there.
-                self.metrics.queued_writes.inc();
-                place.send(job);
-                answer.await.unwrap_or_else(|_| {
-                    Err(unavailable("the writer stopped before the write was done"))
-                })
-            }
-            Ok(Err(_)) => Err(unavailable("the writer has stopped")),
-            Err(_) => Err(unavailable("the queue of writes is full")),
+        let job = Job { write, reply, queued: Instant::now(), span, _place: place };
+        // Before the worker can take it.
+        self.metrics.queued_writes.inc();
+        if queue.send(job).is_err() {
+            self.metrics.queued_writes.dec();
+            return Err(unavailable("the writer has stopped"));
         }
+        answer
+            .await
+            .unwrap_or_else(|_| Err(unavailable("the writer stopped before the write was done")))
     }
 
     /// Takes no more writes and waits for those in the queue.
@@ -143,6 +150,11 @@ impl WriteQueue {
     }
 }
 
+fn bytes(write: &Write) -> u32 {
+    let bytes = write.rows().iter().map(|row| row.members.len()).sum::<usize>();
+    u32::try_from(bytes.clamp(LEAST_BYTES, QUEUE_BYTES)).unwrap_or(u32::MAX)
+}
+
 fn unavailable(reason: &'static str) -> RepositoryError {
     tracing::warn!(reason, "a write was not executed");
     RepositoryError::Unavailable
@@ -151,7 +163,7 @@ fn unavailable(reason: &'static str) -> RepositoryError {
 /// Ends when the queue is closed and empty.
 async fn serve<W: Writer>(
     writer: W,
-    mut queue: mpsc::Receiver<Job>,
+    mut queue: mpsc::UnboundedReceiver<Job>,
     health: Arc<Health>,
     metrics: Arc<StoreMetrics>,
 ) {

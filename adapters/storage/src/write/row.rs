@@ -159,7 +159,10 @@ impl<'a> WriteRow<'a> {
             parent: row.scope.parent.map(ItemId::uuid),
             parent_collection: collection.parent().map(Collection::name),
             continues: row.continues.map(ItemId::uuid),
-            kind: row.operation.change_name(),
+            kind: match row.kind {
+                RowKind::Restore => "restored",
+                _ => row.operation.change_name(),
+            },
             expected: row.expected.map(Version::number),
             members: &row.members,
             reference_0,

@@ -26,8 +26,7 @@ use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
 pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
     match kind {
         RowKind::Update => sql_file!(dialect, "update"),
-        RowKind::Insert => sql_file!(dialect, "insert"),
-        RowKind::Restore => sql_file!(dialect, "restore"),
+        RowKind::Insert | RowKind::Restore => sql_file!(dialect, "insert"),
         RowKind::Delete => sql_file!(dialect, "delete"),
     }
 }
@@ -151,7 +150,7 @@ pub(crate) fn is_restricted(RowWrite { row, metadata }: &RowWrite<'_>) -> bool {
 fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     let kind = write.row.kind;
     if let Some(refusal) = row_mapping::get::<Option<i64>>(row, "refusal")? {
-        return Ok(Err(condition::error(kind, refusal)));
+        return Ok(Err(condition::error(refusal)));
     }
     if kind == RowKind::Delete {
         return Ok(Ok(Written::Nothing));
