@@ -209,7 +209,7 @@ mod tests {
     use jiff::Timestamp;
     use uuid::Uuid;
 
-    use super::{Dialect, Health, WriteQueue, Writer};
+    use super::{Dialect, Health, LEAST_BYTES, QUEUE_BYTES, WriteQueue, Writer};
     use crate::sql::dialect::SQLITE;
     use crate::write::command::{Answer, Change, Write, Written};
     use crate::write::row::RowChange;
@@ -254,6 +254,36 @@ mod tests {
         }
         queue.close().await;
         assert!(!queue.is_alive());
+    }
+
+    /// Never answers.
+    struct Stuck;
+
+    #[async_trait]
+    impl Writer for Stuck {
+        const DIALECT: &'static Dialect = &SQLITE;
+
+        async fn commit(&self, _writes: &[&Write]) -> Vec<Answer> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn the_bytes_that_wait_are_limited() {
+        let limit = Duration::from_millis(20);
+        let queue = Arc::new(WriteQueue::start(Stuck, limit, &Arc::default()));
+        let mut large = deletion();
+        if let Change::Row(row) = &mut large.change {
+            row.members = " ".repeat(QUEUE_BYTES - LEAST_BYTES).into();
+        }
+        for write in [large, deletion()] {
+            let queue = Arc::clone(&queue);
+            tokio::spawn(async move { queue.write(write).await });
+        }
+        while queue.places.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(queue.write(deletion()).await, Err(RepositoryError::Unavailable));
     }
 
     #[test]
