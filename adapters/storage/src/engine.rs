@@ -42,13 +42,10 @@ pub(crate) struct Workers {
     pub slow: usize,
 }
 
-/// An open database that is read.
 #[async_trait]
 pub(crate) trait ReadEngine: Send + Sync {
-    /// Its spellings.
     fn dialect(&self) -> &'static Dialect;
 
-    /// The metrics of the engine and of all who use it.
     fn metrics(&self) -> &Arc<StoreMetrics>;
 
     fn workers(&self) -> Workers;
@@ -93,7 +90,6 @@ pub(crate) trait ReadEngine: Send + Sync {
         Err(logged(&read_only(), "fence"))
     }
 
-    /// Makes every later commit have a time after this one.
     async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
         Err(logged(&read_only(), "close_timestamp"))
     }
@@ -117,13 +113,10 @@ pub(crate) async fn query<T>(
     rows.and_then(read_rows).map_err(|error| logged(&error, step))
 }
 
-/// An open database that this process writes to.
 #[async_trait]
 pub(crate) trait WriteEngine: ReadEngine {
-    /// Writes the metrics that are the engine's own.
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result;
 
-    /// Measures the values of the store that are sampled periodically.
     async fn sample(&self) -> Result<Sample, RepositoryError>;
 
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
@@ -153,7 +146,6 @@ pub(crate) trait WriteEngine: ReadEngine {
         Err(RepositoryError::Unavailable)
     }
 
-    /// A connection on which the schema can be looked at.
     fn schema(&self) -> &DatabaseConnection;
 
     /// The number of changes that may wait to be indexed while there is something to write: those
@@ -202,7 +194,6 @@ impl Database {
         self.writer.as_ref().ok_or(RepositoryError::Unavailable)
     }
 
-    /// Runs a statement that writes, as [`WriteEngine::execute`] does.
     pub async fn execute<const N: usize>(
         &self,
         step: &'static str,

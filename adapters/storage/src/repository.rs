@@ -20,7 +20,6 @@ use crate::write::command::{Change, ContentChange, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
 
-/// The items of one database.
 pub(crate) struct SqlItemRepository {
     pub reads: Arc<Reads>,
     /// `None` if the database is only read.

@@ -29,22 +29,17 @@ const COUNT_OVERHEAD: usize = 48;
 /// the store may be one that has other things under the same revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CachedAt {
-    /// The number of losses of connections before it was read.
     pub losses: u64,
-    /// The revision, or another counter of the writes.
     pub revision: i64,
 }
 
 /// Values in memory, bounded by their bytes.
 pub(crate) struct Cache<K, V>(quick_cache::sync::Cache<K, (CachedAt, V), ByBytes>);
 
-/// Items by their ids.
 pub(crate) type ItemCache = Cache<ItemId, CachedItem>;
 
-/// Pages by scope and query.
 pub(crate) type PageCache = Cache<(Scope, PageQuery), Arc<ListedPage>>;
 
-/// A value with an approximate size in bytes.
 pub(crate) trait Bytes {
     fn bytes(&self) -> usize;
 }
@@ -138,7 +133,6 @@ impl<K: Eq + Hash, V: Bytes + Clone> Cache<K, V> {
         self.0.clear();
     }
 
-    /// Its size in bytes, about.
     pub fn bytes(&self) -> u64 {
         self.0.weight()
     }

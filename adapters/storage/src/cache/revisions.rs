@@ -12,7 +12,6 @@ use domain::{Collection, ItemId};
 
 use crate::cache::{CachedAt, ItemCache};
 
-/// The items seen, and the least that the state of each collection can be by now.
 pub(crate) struct RevisionCache {
     items: ItemCache,
     states: RwLock<HashMap<Collection, CachedAt>>,
@@ -23,7 +22,6 @@ impl RevisionCache {
         Self { items: ItemCache::of_items(), states: RwLock::default() }
     }
 
-    /// Its size in bytes, about.
     pub fn bytes(&self) -> u64 {
         self.items.bytes()
     }
@@ -36,7 +34,6 @@ impl RevisionCache {
         known.max(CachedAt { losses, ..CachedAt::default() })
     }
 
-    /// Records a state that was read from the store.
     pub fn observe(&self, collection: Collection, state: CachedAt) {
         if self.least(collection, 0) < state {
             let mut states = self.states.write();
@@ -45,7 +42,6 @@ impl RevisionCache {
         }
     }
 
-    /// The item, if it was read at this state.
     pub fn find(&self, scope: Scope, id: ItemId, state: CachedAt) -> Option<ShownItem> {
         self.items
             .find_item(scope, id)
@@ -61,7 +57,6 @@ impl RevisionCache {
             .is_some_and(|(cached_at, _)| cached_at == self.least(scope.collection, losses))
     }
 
-    /// Keeps an item that was read when the state was at least this.
     pub fn remember(&self, collection: Collection, state: CachedAt, shown: &ShownItem) {
         self.items.insert_item(collection, state, shown.clone());
     }

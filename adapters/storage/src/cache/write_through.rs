@@ -30,16 +30,12 @@ use crate::write::row::{RowChange, RowKind};
 /// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;
 
-/// Dangling references that are remembered; more clear the cache.
 const MAX_DANGLING: usize = 100_000;
 
-/// The items read or written lately, and what was written since when.
 pub(crate) struct WriteThroughCache {
     items: ItemCache,
     dangling: Mutex<Dangling>,
-    /// The number of writes to the items of each part.
     writes: [Mutex<u64>; PARTS],
-    /// The number of writes to the collections of each part.
     epochs: [AtomicU64; PARTS],
     hasher: DefaultHashBuilder,
 }
@@ -48,7 +44,6 @@ pub(crate) struct WriteThroughCache {
 #[derive(Default)]
 struct Dangling {
     targets: HashSet<ItemId>,
-    /// The number of inserted items that others can refer to.
     inserts: u64,
 }
 
@@ -70,7 +65,6 @@ impl WriteThroughCache {
         }
     }
 
-    /// Its size in bytes, about.
     pub fn bytes(&self) -> u64 {
         self.items.bytes()
     }
@@ -80,7 +74,6 @@ impl WriteThroughCache {
         self.items.find_item(scope, id).map(|(_, shown)| shown)
     }
 
-    /// A token, to be taken before an item is read.
     pub fn token(&self, id: ItemId) -> CacheToken {
         CacheToken { writes: *self.part_of(id), inserts: self.dangling.lock().inserts }
     }
@@ -95,7 +88,6 @@ impl WriteThroughCache {
         }
     }
 
-    /// A number that differs after any write to one of the collections.
     pub fn epoch(&self, collection: Collection, related: &[Collection]) -> u64 {
         let collections = std::iter::once(&collection).chain(related);
         collections.map(|collection| self.epoch_of(*collection).load(Ordering::Acquire)).sum()
@@ -172,7 +164,6 @@ impl WriteThroughCache {
             }
             dangling.targets.extend(missing);
         }
-        // It is current, whenever it was read.
         self.items.insert_item(collection, CachedAt::default(), shown.clone());
     }
 

@@ -15,7 +15,6 @@ use crate::sql::page::{self, PageMark, PageStatement};
 use crate::sql::{cost, selection};
 
 impl Reads {
-    /// A page of a scope, whose parent exists.
     pub async fn page(
         self: &Arc<Self>,
         scope: Scope,

@@ -29,10 +29,8 @@ use crate::sql::page;
 use crate::sql::statements::Statements;
 use crate::sql::{idempotency, lookup, row_mapping};
 
-/// The most reads of a kind that share a statement.
 const TOGETHER: usize = 64;
 
-/// A page to be read.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PageRead {
     pub scope: Scope,
@@ -115,7 +113,6 @@ impl Reads {
         query(&*self.engine, step, mode, statement, read_rows).await
     }
 
-    /// Waits in the flights of a kind.
     pub async fn shared<K, F, R>(
         self: &Arc<Self>,
         kind: &'static str,
@@ -133,7 +130,6 @@ impl Reads {
         found.instrument(spans::read(self.engine.dialect(), kind)).await
     }
 
-    /// The item, if the scope holds it.
     pub async fn item(
         self: &Arc<Self>,
         scope: Scope,
@@ -155,7 +151,6 @@ impl Reads {
         Ok(found)
     }
 
-    /// A cached item that has the current revision of its collection.
     async fn revalidated_item(
         self: &Arc<Self>,
         scope: Scope,
@@ -196,7 +191,6 @@ impl Reads {
         keys.iter().map(answer).collect()
     }
 
-    /// The totals of a scope, whose parent exists.
     pub async fn totals(
         self: &Arc<Self>,
         scope: Scope,
@@ -210,7 +204,6 @@ impl Reads {
         with_parent(scope, totals.await?)
     }
 
-    /// The totals of a scope, and whether its parent exists.
     pub async fn stored_totals(
         &self,
         scope: Scope,
@@ -249,7 +242,6 @@ impl Reads {
         }
     }
 
-    /// The items of the scope, from memory as far as they are known.
     pub async fn items(
         &self,
         scope: Scope,

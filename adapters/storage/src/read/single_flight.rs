@@ -18,13 +18,11 @@ use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// The most keys that may wait.
 const QUEUE: usize = 4096;
 
 /// The time that a flight waits for the database. Longer than any request.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The results of reads, in the order of their keys.
 pub(crate) type Results<F> = Vec<Result<F, RepositoryError>>;
 
 type Reply<F> = oneshot::Sender<Result<F, RepositoryError>>;
@@ -32,12 +30,9 @@ type Reply<F> = oneshot::Sender<Result<F, RepositoryError>>;
 /// Keys, and the callers of each.
 type Taken<K, F> = (Vec<K>, Vec<Vec<Reply<F>>>);
 
-/// Reads of one kind.
 pub(crate) struct SingleFlight<K, F> {
     state: Mutex<State<K, F>>,
-    /// The most concurrent flights.
     flights: usize,
-    /// The most keys of a flight.
     keys: usize,
 }
 
@@ -55,7 +50,6 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         Arc::new(Self { state: Mutex::new(state), flights, keys })
     }
 
-    /// Reads the value of a key. `read` reads several keys together.
     pub async fn read<R: Future<Output = Results<F>> + Send + 'static>(
         self: &Arc<Self>,
         key: K,
@@ -68,12 +62,10 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         found.await.unwrap_or(Err(RepositoryError::Unavailable))
     }
 
-    /// The number of keys that wait for a flight.
     pub fn length(&self) -> usize {
         self.state.lock().queue.len()
     }
 
-    /// Returns whether a flight is to begin.
     fn join(&self, key: K, reply: Reply<F>) -> Result<bool, RepositoryError> {
         let state = &mut *self.state.lock();
         if let Some(replies) = state.waiting.get_mut(&key) {
@@ -91,7 +83,6 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         Ok(begins)
     }
 
-    /// Reads until no key waits.
     async fn fly<R: Future<Output = Results<F>>>(self: Arc<Self>, read: impl Fn(Vec<K>) -> R) {
         while let Some((keys, mut replies)) = self.take() {
             let found = AssertUnwindSafe(timeout(TIMEOUT, read(keys.clone()))).catch_unwind();
@@ -144,7 +135,6 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         Some((keys, replies))
     }
 
-    /// Queues the keys again that callers wait for.
     fn land(&self, keys: Vec<K>) {
         let state = &mut *self.state.lock();
         for key in keys {
@@ -157,7 +147,6 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
     }
 }
 
-/// Returns when all callers have disconnected.
 async fn all_hung_up<F>(replies: &mut [Vec<Reply<F>>]) {
     for reply in replies.iter_mut().flatten() {
         reply.closed().await;
@@ -176,7 +165,6 @@ mod tests {
 
     use super::SingleFlight;
 
-    /// Reads that each wait for a permit.
     #[derive(Clone)]
     struct Gated {
         reads: Arc<SingleFlight<u32, u32>>,

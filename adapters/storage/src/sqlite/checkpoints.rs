@@ -26,7 +26,6 @@ const ROW_OVERHEAD: usize = 8 * 1024;
 /// Neither waits for readers or the writer, nor makes them wait.
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
-/// When the log is copied.
 #[derive(Clone)]
 pub(crate) struct Checkpoints {
     connection: Arc<Mutex<Option<WritingConnection>>>,
@@ -94,7 +93,6 @@ impl Checkpoints {
         self.metrics.checkpoint.observe(began.elapsed().as_secs_f64());
     }
 
-    /// Closes the connection after the checkpoint in progress.
     pub async fn close(&self) {
         drop(self.connection.lock().await.take());
     }

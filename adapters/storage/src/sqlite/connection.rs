@@ -25,7 +25,6 @@ use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
 use crate::write::row::{RowKind, WriteRow};
 use crate::write::statements::{WriteConnection, of_rows};
 
-/// The pause between two attempts while another connection has the file locked.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// It keeps more pages than others, because it returns to those of its indexes again and again.
@@ -52,9 +51,7 @@ pub(crate) struct WritingConnection {
     is_in_transaction: AtomicBool,
     /// The time asked for by a transaction that begins with its first statement.
     beginning: parking_lot::Mutex<Option<i64>>,
-    /// True if the next rows are the last of the transaction: their message commits it.
     commits_next: AtomicBool,
-    /// True after the clock was set to the latest stored time.
     has_time: AtomicBool,
 }
 
@@ -87,14 +84,12 @@ impl WritingConnection {
         Ok(())
     }
 
-    /// The time of the transaction.
     pub async fn time(&self) -> Result<Timestamp, DbErr> {
         let rows = self.query_all_raw(DIALECT.statement("SELECT time FROM clock", [])).await?;
         let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("a time".to_owned()))?;
         row_mapping::timestamp(row, "time")
     }
 
-    /// Begins the transaction if that is due.
     async fn begin_now(&self) -> Result<(), DbErr> {
         let Some(asked) = self.beginning.lock().take() else { return Ok(()) };
         let begin = DIALECT.statement(BEGIN, [asked.into()]);
@@ -120,7 +115,6 @@ impl WritingConnection {
         started
     }
 
-    /// Commits with the next rows, which are the last.
     pub fn commit_next(&self) {
         self.commits_next.store(true, Ordering::Relaxed);
     }
@@ -129,7 +123,6 @@ impl WritingConnection {
         self.is_in_transaction.load(Ordering::Relaxed)
     }
 
-    /// Commits the transaction, or rolls it back if that fails.
     pub async fn commit(&self) -> Result<(), DbErr> {
         let committed = self.end("COMMIT").await;
         if committed.is_err() {
@@ -152,7 +145,6 @@ impl WritingConnection {
         Ok(())
     }
 
-    /// Makes sure that later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
         let close = sql_file!("sqlite/close_timestamp");
@@ -167,13 +159,11 @@ impl WritingConnection {
         Ok(())
     }
 
-    /// Writes a mark into the header of the file.
     pub async fn mark(&self, mark: i32) -> Result<(), DbErr> {
         let text = format!("PRAGMA user_version = {mark}");
         while_busy(|| self.execute_unprepared(&text)).await.map(drop)
     }
 
-    /// Executes a statement as a separate transaction.
     pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
         let done = while_busy(|| self.execute_raw(statement.clone())).await;
         done.map(|done| done.rows_affected())

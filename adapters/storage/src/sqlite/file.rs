@@ -12,7 +12,6 @@ use crate::error::StoreError;
 use crate::metrics::Sample;
 use crate::sqlite::marks::{Marks, companion, forget};
 
-/// The file a URL names.
 fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     if url.contains('\n') {
         return Err(StoreError::InvalidUrl("only PostgreSQL supports several URLs".to_owned()));
@@ -30,7 +29,6 @@ fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     Ok(parsed.get_filename().into())
 }
 
-/// The file a URL names, which must be there.
 pub(crate) fn existing_file(url: &str) -> Result<Arc<Path>, StoreError> {
     let file = named_file(url)?;
     if file.exists() { Ok(file) } else { Err(StoreError::Missing(file.to_path_buf())) }
@@ -69,7 +67,6 @@ pub(crate) struct OwnedFile {
 impl OwnedFile {
     pub fn take(path: &Arc<Path>) -> Result<Self, StoreError> {
         let lock_error = |cause| StoreError::Lock(path.to_path_buf(), cause);
-        // The caller has checked that the file exists or may be created.
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let file = file.map_err(|error| StoreError::Open(path.to_path_buf(), error.to_string()))?;
         match file.try_lock() {
@@ -99,7 +96,6 @@ impl OwnedFile {
         self.require_content()
     }
 
-    /// Fails when another file was copied over the file.
     pub fn require_content(&self) -> Result<(), RepositoryError> {
         if self.marks.are_known(&self.file) {
             return Ok(());
@@ -123,7 +119,6 @@ impl OwnedFile {
         self.marks.next(&self.path)
     }
 
-    /// Looks at how large the file and its log are, and at the disk. What cannot be seen is left out.
     pub fn sample(&self) -> Sample {
         let size = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.len());
         let log = companion(&self.path, "-wal");

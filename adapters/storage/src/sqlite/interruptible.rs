@@ -15,12 +15,10 @@ use sea_query_sqlx::SqlxValues;
 /// Steps of the machine between two questions: well below a millisecond.
 const STEPS: i32 = 10_000;
 
-/// Connections whose statements are interrupted.
 pub(crate) struct Interruptible {
     pub connections: DatabaseConnection,
 }
 
-/// A statement that is wanted until this is dropped.
 struct InterruptOnDrop(Arc<AtomicBool>);
 
 impl Drop for InterruptOnDrop {
@@ -30,7 +28,6 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Interruptible {
-    /// Runs a statement. Dropping the future interrupts it.
     pub async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let pool = self.connections.get_sqlite_connection_pool();
         read(pool, statement)

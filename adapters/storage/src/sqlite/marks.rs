@@ -21,9 +21,7 @@ use parking_lot::Mutex;
 /// The place of the mark in the file (<https://sqlite.org/fileformat.html>).
 const PLACE: u64 = 60;
 
-/// The marks that the file can have.
 pub(crate) struct Marks {
-    /// The mark that was last found.
     found: AtomicI32,
     /// That mark, and later ones, which may still be in the write-ahead log.
     possible: Mutex<Vec<i32>>,
@@ -59,7 +57,6 @@ impl Marks {
         })
     }
 
-    /// Returns whether the file has one of its marks.
     pub fn are_known(&self, file: &File) -> bool {
         if self.are_lost() {
             return false;
@@ -92,7 +89,6 @@ impl Marks {
         Ok(next)
     }
 
-    /// Takes note that the file was replaced.
     pub fn lose(&self, path: &Path) {
         if !self.are_lost.swap(true, Ordering::AcqRel) {
             tracing::error!(
@@ -108,12 +104,10 @@ impl Marks {
     }
 }
 
-/// Deletes the file of the marks after the write-ahead log.
 pub(crate) fn forget(path: &Path) {
     let _ = fs::remove_file(companion(path, "-mark"));
 }
 
-/// A mark that is none of these.
 pub(crate) fn another(marks: &[i32]) -> i32 {
     let random = RandomState::new();
     let mut numbers = (0_u64..).map(|number| (random.hash_one(number) >> 33) as i32);
@@ -127,7 +121,6 @@ fn read(file: &File) -> Option<i32> {
     Some(i32::from_be_bytes(mark))
 }
 
-/// The path of a file that belongs to another one.
 pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -47,7 +47,6 @@ use crate::write::queue::WriteQueue;
 /// The time that a connection waits for another process that has the file locked.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Statements a connection keeps prepared: more than this crate has.
 pub(crate) const STATEMENTS_KEPT: usize = 256;
 
 /// The page cache of each connection in kibibytes; negative, as the pragma requires. All connections
@@ -55,22 +54,17 @@ pub(crate) const STATEMENTS_KEPT: usize = 256;
 /// would have its own mapping, and each counts as memory of the service.
 const CACHED_KIBIBYTES: &str = "-2048";
 
-/// How often the file is looked at.
 const WATCH_PERIOD: Duration = Duration::from_secs(1);
 
-/// An open `SQLite` file.
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
     slow_readers: Interruptible,
-    /// Where the schema is prepared.
     preparing: DatabaseConnection,
     writer: SqliteWriter,
     queue: WriteQueue,
     cache: Arc<WriteThroughCache>,
     file: Arc<OwnedFile>,
-    /// Looks at the file.
     watching: AbortOnDrop,
-    /// The id of the history in the file.
     history: RwLock<Arc<str>>,
     metrics: Arc<StoreMetrics>,
 }
@@ -137,7 +131,6 @@ async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), D
     let mark = file.next_mark().map_err(|error| DbErr::Custom(error.to_string()))?;
     preparing.execute_unprepared(&format!("PRAGMA user_version = {mark}")).await?;
     preparing.execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
-    // From now on it has no earlier mark.
     let _ = file.require_content();
     Ok(())
 }
@@ -281,7 +274,6 @@ impl WriteEngine for Sqlite {
     }
 }
 
-/// The number of the last change.
 pub(crate) async fn last_change(
     connection: &DatabaseConnection,
 ) -> Result<Sequence, RepositoryError> {

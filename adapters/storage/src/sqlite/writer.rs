@@ -30,11 +30,8 @@ use crate::write::read_set::{CurrentReads, looks};
 use crate::write::row::RowWrite;
 use crate::write::statements::{write_alone, write_rows};
 
-/// Why a transaction was not committed.
 enum TransactionError {
-    /// One of its writes failed.
     Write(DbErr),
-    /// It could not be begun or committed.
     Transaction(DbErr),
 }
 
@@ -45,7 +42,6 @@ impl TransactionError {
     }
 }
 
-/// Executes writes on the only connection that writes.
 #[derive(Clone)]
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
@@ -100,7 +96,6 @@ impl SqliteWriter {
         Self { connection, cache, checkpoints, file, metrics }
     }
 
-    /// The connection, if the file is still in place.
     fn open<'a>(
         &self,
         guard: &'a MutexGuard<'_, Option<WritingConnection>>,
@@ -109,7 +104,6 @@ impl SqliteWriter {
         guard.as_ref().ok_or(RepositoryError::Unavailable)
     }
 
-    /// Indexes some more changes.
     pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
         let guard = self.connection.lock().await;
         let connection = self.open(&guard)?;
@@ -149,7 +143,6 @@ impl SqliteWriter {
         closed.map_err(|error| logged(&error, "close_timestamp"))
     }
 
-    /// Closes the connection after the transaction in progress.
     pub async fn close(&self) {
         self.checkpoints.close().await;
         let connection = self.connection.lock().await.take();

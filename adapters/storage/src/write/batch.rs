@@ -24,7 +24,6 @@ pub(crate) fn fitting<'a>(rows: impl Iterator<Item = &'a RowChange>) -> usize {
     rows.enumerate().take_while(fits).count()
 }
 
-/// Returns whether one statement makes all the writes.
 pub(crate) fn is_one_statement(writes: &[RowWrite<'_>]) -> bool {
     let has_kind_of_first = |write: &RowWrite<'_>| write.row.kind == writes[0].row.kind;
     writes.iter().all(|write| has_kind_of_first(write) && write.row.key.is_none())

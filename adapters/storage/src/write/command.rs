@@ -12,14 +12,12 @@ use uuid::Uuid;
 
 use crate::write::row::{RowChange, RowKind};
 
-/// A write of [`application::ItemRepository`].
 #[derive(Debug)]
 pub(crate) struct Write {
     pub change: Change,
     pub metadata: WriteMetadata,
 }
 
-/// The change that a write makes.
 #[derive(Debug)]
 pub(crate) enum Change {
     Row(Box<RowChange>),
@@ -34,7 +32,6 @@ pub(crate) struct ContentChange {
     pub collection: Collection,
     pub rows: Vec<RowChange>,
     pub expected: Option<Revision>,
-    /// The other collections whose writes count in the revisions.
     pub related: Vec<Collection>,
 }
 
@@ -49,7 +46,6 @@ impl ContentChange {
         Self { collection, rows: updates.chain(inserts).collect(), expected, related }
     }
 
-    /// The collections whose writes count in the revisions.
     pub fn counted(&self) -> impl Iterator<Item = Collection> {
         iter::once(self.collection).chain(self.related.iter().copied())
     }
@@ -94,7 +90,6 @@ impl Write {
         Self { change, metadata }
     }
 
-    /// The rows it inserts, restores, updates or deletes.
     pub fn rows(&self) -> &[RowChange] {
         match &self.change {
             Change::Row(row) => std::slice::from_ref(&**row),
@@ -103,10 +98,8 @@ impl Write {
     }
 }
 
-/// The outcome of a write.
 pub(crate) type Answer = Result<Written, RepositoryError>;
 
-/// The state that a write left.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Written {
     Item(ShownItem),

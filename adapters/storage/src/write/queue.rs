@@ -33,16 +33,13 @@ const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 /// The bytes that a write counts as at least, so that at most 1,024 wait.
 const LEAST_BYTES: usize = QUEUE_BYTES / 1024;
 
-/// The most writes that are done together.
 const BATCH: usize = 256;
 
 /// A batch that takes longer is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(15);
 
-/// Does several writes.
 #[async_trait]
 pub(crate) trait Writer: Send + Sync + 'static {
-    /// The spellings of its engine.
     const DIALECT: &'static Dialect;
 
     /// Does each of the writes whole or not at all; the answers are in the order of the writes.
@@ -50,18 +47,15 @@ pub(crate) trait Writer: Send + Sync + 'static {
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
 }
 
-/// A write, and who waits for it.
 struct Job {
     write: Write,
     reply: oneshot::Sender<Answer>,
     queued: Instant,
-    /// The wait, where it is traced.
     span: Span,
     /// Its bytes in the queue, until it is answered.
     _place: OwnedSemaphorePermit,
 }
 
-/// The queue to the worker, and the worker.
 pub(crate) struct WriteQueue {
     jobs: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     places: Arc<Semaphore>,
@@ -71,10 +65,8 @@ pub(crate) struct WriteQueue {
     metrics: Arc<StoreMetrics>,
 }
 
-/// The state of a worker.
 #[derive(Default)]
 struct Health {
-    /// The time at which the batch in progress began.
     busy_since: Mutex<Option<Instant>>,
     has_panicked: AtomicBool,
 }
@@ -92,7 +84,6 @@ impl Health {
 }
 
 impl WriteQueue {
-    /// A write waits for its place as long as `queue_timeout` says.
     pub fn start(
         writer: impl Writer,
         queue_timeout: Duration,
@@ -113,7 +104,6 @@ impl WriteQueue {
         jobs.as_ref().is_some_and(|jobs| !jobs.is_closed()) && self.health.is_good(STUCK_AFTER)
     }
 
-    /// Queues a write and waits for its answer.
     pub async fn write(&self, write: Write) -> Answer {
         let span = trace_span!("write queue");
         self.answer(write, span.clone()).instrument(span).await
@@ -127,7 +117,6 @@ impl WriteQueue {
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
         let job = Job { write, reply, queued: Instant::now(), span, _place: place };
-        // Before the worker can take it.
         self.metrics.queued_writes.inc();
         if queue.send(job).is_err() {
             self.metrics.queued_writes.dec();
@@ -160,7 +149,6 @@ fn unavailable(reason: &'static str) -> RepositoryError {
     RepositoryError::Unavailable
 }
 
-/// Ends when the queue is closed and empty.
 async fn serve<W: Writer>(
     writer: W,
     mut queue: mpsc::UnboundedReceiver<Job>,
@@ -191,7 +179,6 @@ async fn serve<W: Writer>(
             vec![Err(RepositoryError::Unavailable); queued.len()]
         });
         for (job, answer) in jobs.drain(..).zip(answers) {
-            // If the client has disconnected, the write stays committed and the reply is dropped.
             let _ = job.reply.send(answer);
         }
     }
@@ -214,7 +201,6 @@ mod tests {
     use crate::write::command::{Answer, Change, Write, Written};
     use crate::write::row::RowChange;
 
-    /// Panics at every second batch.
     #[derive(Default)]
     struct Unsteady(AtomicUsize);
 
@@ -256,7 +242,6 @@ mod tests {
         assert!(!queue.is_alive());
     }
 
-    /// Never answers.
     struct Stuck;
 
     #[async_trait]

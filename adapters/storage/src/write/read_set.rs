@@ -18,7 +18,6 @@ use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 use crate::write::row::{RowChange, RowKind};
 
-/// Lookups that one statement makes.
 pub(crate) struct Look<'a> {
     collection: Collection,
     shape: Shape<'a>,
@@ -26,7 +25,6 @@ pub(crate) struct Look<'a> {
     keys: Vec<(&'a LookupKey, usize)>,
 }
 
-/// A row that a look found.
 #[derive(FromQueryResult)]
 struct LookedUp {
     id: Uuid,
@@ -35,12 +33,10 @@ struct LookedUp {
     value: Option<String>,
 }
 
-/// The state that the writes of a transaction see.
 #[derive(Default)]
 pub(crate) struct CurrentReads {
     /// The history of the server that commits; `None` if only one is possible.
     history: Option<Arc<str>>,
-    /// The items and versions found, by collection and key.
     found: HashMap<Collection, HashMap<LookupKey, Vec<(ItemId, Version)>>>,
 }
 
@@ -51,7 +47,6 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec
         if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
             let most =
                 keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
-            // With the one that is left out.
             *most = (found.len() + 1).max(*most);
         }
     }
@@ -96,7 +91,6 @@ impl CurrentReads {
         Self { history: Some(history), found: HashMap::new() }
     }
 
-    /// Executes looks in the transaction that writes.
     pub async fn find(
         &mut self,
         connection: &impl ConnectionTrait,
@@ -113,7 +107,6 @@ impl CurrentReads {
         Ok(())
     }
 
-    /// Records the rows that a look found.
     pub fn note(&mut self, look: &Look<'_>, rows: &[QueryResult]) -> Result<(), DbErr> {
         let current_reads = self.found.entry(look.collection).or_default();
         for row in rows {

@@ -30,7 +30,6 @@ impl RowKind {
     pub const ALL: [Self; 4] = [Self::Update, Self::Insert, Self::Restore, Self::Delete];
 }
 
-/// A row to be inserted, restored, updated or deleted.
 #[derive(Debug)]
 pub(crate) struct RowChange {
     pub kind: RowKind,
@@ -46,7 +45,6 @@ pub(crate) struct RowChange {
     pub remarks: Box<str>,
 }
 
-/// A row, and who writes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowWrite<'a> {
     pub row: &'a RowChange,
@@ -105,7 +103,6 @@ impl RowChange {
         }
     }
 
-    /// One of the rows that are written together.
     pub fn of_many(collection: Collection, change: ItemChange) -> Self {
         let ItemChange { parent, kind, key, remarks } = change;
         let scope = Scope { collection, parent };
@@ -180,10 +177,8 @@ impl<'a> WriteRow<'a> {
         }
     }
 
-    /// The number of fields.
     pub const FIELDS: usize = 20;
 
-    /// Appends the fields in their order.
     pub fn bind(&self, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
         arguments.add(self.id)?;
         arguments.add(self.collection)?;
@@ -204,7 +199,6 @@ impl<'a> WriteRow<'a> {
         arguments.add(self.reads_hold)
     }
 
-    /// An array per field, in the order of the fields.
     pub fn arrays(rows: &[Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
         let mut arrays = Arrays { rows, arguments: PgArguments::default() };
         arrays.add(|row| row.id)?;

@@ -22,7 +22,6 @@ use crate::write::condition;
 use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
 
-/// The statement of an engine that writes rows of a kind.
 pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
     match kind {
         RowKind::Update => sql_file!(dialect, "update"),
@@ -31,10 +30,8 @@ pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
     }
 }
 
-/// A connection that writes.
 #[async_trait]
 pub(crate) trait WriteConnection: ConnectionTrait + Sync {
-    /// Executes the statement of a kind over some rows.
     async fn query_rows(
         &self,
         kind: RowKind,
@@ -102,7 +99,6 @@ pub(crate) async fn write_rows(
     Ok(answers)
 }
 
-/// The writes whose keys are stored.
 async fn answered_before(
     connection: &impl ConnectionTrait,
     writes: &[RowWrite<'_>],
@@ -158,7 +154,6 @@ fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
     row_mapping::written_item(row, write.row.members.clone()).map(|item| Ok(Written::Item(item)))
 }
 
-/// Stores the answers to requests with a key.
 async fn remember(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
@@ -222,7 +217,6 @@ pub(crate) async fn write_alone(
     }
 }
 
-/// The answer to a single write.
 pub(crate) fn only(mut answers: Vec<Answer>) -> Answer {
     answers.pop().unwrap_or(Err(RepositoryError::Corrupt))
 }

@@ -12,17 +12,14 @@ use crate::sql::change_log;
 use crate::write::command::{Answer, Change, Write, Written};
 use crate::write::row::RowChange;
 
-/// Requests that are forgotten in one step.
 const FORGOTTEN_AT_A_TIME: i64 = 1_000;
 
 /// Stored times may be so far ahead of the clock without a warning: clocks of machines differ.
 const TOLERATED_AHEAD: SignedDuration = SignedDuration::from_secs(1);
 
-/// The way to the engine, which the full-text index follows.
 pub(crate) struct Writes {
     pub engine: Arc<dyn WriteEngine>,
     indexer: Arc<Indexer>,
-    /// True after the first write of this process.
     has_written: AtomicBool,
 }
 
@@ -55,7 +52,6 @@ impl Writes {
         }
     }
 
-    /// Forgets the requests that had expired by a time.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         let mut forgotten = 0;
         let values = [now.as_microsecond().into(), FORGOTTEN_AT_A_TIME.into()];
@@ -73,7 +69,6 @@ impl Writes {
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
         let latest = change_log::latest_time(self.engine.dialect());
-        // Not traced: it is no part of the request.
         let latest = self.engine.read(latest, ReadMode::QUICK).await;
         let latest = latest.and_then(|rows| change_log::time(&rows));
         let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
