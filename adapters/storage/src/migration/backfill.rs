@@ -54,8 +54,8 @@ async fn batch(
     Backfill { set, stale }: Backfill,
 ) -> Result<Option<Duration>, RepositoryError> {
     let (began, dialect) = (Instant::now(), engine.dialect());
-    let begin = step.record(dialect, &Uuid::nil().to_string(), false);
-    engine.execute("backfill", begin).await?;
+    let row = step.record(dialect, &Uuid::nil().to_string(), false);
+    engine.execute("backfill", row).await?;
     let position = step.position(engine.schema()).await;
     let Some(position) = position.map_err(|error| logged(&error, "backfill"))? else {
         return Ok(None);

@@ -210,7 +210,7 @@ impl HistoryLock {
     async fn take(&self) -> Result<Session, DbErr> {
         let asked = Instant::now();
         let session = self.pool.session(LIMITS).await?;
-        let text = format!("{TAKE}{}; {IS_COMPLETE}", sql_file!("postgres/history"));
+        let text = [TAKE, sql_file!("postgres/history"), "; ", IS_COMPLETE].concat();
         let rows = session.begin_with(&text).await?;
         let [id, is_complete] = last_two(&rows)?;
         if !row_mapping::get::<bool>(is_complete, "is_complete")? {

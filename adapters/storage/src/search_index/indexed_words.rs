@@ -45,17 +45,19 @@ fn vector(members: Value<'_>) -> String {
         each_word(text, |_, word| {
             place += 1;
             match words.get_mut(word) {
-                Some(places) => {
-                    if places.len() < MOST_PLACES && place <= LAST_PLACE && size < LARGEST_VECTOR {
-                        places.push(place);
-                        size += 2;
-                    }
+                Some(places)
+                    if places.len() < MOST_PLACES
+                        && place <= LAST_PLACE
+                        && size < LARGEST_VECTOR =>
+                {
+                    places.push(place);
+                    size += 2;
                 }
                 None if size + word.len() + 8 <= LARGEST_VECTOR => {
                     words.insert(word.to_owned(), vec![place.min(LAST_PLACE)]);
                     size += word.len() + 8;
                 }
-                None => {}
+                _ => {}
             }
         });
         place += 1;

@@ -175,7 +175,7 @@ impl SqliteWriter {
     }
 }
 
-fn is_row(write: &&Write) -> bool {
+fn is_row(write: &Write) -> bool {
     matches!(write.change, Change::Row(_))
 }
 
@@ -187,8 +187,9 @@ async fn transaction(
     connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
     // A refused row has changed nothing.
-    let is_kept =
-        |answers: &Vec<Answer>| writes.iter().all(is_row) || answers.iter().all(Result::is_ok);
+    let is_kept = |answers: &Vec<Answer>| {
+        writes.iter().all(|write| is_row(write)) || answers.iter().all(Result::is_ok)
+    };
     if !done.as_ref().is_ok_and(is_kept) {
         connection.roll_back().await;
         return done.map_err(TransactionError::Write);
