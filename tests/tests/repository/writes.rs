@@ -1,10 +1,12 @@
 //! Times of writes, large writes, and writes to a closed store. The model covers the effects of each kind of write.
 
-use application::RepositoryError;
-use domain::WriteOperation;
+use application::{LoggedChange, NewItem, Replacement, RepositoryError};
+use domain::{ItemId, WriteOperation};
+use tokio::join;
 
 use crate::store::{
-    CASH, FILES, NOW, TestStore, at, content, new_item, next_id, reach, replacement,
+    CASH, FILES, NOW, PROPOSALS, TestStore, at, content, lib_of, new_item, next_id, reach,
+    replacement, whole_log,
 };
 
 on_both_stores! {
@@ -12,6 +14,9 @@ on_both_stores! {
     many_items_are_replaced
     thousands_are_stored_during_other_writes
     a_closed_store_is_unavailable
+    an_item_is_gone_with_its_parent_however_late_it_is_written
+    an_item_shows_the_items_of_its_batch_that_it_is_linked_to
+    an_item_is_logged_as_deleted_before_all_that_goes_with_its_parent
     ; every_server:
     times_are_those_of_the_database_where_it_has_a_clock
 }
@@ -61,6 +66,78 @@ async fn a_closed_store_is_unavailable(store: &TestStore) {
     assert_eq!(readiness.check().await, Err(RepositoryError::Unavailable));
     let stored = store.database.query("SELECT CAST(COUNT(*) AS TEXT) FROM items");
     assert_eq!(stored[0][0].as_deref(), Some("1"));
+}
+
+/// The writes share a batch, in which deletions come last.
+async fn an_item_is_gone_with_its_parent_however_late_it_is_written(store: &TestStore) {
+    for _ in 0..20 {
+        let parent = store.insert(PROPOSALS, "{}").await;
+        let below = lib_of(&parent);
+        let known = store.insert(below, "{}").await;
+        let (added, update) = (new_item("{}"), replacement(&known, r#"{"n":1}"#));
+        let (_, deleted, inserted, updated) = join!(
+            store.items.insert(FILES, new_item("{}"), at(NOW)),
+            store.delete(PROPOSALS, &parent),
+            store.items.insert(below, added.clone(), at(NOW)),
+            store.items.update(below, update, WriteOperation::Replace, at(NOW)),
+        );
+        deleted.unwrap();
+        for (id, written) in [(added.id, inserted), (known.item.id, updated)] {
+            let found = store.items.find(&reach(below), id).await.unwrap();
+            assert_eq!(found, None, "{written:?}");
+        }
+    }
+}
+
+/// Updates are executed before insertions.
+async fn an_item_shows_the_items_of_its_batch_that_it_is_linked_to(store: &TestStore) {
+    for _ in 0..20 {
+        let (continued, referring) =
+            (store.insert(PROPOSALS, "{}").await, store.insert(CASH, "{}").await);
+        let next = NewItem { continues: Some(continued.item.id), ..new_item("{}") };
+        let referred = new_item("{}");
+        let to_referred = format!(r#"{{"proposal_id":"{}"}}"#, referred.id);
+        let references = vec![Some(referred.id)];
+        let to_referred = Replacement { references, ..replacement(&referring, &to_referred) };
+        let (_, inserted, updated, target, source) = join!(
+            store.items.insert(FILES, new_item("{}"), at(NOW)),
+            store.items.insert(PROPOSALS, next.clone(), at(NOW)),
+            store.update(PROPOSALS, &continued, r#"{"n":1}"#),
+            store.items.insert(PROPOSALS, referred.clone(), at(NOW)),
+            store.items.update(CASH, to_referred, WriteOperation::Replace, at(NOW)),
+        );
+        for written in [inserted, updated, target, source] {
+            written.unwrap();
+        }
+        let shown = store.find(PROPOSALS, &continued).await.unwrap();
+        assert_eq!(shown.links.continued_by, [next.id]);
+        let shown = store.find(CASH, &referring).await.unwrap();
+        assert_eq!(shown.links.reference(0), Some(referred.id));
+    }
+}
+
+/// The order of the log explains both answers: the item could not be deleted after its parent.
+async fn an_item_is_logged_as_deleted_before_all_that_goes_with_its_parent(store: &TestStore) {
+    for _ in 0..20 {
+        let parent = store.insert(PROPOSALS, "{}").await;
+        let other = store.insert(lib_of(&parent), "{}").await;
+        let below = store.insert(lib_of(&parent), "{}").await;
+        let (_, of_parent, own) = join!(
+            store.items.insert(FILES, new_item("{}"), at(NOW)),
+            store.delete(PROPOSALS, &parent),
+            store.delete(lib_of(&parent), &below),
+        );
+        of_parent.unwrap();
+        assert!([Ok(()), Err(RepositoryError::ItemNotFound)].contains(&own), "{own:?}");
+        let log = whole_log(&*store.store.change_log()).await;
+        let deletion = |of: ItemId| {
+            let is_deletion =
+                |change: &LoggedChange| (change.item, change.kind) == (of, WriteOperation::Delete);
+            log.iter().position(is_deletion).unwrap()
+        };
+        let [below, other, parent] = [below, other, parent].map(|shown| deletion(shown.item.id));
+        assert!(own.is_err() || below < other.min(parent), "{log:#?}");
+    }
 }
 
 async fn many_items_are_replaced(store: &TestStore) {

@@ -51,6 +51,8 @@ logged AS (
     SELECT w.collection, w.id, w.version, 'deleted', removal.time, j.caller, j.acting, j.client, j.request_id,
         w.parent, w.continues, NULL::json
     FROM removal, written w JOIN judged j ON j.id = w.with_id
+    -- If one batch deletes an item and its parent, the deletion of the item comes first: after its parent it would be refused.
+    ORDER BY w.parent IS NULL OR w.with_id <> w.id, w.id
 ),
 -- A lane per connection, so that concurrent writers hardly wait for each other. The totals of a parent remain
 -- after its deletion, so that no revision is used twice.

@@ -1,9 +1,9 @@
 //! A write-through cache for the process that owns a store.
 //!
-//! Every write goes through this process ([`WriteThroughCache::committed`] is called for each, in
-//! their order, after the commit and before the answer), so what was read and not written since is
-//! current. Two things rest on that: items that are found in memory, and
-//! [`WriteThroughCache::epoch`], which differs after any write to what a page shows.
+//! Every write goes through this process ([`WriteThroughCache::committed`] is called for each batch, after
+//! the commit and before the answers), so an item that was read and not written since is current. Two
+//! things rest on that: items that are found in memory, and [`WriteThroughCache::epoch`], which differs
+//! after any write to the items of a page.
 //!
 //! A read may be overtaken by a write. So a reader takes a [`CacheToken`] first, and what was read
 //! is cached only if no write came to the item since: the token is compared and the item cached
@@ -30,6 +30,7 @@ use crate::write::row::{RowChange, RowKind};
 /// Parts of the items, and of the collections, whose writes are counted apart.
 const PARTS: usize = 64;
 
+/// More dangling references than this clear the cache.
 const MAX_DANGLING: usize = 100_000;
 
 pub(crate) struct WriteThroughCache {
@@ -74,6 +75,7 @@ impl WriteThroughCache {
         self.items.find_item(scope, id).map(|(_, shown)| shown)
     }
 
+    /// Returns a token, to be taken before an item is read.
     pub fn token(&self, id: ItemId) -> CacheToken {
         CacheToken { writes: *self.part_of(id), inserts: self.dangling.lock().inserts }
     }
@@ -93,13 +95,27 @@ impl WriteThroughCache {
         collections.map(|collection| self.epoch_of(*collection).load(Ordering::Acquire)).sum()
     }
 
-    /// Updates the cache after a write that was, or may have been, committed.
-    pub fn committed(&self, write: &Write, answer: &Answer) {
+    /// Updates the cache after writes that were, or may have been, committed. A batch is executed by kind,
+    /// so any of its writes may have changed what the answer to another shows: first all answers are
+    /// cached, then all that may be wrong is forgotten.
+    pub fn committed(&self, writes: &[&Write], answers: &[Answer]) {
+        for (write, answer) in writes.iter().zip(answers) {
+            if let (Change::Row(row), Ok(Written::Item(shown))) = (&write.change, answer) {
+                self.written(row, shown);
+            }
+        }
+        for (write, answer) in writes.iter().zip(answers) {
+            self.forget(write, answer);
+        }
+    }
+
+    /// Forgets the items whose links or existence a write changed.
+    fn forget(&self, write: &Write, answer: &Answer) {
         use RepositoryError::{AnsweredBefore, ItemNotFound, ParentNotFound, VersionConflict};
         match (&write.change, answer) {
             (Change::Row(row), Ok(written)) => match (row.kind, written) {
                 (RowKind::Insert, Written::Item(shown)) => self.inserted(row, shown),
-                (RowKind::Update, Written::Item(shown)) => self.written(row, shown),
+                (RowKind::Update, Written::Item(_)) => {}
                 (RowKind::Delete, _) if !has_dependents(row.scope.collection) => {
                     *self.part_of(row.id) += 1;
                     self.items.remove(&row.id);
@@ -122,7 +138,6 @@ impl WriteThroughCache {
                 return self.forget_all();
             }
         }
-        self.written(row, shown);
         if let Some(continued) = shown.item.continues {
             *self.part_of(continued) += 1;
             self.items.remove(&continued);
@@ -164,6 +179,7 @@ impl WriteThroughCache {
             }
             dangling.targets.extend(missing);
         }
+        // It is current, whenever it was read.
         self.items.insert_item(collection, CachedAt::default(), shown.clone());
     }
 

@@ -76,9 +76,7 @@ impl Writer for SqliteWriter {
         if self.file.require_content().is_err() {
             answers.fill(Err(RepositoryError::Unavailable));
         }
-        for (write, answer) in writes.iter().zip(&answers) {
-            self.cache.committed(write, answer);
-        }
+        self.cache.committed(writes, &answers);
         answers
     }
 }
