@@ -90,6 +90,7 @@ pub(crate) trait ReadEngine: Send + Sync {
         Err(logged(&read_only(), "fence"))
     }
 
+    /// Makes every later commit have a time after this one.
     async fn close_timestamp(&self, _time: Timestamp) -> Result<(), RepositoryError> {
         Err(logged(&read_only(), "close_timestamp"))
     }

@@ -134,6 +134,7 @@ fn restore_dump(options: &[&str]) {
                 assert!(read > 0, "the restored state was not read");
             });
         }
+        let _done = SetOnDrop(&is_done);
         let target = ["--clean", "--if-exists", "--dbname", database.url()];
         run("pg_restore", &[&target, options, &[dump]].concat());
         let restored = Instant::now();
@@ -145,11 +146,19 @@ fn restore_dump(options: &[&str]) {
         });
         println!("available {:?} after the restore", restored.elapsed());
         std::thread::sleep(Duration::from_millis(500));
-        is_done.store(true, Ordering::Relaxed);
     });
     let tags = services.each_ref().map(|it| it.get(&path).send().expect(200).etag());
     assert_eq!(tags[0], tags[1], "all instances have the same new history");
     lost.means_nothing_to(&services[0]);
+}
+
+/// Ends the readers also if an assertion fails, because their scope waits for them.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn history_of(tag: &str) -> &str {

@@ -1,7 +1,7 @@
 //! The lock that shows an instance that its database is restored.
 //!
 //! A dump is restored by dropping and creating the tables, whose numbers are part of the history's
-//! id (`migration/schema_version.rs`). Each instance keeps the table `history` locked in ACCESS SHARE
+//! id (`sql/postgres/history.sql`). Each instance keeps the table `history` locked in ACCESS SHARE
 //! mode, so `DROP TABLE` waits for it. Every second another session takes the same lock, and the
 //! earlier one lets it go: no transaction becomes old, and there is no gap. The new session must wait
 //! only if another one, such as a restore, waits to change the table. Then the instance refuses reads

@@ -51,7 +51,8 @@ const WRITING: &[Setting] = &[
 /// The settings of connections that read items, answers and usual pages. A plan that is made while
 /// a table has few rows is kept when it has many, and would scan it for each; without a usable index
 /// a table is scanned all the same.
-const READING: &[Setting] = &[("enable_seqscan", "off"), ("jit", "off")];
+const READING: &[Setting] =
+    &[("enable_seqscan", "off"), ("jit", "off"), ("max_parallel_workers_per_gather", "0")];
 
 /// The settings of connections for statements that may take long: each keeps one processor busy.
 const SEARCHING: &[Setting] =

@@ -32,7 +32,9 @@ type Taken<K, F> = (Vec<K>, Vec<Vec<Reply<F>>>);
 
 pub(crate) struct SingleFlight<K, F> {
     state: Mutex<State<K, F>>,
+    /// The most concurrent flights.
     flights: usize,
+    /// The most keys of a flight.
     keys: usize,
 }
 
@@ -50,6 +52,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         Arc::new(Self { state: Mutex::new(state), flights, keys })
     }
 
+    /// Reads the value of a key. `read` reads several keys together.
     pub async fn read<R: Future<Output = Results<F>> + Send + 'static>(
         self: &Arc<Self>,
         key: K,
@@ -66,6 +69,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         self.state.lock().queue.len()
     }
 
+    /// Returns whether a flight is to begin.
     fn join(&self, key: K, reply: Reply<F>) -> Result<bool, RepositoryError> {
         let state = &mut *self.state.lock();
         if let Some(replies) = state.waiting.get_mut(&key) {
@@ -135,6 +139,7 @@ impl<K: Clone + Eq + Hash + Send + 'static, F: Clone + Send + 'static> SingleFli
         Some((keys, replies))
     }
 
+    /// Queues the keys again that callers wait for.
     fn land(&self, keys: Vec<K>) {
         let state = &mut *self.state.lock();
         for key in keys {

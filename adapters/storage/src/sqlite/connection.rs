@@ -51,7 +51,9 @@ pub(crate) struct WritingConnection {
     is_in_transaction: AtomicBool,
     /// The time asked for by a transaction that begins with its first statement.
     beginning: parking_lot::Mutex<Option<i64>>,
+    /// True if the message of the next rows commits the transaction.
     commits_next: AtomicBool,
+    /// True after the clock was set to the latest stored time.
     has_time: AtomicBool,
 }
 
@@ -246,10 +248,10 @@ impl WriteConnection for WritingConnection {
             RowKind::Update => "update",
             RowKind::Delete => "delete",
         };
-        let step = format!(";\nINSERT INTO work VALUES ('{step}');\n");
+        let work = format!(";\nINSERT INTO work VALUES ('{step}');\n");
         let commits = self.commits_next.swap(false, Ordering::Relaxed);
         let end = if commits { ";\nCOMMIT" } else { "" };
-        let text = [begin, &given(rows.len()), &step, WRITTEN, end].concat();
+        let text = [begin, &given(rows.len()), &work, WRITTEN, end].concat();
         let run = async || {
             let mut arguments = SqliteArguments::default();
             let bound = beginning

@@ -67,6 +67,7 @@ pub(crate) struct OwnedFile {
 impl OwnedFile {
     pub fn take(path: &Arc<Path>) -> Result<Self, StoreError> {
         let lock_error = |cause| StoreError::Lock(path.to_path_buf(), cause);
+        // The caller has checked that the file exists or may be created.
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let file = file.map_err(|error| StoreError::Open(path.to_path_buf(), error.to_string()))?;
         match file.try_lock() {

@@ -47,6 +47,7 @@ use crate::write::queue::WriteQueue;
 /// The time that a connection waits for another process that has the file locked.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// More prepared statements than this crate has.
 pub(crate) const STATEMENTS_KEPT: usize = 256;
 
 /// The page cache of each connection in kibibytes; negative, as the pragma requires. All connections
@@ -131,6 +132,7 @@ async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), D
     let mark = file.next_mark().map_err(|error| DbErr::Custom(error.to_string()))?;
     preparing.execute_unprepared(&format!("PRAGMA user_version = {mark}")).await?;
     preparing.execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await?;
+    // From now on it has no earlier mark.
     let _ = file.require_content();
     Ok(())
 }

@@ -32,6 +32,7 @@ pub(crate) struct ContentChange {
     pub collection: Collection,
     pub rows: Vec<RowChange>,
     pub expected: Option<Revision>,
+    /// The other collections whose writes count in the revisions.
     pub related: Vec<Collection>,
 }
 

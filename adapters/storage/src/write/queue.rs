@@ -1,10 +1,9 @@
 //! Writes that wait at the same time are done together.
 //!
-//! The cost of a write is mostly the way to the database and the flush to its disk. One
-//! worker takes all the writes that have queued up while it was busy: one batches better than two, and
-//! large batches are cheaper. Each write is answered after its commit. A client that hangs up takes nothing back: its write is in the queue,
-//! not in its request. A batch in which the writer panics is answered as unavailable, and the next
-//! one is done.
+//! The cost of a write is mostly the way to the database and the flush to its disk. One worker takes
+//! all writes that have queued up while it was busy: one batches better than two, and large batches are
+//! cheaper. Each write is answered after its commit. A queued write is executed even if its client
+//! disconnects. If the writer panics, its batch is answered as unavailable and the next one is executed.
 
 use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;
@@ -110,13 +109,15 @@ impl WriteQueue {
     }
 
     async fn answer(&self, write: Write, span: Span) -> Answer {
+        let queued = Instant::now();
         let place = Arc::clone(&self.places).acquire_many_owned(bytes(&write));
         let place = timeout(self.queue_timeout, place).await;
         let Ok(Ok(place)) = place else { return Err(unavailable("the queue of writes is full")) };
         let queue = self.jobs.lock().clone();
         let queue = queue.ok_or_else(|| unavailable("the store is closed"))?;
         let (reply, answer) = oneshot::channel();
-        let job = Job { write, reply, queued: Instant::now(), span, _place: place };
+        let job = Job { write, reply, queued, span, _place: place };
+        // Before the worker can take it.
         self.metrics.queued_writes.inc();
         if queue.send(job).is_err() {
             self.metrics.queued_writes.dec();

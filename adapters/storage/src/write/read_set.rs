@@ -47,6 +47,7 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec
         if let Some(shape) = Shape::of(lookup.collection, &lookup.key) {
             let most =
                 keys.entry((lookup.collection, shape)).or_default().entry(&lookup.key).or_default();
+            // With the item that the lookup leaves out.
             *most = (found.len() + 1).max(*most);
         }
     }

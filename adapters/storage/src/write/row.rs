@@ -124,6 +124,7 @@ pub(crate) struct WriteRow<'a> {
     parent: Option<Uuid>,
     parent_collection: Option<&'static str>,
     continues: Option<Uuid>,
+    /// The kind of the change in the log, or `restored`, which the log has as `created`.
     kind: &'static str,
     expected: Option<i64>,
     members: &'a Arc<str>,

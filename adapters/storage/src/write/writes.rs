@@ -69,6 +69,7 @@ impl Writes {
     /// the clock has caught up. `here` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
         let latest = change_log::latest_time(self.engine.dialect());
+        // Not traced: it is no part of the request.
         let latest = self.engine.read(latest, ReadMode::QUICK).await;
         let latest = latest.and_then(|rows| change_log::time(&rows));
         let (Ok(now), Ok(Some(latest))) = (self.engine.now(here).await, latest) else { return };
