@@ -27,7 +27,7 @@ const COUNT_OVERHEAD: usize = 48;
 
 /// The state of the store that something was read in, or an earlier one. After a loss of connections
 /// the store may be one that has other things under the same revision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CachedAt {
     pub losses: u64,
     pub revision: i64,

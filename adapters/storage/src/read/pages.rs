@@ -21,26 +21,35 @@ impl Reads {
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
         let losses = self.engine.losses();
-        let epoch = self
-            .engine
-            .write_through_cache()
-            .map(|cache| cache.epoch(scope.collection, &query.related).cast_signed());
-        let revision = match epoch {
-            Some(epoch) => epoch,
-            None => self.totals(scope, &query.related).await?.revision.0,
+        let now = match self.written_through(scope, query) {
+            Some(now) => now,
+            None => {
+                let revision = self.totals(scope, &query.related).await?.revision.0;
+                CachedAt { losses, revision }
+            }
         };
-        let now = CachedAt { losses, revision };
-        let known = self.cached_pages.find(&PageKey(scope, query));
-        let known = known.filter(|(cached_at, _)| *cached_at == now).map(|(_, page)| page);
-        if let Some(page) = self.engine.metrics().pages.count(known) {
-            return Ok(page);
+        let known = self.cached_page(scope, query, now);
+        match self.engine.metrics().pages.count(known) {
+            Some(page) => Ok(page),
+            None => self.fresh_page(scope, query, now).await,
         }
-        let page = self.fresh_page(scope, query).await?;
-        // The items are at least as new as the page's own revision, and as the epoch before they
-        // were read.
-        let cached_at = CachedAt { losses, revision: epoch.unwrap_or(page.revision.0) };
-        self.cached_pages.insert((scope, query.clone()), cached_at, Arc::clone(&page));
-        Ok(page)
+    }
+
+    /// The present state of the collections of a page, if it is known without a query.
+    fn written_through(&self, scope: Scope, query: &PageQuery) -> Option<CachedAt> {
+        let cache = self.engine.write_through_cache()?;
+        let revision = cache.epoch(scope.collection, &query.related).cast_signed();
+        Some(CachedAt { losses: self.engine.losses(), revision })
+    }
+
+    fn cached_page(
+        &self,
+        scope: Scope,
+        query: &PageQuery,
+        now: CachedAt,
+    ) -> Option<Arc<ListedPage>> {
+        let known = self.cached_pages.find(&PageKey(scope, query));
+        known.filter(|(cached_at, _)| *cached_at == now).map(|(_, page)| page)
     }
 
     /// A page that is not cached. The full-text index is brought up to date before a search waits for
@@ -49,11 +58,12 @@ impl Reads {
         self: &Arc<Self>,
         scope: Scope,
         query: &PageQuery,
+        now: CachedAt,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
         let is_search = query.selection.search.is_some();
         let (mut indexed, mut is_slow) = (None, is_search);
         if is_search {
-            indexed = Some(self.totals(scope, &query.related).await?.revision);
+            indexed = Some((now, self.totals(scope, &query.related).await?.revision));
             self.indexer.wait_until_indexed().await?;
         } else if !cost::is_indexed(scope.collection, query) {
             is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
@@ -75,12 +85,18 @@ impl Reads {
         with_parent(scope, found.await?)
     }
 
-    /// A page, and whether the parent of its scope exists. A search may find items that are newer than
-    /// the revision that the index was known to contain, never older ones.
+    /// A page, and whether the parent of its scope exists. A flight may find the page that the one before
+    /// it has cached. A search may find items that are newer than the revision that the index was known
+    /// to contain, never older ones.
     async fn stored_page(
         &self,
         PageRead { scope, query: asked, indexed, mode }: PageRead,
     ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
+        let losses = self.engine.losses();
+        let now = indexed.map_or_else(|| self.written_through(scope, &asked), |(now, _)| Some(now));
+        if let Some(page) = now.and_then(|now| self.cached_page(scope, &asked, now)) {
+            return Ok((page, true));
+        }
         let known = match asked.position {
             PageStart::Offset(1..) if asked.selection.is_everything() => {
                 Some(self.stored_totals(scope, &[]).await?.0)
@@ -104,8 +120,16 @@ impl Reads {
         }
         let missing = || logged(&DbErr::RecordNotFound("a page".to_owned()), "page");
         let (mut listed, has_parent) = listed.ok_or_else(missing)?;
-        listed.revision = indexed.unwrap_or(listed.revision);
-        Ok((Arc::new(listed), has_parent))
+        listed.revision = indexed.map_or(listed.revision, |(_, revision)| revision);
+        let listed = Arc::new(listed);
+        if has_parent {
+            // The items are at least as new as the page's own revision, and as the writes that were
+            // known before they were read.
+            let read_at = CachedAt { losses, revision: listed.revision.0 };
+            let cached_at = now.unwrap_or(read_at);
+            self.cached_pages.insert((scope, asked), cached_at, Arc::clone(&listed));
+        }
+        Ok((listed, has_parent))
     }
 
     /// The changes that the selected items are at; of a search, when the index knows all items.

@@ -35,8 +35,8 @@ const TOGETHER: usize = 64;
 pub(crate) struct PageRead {
     pub scope: Scope,
     pub query: PageQuery,
-    /// The revision up to which the full-text index is known to know the items, for a search.
-    pub indexed: Option<Revision>,
+    /// Of a search: the state and the revision up to which the full-text index knows the items.
+    pub indexed: Option<(CachedAt, Revision)>,
     pub mode: ReadMode,
 }
 
