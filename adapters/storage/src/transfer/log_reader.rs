@@ -27,7 +27,7 @@ type Batch = Result<Vec<ChangeRecord>, StoreError>;
 /// Reads the change log from its beginning to the change that was the last when it was opened.
 pub struct LogReader {
     batches: Receiver<Batch>,
-    last: Sequence,
+    pub last: Sequence,
 }
 
 impl LogReader {
@@ -46,11 +46,6 @@ impl LogReader {
             }
         });
         Ok(Self { batches, last })
-    }
-
-    #[must_use]
-    pub const fn last(&self) -> Sequence {
-        self.last
     }
 
     /// The next changes; `None` at the end. Blocks.

@@ -23,7 +23,7 @@ pub async fn export(options: &ExportOptions) -> Result<(), CommandError> {
     let file = options.file.as_deref().map(NewFile::create).transpose()?;
     let mut meter = ProgressMeter::start(None, BAR, "exporting, by change number")?;
     let log = meter.watch(LogReader::open(&store_options(&options.database))).await?;
-    meter.bar.set_length(log.last().0.unsigned_abs());
+    meter.bar.set_length(log.last.0.unsigned_abs());
     let out: Box<dyn Write + Send> = match &file {
         Some(file) => Box::new(file.handle()?),
         None => Box::new(io::stdout()),
