@@ -25,7 +25,6 @@ use crate::engine::{ReadEngine, WriteEngine};
 use crate::error::StoreError;
 use crate::metrics::write_series;
 use crate::options::{ReplicaOptions, StoreOptions};
-use crate::postgres::standby::engine::StandbyEngine;
 use crate::postgres::standby::lag::PrimaryPositions;
 use crate::postgres::standby::{Standby, StandbyState};
 use crate::read::high_water_mark::HighWaterMark;
@@ -75,7 +74,6 @@ pub(crate) struct Replicas {
     positions: Arc<SingleFlight<(), (u32, u64)>>,
     noted: Mutex<PrimaryPositions>,
     standbys: Vec<Arc<Standby>>,
-    engines: Vec<Arc<StandbyEngine>>,
     stores: Vec<StandbyStore>,
     /// Whose turn it is.
     next: AtomicUsize,
@@ -84,26 +82,23 @@ pub(crate) struct Replicas {
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// A standby, and the connections to it.
-type OpenedStandby = (Arc<Standby>, Arc<StandbyEngine>);
-
 /// Opens each standby that is named, none of them twice. One that cannot be reached is no error.
 fn open_standbys(
     primary: &Arc<dyn WriteEngine>,
     options: &StoreOptions,
     urls: &str,
-) -> Result<Vec<OpenedStandby>, StoreError> {
+) -> Result<Vec<Arc<Standby>>, StoreError> {
     let mut named = HashSet::new();
     let open = |url: &str| {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("the scheme is wrong".to_owned());
         }
-        let (standby, engine) =
+        let standby =
             Standby::new(url, options, primary.metrics()).map_err(|error| error.to_string())?;
-        if !named.insert(standby.target.clone()) {
-            return Err(format!("{} is given more than once", standby.target));
+        if !named.insert(standby.server.target()) {
+            return Err(format!("{} is given more than once", standby.server.target()));
         }
-        Ok((standby, Arc::new(engine)))
+        Ok(Arc::new(standby))
     };
     urls.split_whitespace().map(open).collect::<Result<_, _>>().map_err(StoreError::ReplicaUrl)
 }
@@ -116,17 +111,15 @@ impl Replicas {
         options: &StoreOptions,
         replicas: &ReplicaOptions,
     ) -> Result<Arc<Self>, StoreError> {
-        let opened = open_standbys(primary, options, &replicas.urls)?;
-        let (standbys, engines): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+        let standbys = open_standbys(primary, options, &replicas.urls)?;
         let stores =
-            engines.iter().map(|engine| store_on(Arc::<StandbyEngine>::clone(engine))).collect();
+            standbys.iter().map(|standby| store_on(Arc::<Standby>::clone(standby))).collect();
         let started = Arc::new(Self {
             past,
             primary: Arc::clone(primary),
             positions: SingleFlight::new(1, 1),
             noted: Mutex::new(PrimaryPositions::new(replicas.max_lag)),
             standbys,
-            engines,
             stores,
             next: AtomicUsize::new(0),
             waits: AtomicU64::new(0),
@@ -153,7 +146,7 @@ impl Replicas {
     pub fn status(&self) -> Vec<ReplicaStatus> {
         let history = self.past.history_id();
         let status = |(index, standby): (usize, &Arc<Standby>)| ReplicaStatus {
-            target: standby.target.clone(),
+            target: standby.server.target(),
             lag: self.usable(index, &history).map(|(_, lag)| lag),
             reads: standby.reads.load(Ordering::Relaxed),
         };
@@ -195,9 +188,6 @@ impl Replicas {
         for standby in &self.standbys {
             standby.close().await;
         }
-        for engine in &self.engines {
-            engine.close().await;
-        }
     }
 
     async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
@@ -221,7 +211,7 @@ impl Replicas {
     fn usable(&self, index: usize, history: &str) -> Option<(StandbyState, Duration)> {
         let state = self.standbys[index].state()?;
         let noted = self.noted.lock();
-        let is_followed = state.timeline == noted.timeline()
+        let is_followed = state.timeline == noted.timeline
             && self.past.stored_history().is_some_and(|stored| stored == state.history)
             && *self.past.history_on(state.timeline) == *history;
         let lag = noted.lag(state.replayed, Instant::now()).filter(|_| is_followed)?;

@@ -1,19 +1,17 @@
 //! The lag of standbys, measured by what the primary had and when.
 //!
-//! Without writes, the time of the last replayed transaction does not show the lag. So the position
-//! of the primary is recorded periodically: a standby that has replayed a recorded position is at
-//! least as current as the primary was then. While the primary is unreachable, no position is
-//! recorded and the lag grows, because the missing changes are unknown.
+//! Without writes, the time of the last replayed transaction does not show the lag. A standby that has
+//! replayed a recorded position is at least as current as the primary was then. While the primary is
+//! unreachable the lag grows, because the missing changes are unknown.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The positions that the primary had, on its timeline.
 #[derive(Debug)]
 pub(crate) struct PrimaryPositions {
-    /// The longest lag that matters.
     longest: Duration,
-    timeline: u32,
+    /// The timeline of the primary; 0 before it was reached.
+    pub timeline: u32,
     /// The oldest first.
     noted: VecDeque<(Instant, u64)>,
 }
@@ -23,7 +21,6 @@ impl PrimaryPositions {
         Self { longest, timeline: 0, noted: VecDeque::new() }
     }
 
-    /// Takes note of a position that the primary was asked for at a time.
     pub fn note(&mut self, asked: Instant, timeline: u32, position: u64) {
         if timeline != self.timeline {
             // On another timeline the same position is another state.
@@ -37,13 +34,7 @@ impl PrimaryPositions {
         self.noted.push_back((asked, position));
     }
 
-    /// The timeline of the primary; 0 before it was reached.
-    pub const fn timeline(&self) -> u32 {
-        self.timeline
-    }
-
-    /// Returns how long ago the primary was, at most, as a server that has replayed up to a position.
-    /// `None` where that is longer than matters.
+    /// The longest possible lag of a server that has replayed a position; `None` if it is too long.
     pub fn lag(&self, replayed: u64, now: Instant) -> Option<Duration> {
         let has = self.noted.partition_point(|(_, position)| *position <= replayed);
         let (asked, _) = self.noted.get(has.checked_sub(1)?)?;
@@ -90,7 +81,7 @@ mod tests {
         let mut primary = PrimaryPositions::new(SECOND);
         primary.note(now, 1, 10);
         primary.note(now, 2, 20);
-        assert_eq!((primary.lag(10, now), primary.timeline()), (None, 2));
+        assert_eq!((primary.lag(10, now), primary.timeline), (None, 2));
         assert_eq!(primary.lag(20, now), Some(Duration::ZERO));
     }
 

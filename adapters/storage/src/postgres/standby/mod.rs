@@ -1,40 +1,52 @@
 //! A standby: a server that follows the primary and accepts no writes.
 //!
-//! A separate connection watches whether the server is a standby, the id of its history, and its
-//! replay position in the log. All reading connections must lead to the watched server, so a read
-//! contains every change that the watcher saw replayed before the read began.
+//! A separate connection watches its state. All reading connections must lead to the watched server, so
+//! a read contains every change that the watcher saw replayed before.
 
-pub(crate) mod engine;
 pub(crate) mod lag;
-mod watch;
 
+use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait as _, DbErr, QueryResult, Statement, TryGetableMany as _};
 use tokio::sync::{Notify, watch as channel};
+use tokio::time::{sleep, timeout};
 
 use crate::StoreOptions;
-use crate::error::StoreError;
+use crate::engine::{ReadEngine, ReadMode, Workers};
+use crate::error::{StoreError, read_only};
 use crate::metrics::StoreMetrics;
-use crate::postgres::SLOW_CONNECTIONS;
-use crate::postgres::connections::{ConnectionOptions, Connections};
-use crate::postgres::losses::Losses;
+use crate::migration::schema_version::{self, Access};
+use crate::postgres::connections::Connections;
+use crate::postgres::readers::{Readers, WORKERS};
 use crate::postgres::server::{Purpose, Server};
-use crate::postgres::server_process::ServerProcess;
-use crate::postgres::standby::engine::StandbyEngine;
+use crate::postgres::session::{Limits, Session};
+use crate::sql::dialect::{Dialect, POSTGRES};
+use crate::sql::row_mapping::first;
 
-/// The longest time that a standby is trusted without having been looked at.
 const TRUSTED_FOR: Duration = Duration::from_secs(3);
+
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The interval while a read waits for a position.
+const WHILE_AWAITED: Duration = Duration::from_millis(3);
+
+/// The pause before another attempt to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+
+type Unusable = Box<dyn Error + Send + Sync>;
 
 /// The state of a standby when it was last looked at.
 #[derive(Clone, Debug)]
 pub(crate) struct StandbyState {
-    /// The id of the history that its database holds.
     pub history: Arc<str>,
     /// The timeline that it follows, or an earlier one for a while after a failover.
     pub timeline: u32,
-    /// The position up to which it has replayed the log.
+    /// The replayed position of the log.
     pub replayed: u64,
     /// The [connections](Standby::connections) before it was looked at. While they are the same none
     /// goes to a server that was restarted since, and may know less.
@@ -42,78 +54,49 @@ pub(crate) struct StandbyState {
     at: Instant,
 }
 
-/// A standby, and what is known of it.
 pub(crate) struct Standby {
-    /// The name of the database for messages, without credentials.
-    pub target: String,
     /// Reads that were answered from it.
     pub reads: AtomicU64,
-    watcher: Connections,
-    process: Arc<ServerProcess>,
-    losses: Arc<Losses>,
-    /// `None` while it cannot be read.
+    pub server: Arc<Server>,
+    readers: Readers,
+    watcher: Arc<Connections>,
+    /// `None` while it cannot be read. Those who wait for a position subscribe to it.
     state: channel::Sender<Option<StandbyState>>,
-    /// Those who wait until it has replayed a position.
-    waiting: AtomicUsize,
     is_awaited: Notify,
 }
 
 impl Standby {
-    /// A standby at a URL, which is connected to when it is [watched](Self::watch), and the engine that
-    /// reads it.
+    /// A standby at a URL, which is connected to when it is [watched](Self::watch). Its metrics are
+    /// those of the store.
     pub fn new(
         url: &str,
         options: &StoreOptions,
         metrics: &Arc<StoreMetrics>,
-    ) -> Result<(Arc<Self>, StandbyEngine), StoreError> {
-        let (process, losses) = (Arc::<ServerProcess>::default(), Arc::new(Losses::new()));
-        let server = Server::parse(url)?;
-        let target = server.target();
-        let connections = |server, purpose, connections, canceller| {
-            Connections::new(ConnectionOptions {
-                server: Arc::new(server),
-                purpose,
-                connections,
-                canceller,
-                losses: Arc::clone(&losses),
-                acquire_timeout: options.acquire_timeout,
-                metrics: Arc::clone(metrics),
-            })
-        };
-        let bound = || Ok::<_, StoreError>(Server::parse(url)?.bound_to(Arc::clone(&process)));
-        let slow = SLOW_CONNECTIONS.min(options.connections / 4).max(1);
-        let quick = options.connections.saturating_sub(slow).max(1);
-        let readers = connections(bound()?, Purpose::Read, quick, None);
-        let slow_readers = connections(bound()?, Purpose::Search, slow, Some(readers.clone()));
-        let engine = StandbyEngine { metrics: Arc::clone(metrics), readers, slow_readers };
-        let standby = Self {
-            target,
+    ) -> Result<Self, StoreError> {
+        let server = Arc::new(Server::parse(url, options, Arc::clone(metrics))?);
+        Ok(Self {
             reads: AtomicU64::new(0),
-            watcher: connections(server, Purpose::Read, 1, None),
-            process,
-            losses,
+            readers: Readers::new(&server, options.connections, 0),
+            watcher: Connections::new(&server, Purpose::Watch, 1, None),
+            server,
             state: channel::Sender::new(None),
-            waiting: AtomicUsize::new(0),
             is_awaited: Notify::new(),
-        };
-        Ok((Arc::new(standby), engine))
+        })
     }
 
-    /// The state in which it can be read.
     pub fn state(&self) -> Option<StandbyState> {
         self.state.borrow().clone().filter(|state| state.at.elapsed() < TRUSTED_FOR)
     }
 
     /// A number that differs when a connection was lost or opened.
     pub fn connections(&self) -> u64 {
-        self.losses.count()
+        self.server.losses.count()
     }
 
     /// Returns when it has replayed up to a position, or cannot be read any more.
     pub async fn replay(&self, position: u64) {
-        let _waiting = Waiting::among(&self.waiting);
-        self.is_awaited.notify_one();
         let mut state = self.state.subscribe();
+        self.is_awaited.notify_one();
         let has_replayed = |state: &StandbyState| {
             state.replayed >= position && state.connections == self.connections()
         };
@@ -122,24 +105,92 @@ impl Standby {
         let _ = state.wait_for(is_over).await;
     }
 
-    /// Closes the connection on which it is watched.
-    pub async fn close(&self) {
+    /// Watches the standby until the task is cancelled. Logs the reason why it is unusable each time
+    /// the reason changes.
+    pub async fn watch(&self) {
+        let mut logged = String::new();
+        loop {
+            let Err(reason) = self.follow(&mut logged).await;
+            self.state.send_replace(None);
+            let reason = reason.to_string();
+            if reason != logged {
+                tracing::warn!(standby = self.server.target(), reason, "a standby cannot be read");
+                logged = reason;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn follow(&self, logged: &mut String) -> Result<Infallible, Unusable> {
+        let session = self.watcher.session(Limits::BRIEF).await?;
+        loop {
+            let state = self.look(&session).await?;
+            if self.state.send_replace(Some(state)).is_none() {
+                tracing::info!(standby = self.server.target(), "a standby is read");
+                logged.clear();
+            }
+            if self.state.receiver_count() == 0 {
+                let _ = timeout(INTERVAL, self.is_awaited.notified()).await;
+            } else {
+                sleep(WHILE_AWAITED).await;
+            }
+        }
+    }
+
+    /// Reads the history first: a restored one may arrive while it is watched.
+    async fn look(&self, session: &Session) -> Result<StandbyState, Unusable> {
+        let (at, connections) = (Instant::now(), self.connections());
+        let history = schema_version::history(session).await?.into();
+        // Each time: a schema that this service cannot read may arrive while it is watched.
+        if !schema_version::is_up_to_date(session, Access::Read).await? {
+            return Err("its schema is older than this service".into());
+        }
+        let state = POSTGRES.statement(sql_file!("postgres/standby_state"), []);
+        let rows = session.query_all_raw(state).await?;
+        let columns = ["started", "is_standby", "replayed", "timeline"].map(str::to_owned);
+        type Row = (String, bool, Option<i64>, i64);
+        let (started, is_standby, replayed, timeline) =
+            Row::try_get_many(first(&rows)?, "", &columns).map_err(DbErr::from)?;
+        self.server.watch(started);
+        let Some(replayed) = replayed.filter(|_| is_standby) else {
+            return Err("it accepts writes itself, or has not replayed any data".into());
+        };
+        let (timeline, replayed) = (u32::try_from(timeline)?, replayed.cast_unsigned());
+        Ok(StandbyState { history, timeline, replayed, connections, at })
+    }
+}
+
+#[async_trait]
+impl ReadEngine for Standby {
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
+    }
+
+    fn metrics(&self) -> &Arc<StoreMetrics> {
+        &self.server.metrics
+    }
+
+    fn workers(&self) -> Workers {
+        WORKERS
+    }
+
+    async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
+        if mode.is_settled {
+            return Err(read_only());
+        }
+        self.readers.read(&statement, mode).await
+    }
+
+    fn losses(&self) -> u64 {
+        self.connections()
+    }
+
+    fn commits_in_order(&self) -> bool {
+        false
+    }
+
+    async fn close(&self) {
         self.watcher.close().await;
-    }
-}
-
-/// One of those who wait, until this is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn among(all: &'a AtomicUsize) -> Self {
-        all.fetch_add(1, Ordering::Relaxed);
-        Self(all)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.readers.close().await;
     }
 }
