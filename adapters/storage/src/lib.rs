@@ -72,7 +72,6 @@ pub use error::StoreError;
 pub use migration::plan::MigrationStep;
 pub use migration::schema_version::SCHEMA_VERSION;
 pub use options::{ReplicaOptions, StoreOptions};
-pub use replicas::{ReplicaStatus, TokenWaits};
 pub use store::Store;
 pub use transfer::{
     ChangeRecord, CheckedChange, CollectionSummary, HistoryValidator, ImportTransaction, LogReader,

@@ -43,28 +43,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A standby that lags more is not waited for.
 const HOPELESS: Duration = Duration::from_secs(3);
 
-/// The state of a standby, for those who watch over the service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplicaStatus {
-    /// The name of its database, without credentials.
-    pub target: String,
-    /// How long ago the primary was, at most, as the standby is; up to about a second where it follows
-    /// closely. `None` while it is not read: it cannot be reached, follows another history, or lags more
-    /// than is permitted.
-    pub lag: Option<Duration>,
-    /// Reads that were answered from it.
-    pub reads: u64,
-}
-
-/// The number of reads that waited for a standby to replay a position, since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenWaits {
-    /// All waits.
-    pub waits: u64,
-    /// The waits after which the primary answered the read.
-    pub timed_out: u64,
-}
-
 /// The standbys of a store.
 pub(crate) struct Replicas {
     /// The history of the primary.
@@ -143,39 +121,25 @@ impl Replicas {
         Ok(started)
     }
 
-    pub fn status(&self) -> Vec<ReplicaStatus> {
-        let history = self.past.history_id();
-        let status = |(index, standby): (usize, &Arc<Standby>)| ReplicaStatus {
-            target: standby.server.target(),
-            lag: self.usable(index, &history).map(|(_, lag)| lag),
-            reads: standby.reads.load(Ordering::Relaxed),
-        };
-        self.standbys.iter().enumerate().map(status).collect()
-    }
-
-    pub fn waits(&self) -> TokenWaits {
-        TokenWaits {
-            waits: self.waits.load(Ordering::Relaxed),
-            timed_out: self.timed_out.load(Ordering::Relaxed),
-        }
-    }
-
     /// Writes how far the standbys are behind, and how often they were read.
     pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let standbys = self.status();
-        let named = |status: &ReplicaStatus| [("standby", status.target.clone())];
-        let lags = standbys
-            .iter()
-            .filter_map(|status| Some((named(status), ConstGauge::new(status.lag?.as_secs_f64()))));
+        let history = self.past.history_id();
+        let named = |standby: &Standby| [("standby", standby.server.target())];
+        let lags = self.standbys.iter().enumerate().filter_map(|(index, standby)| {
+            let (_, lag) = self.usable(index, &history)?;
+            Some((named(standby), ConstGauge::new(lag.as_secs_f64())))
+        });
         let help =
             "Upper bound of the lag of a standby of --replica-url; no series while it is not read.";
         write_series(encoder, "proposal_service_standby_lag_seconds", help, lags)?;
-        let reads = standbys.iter().map(|status| (named(status), ConstCounter::new(status.reads)));
+        let reads = self.standbys.iter().map(|standby| {
+            (named(standby), ConstCounter::new(standby.reads.load(Ordering::Relaxed)))
+        });
         let help = "Requests answered by a standby of --replica-url.";
         write_series(encoder, "proposal_service_standby_reads", help, reads)?;
-        let waits = self.waits();
-        let in_time = waits.waits.saturating_sub(waits.timed_out);
-        let waits = [("in_time", in_time), ("in_vain", waits.timed_out)];
+        let in_vain = self.timed_out.load(Ordering::Relaxed);
+        let in_time = self.waits.load(Ordering::Relaxed).saturating_sub(in_vain);
+        let waits = [("in_time", in_time), ("in_vain", in_vain)];
         let waits =
             waits.map(|(outcome, count)| ([("outcome", outcome)], ConstCounter::new(count)));
         let help = "Reads with a Consistency-Token that waited for a standby, by outcome: the position arrived in time or not.";

@@ -21,7 +21,7 @@ use crate::postgres::Postgres;
 use crate::read::high_water_mark::HighWaterMark;
 use crate::read::past::PastReads;
 use crate::read::reads::Reads;
-use crate::replicas::{ReplicaStatus, Replicas, TokenWaits};
+use crate::replicas::Replicas;
 use crate::repository::SqlItemRepository;
 use crate::retention::SqlVersionBodies;
 use crate::search_index::indexer::Indexer;
@@ -214,18 +214,6 @@ impl Store {
     #[must_use]
     pub fn standbys(&self) -> Option<Arc<dyn Standbys>> {
         self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
-    }
-
-    /// The state of each standby.
-    #[must_use]
-    pub fn replicas(&self) -> Vec<ReplicaStatus> {
-        self.replicas.iter().flat_map(|replicas| replicas.status()).collect()
-    }
-
-    /// The number of reads that waited for a standby.
-    #[must_use]
-    pub fn token_waits(&self) -> TokenWaits {
-        self.replicas.as_ref().map(|replicas| replicas.waits()).unwrap_or_default()
     }
 
     /// Forgets the requests with a key that had expired by a time; how many there were.

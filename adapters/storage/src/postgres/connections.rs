@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{ConnAcquireErr, ConnectionTrait as _, DbErr, QueryResult, Statement};
+use sea_orm::{ConnAcquireErr, DbErr, QueryResult, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -144,7 +144,7 @@ impl Connections {
         limits: Limits,
         statement: Statement,
     ) -> Result<Vec<QueryResult>, DbErr> {
-        self.session(limits).await?.query_all_raw(statement).await
+        self.session(limits).await?.query_last(statement).await
     }
 
     /// Closes all connections, those in use after their sessions.
@@ -171,22 +171,8 @@ fn serve(client: Client) -> BoxFuture<'static, ()> {
 async fn serve_sessions(mut client: Client) {
     let mut open = None;
     loop {
-        let Client { pool, questions, mut ready, limits, permit } = client;
-        let opened = tokio::select! {
-            opened = pool.ready(open) => opened,
-            () = ready.closed() => return,
-        };
-        let served = match opened {
-            Ok(opened) => {
-                let _ = ready.send(Ok(opened.timeline));
-                pool.serve(opened, questions, limits).await
-            }
-            Err(error) => {
-                let _ = ready.send(Err(error));
-                None
-            }
-        };
-        let Some(kept) = served else { return };
+        let Client { pool, questions, ready, limits, permit } = client;
+        let Some(kept) = pool.serve(open, ready, questions, limits).await else { return };
         let (idle, next) = oneshot::channel();
         if kept.since.elapsed() < LIFETIME {
             pool.idle.lock().push(idle);
@@ -212,10 +198,24 @@ impl Connections {
     /// Serves a session. Returns the connection if it can serve another.
     async fn serve(
         &self,
-        mut open: Open,
+        open: Option<Open>,
+        mut ready: oneshot::Sender<Result<u32, SqlxError>>,
         mut questions: mpsc::Receiver<Asked>,
         limits: Limits,
     ) -> Option<Open> {
+        let opened = tokio::select! {
+            biased;
+            opened = self.ready(open) => opened,
+            () = ready.closed() => return None,
+        };
+        let mut open = match opened {
+            Ok(open) => open,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return None;
+            }
+        };
+        let _ = ready.send(Ok(open.timeline));
         while let Some((question, mut reply)) = questions.recv().await {
             let answered = tokio::select! {
                 biased;

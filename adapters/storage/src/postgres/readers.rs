@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait as _, DbErr, QueryResult, Statement};
+use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::{ReadMode, Workers};
 use crate::error::{is_lost, needs_new_plan};
@@ -51,7 +51,7 @@ impl Readers {
             if mode.is_settled {
                 session.run(Effect::Begin, fence::BEGIN_SETTLED).await?;
             }
-            session.query_all_raw(statement.clone()).await
+            session.query_last(statement.clone()).await
         })
         .await
     }

@@ -97,8 +97,15 @@ impl Session {
     }
 
     async fn query(&self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
-        let reply = self.ask(question).await.map_err(database_error)?;
-        Ok(reply.rows.into_iter().flatten().map(QueryResult::from).collect())
+        self.ask(question).await.map(Reply::all_rows).map_err(database_error)
+    }
+
+    /// Runs the last statement. The connection does not wait for the caller to take the answer.
+    pub async fn query_last(self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let answer = self.send(Question::of(statement)).await.map_err(database_error)?;
+        drop(self);
+        let reply = answer.await.map_err(gone).and_then(|answer| answer.result);
+        reply.map(Reply::all_rows).map_err(database_error)
     }
 
     /// Returns false if certainly nothing was committed.
@@ -107,14 +114,23 @@ impl Session {
     }
 
     async fn ask(&self, question: Question) -> Result<Reply, SqlxError> {
-        let gone = || lost(io::ErrorKind::NotConnected, "the connection was lost before");
-        let (reply, answer) = oneshot::channel();
-        self.questions.send((question, reply)).await.map_err(|_| gone())?;
-        let answer = answer.await;
+        let answer = self.send(question).await?.await;
         if answer.as_ref().map_or(true, |answer| answer.may_have_committed) {
             self.may_have_committed.store(true, Ordering::Relaxed);
         }
-        answer.map_err(|_| gone())?.result
+        answer.map_err(gone)?.result
+    }
+
+    async fn send(&self, question: Question) -> Result<oneshot::Receiver<Answer>, SqlxError> {
+        let (reply, answer) = oneshot::channel();
+        self.questions.send((question, reply)).await.map_err(gone)?;
+        Ok(answer)
+    }
+}
+
+impl Reply {
+    fn all_rows(self) -> Vec<QueryResult> {
+        self.rows.into_iter().flatten().map(QueryResult::from).collect()
     }
 }
 
@@ -197,6 +213,10 @@ pub(super) fn lost(
     reason: impl Into<Box<dyn Error + Send + Sync>>,
 ) -> SqlxError {
     SqlxError::Io(io::Error::new(kind, reason))
+}
+
+fn gone<T>(_: T) -> SqlxError {
+    lost(io::ErrorKind::NotConnected, "the connection was lost before")
 }
 
 pub(super) fn database_error(error: SqlxError) -> DbErr {
