@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{is_connection_lost, is_refusal, is_schema_change};
-use crate::postgres::server::{Purpose, Server};
+use crate::postgres::server::{Purpose, Server, silence};
 use crate::postgres::session::{
     Answer, Asked, Effect, Limits, Question, Reply, Session, database_error, lost,
 };
@@ -314,7 +314,8 @@ impl Connections {
             if !server.losses.is_suspect(open.since.elapsed(), open.used.elapsed()) {
                 return Ok(open);
             }
-            match server.check(&mut open.connection, *purpose, PING).await {
+            let checked = timeout(PING, server.check(&mut open.connection, *purpose)).await;
+            match checked.unwrap_or_else(|_| Err(silence())) {
                 Ok(()) => return Ok(open),
                 Err(error) => {
                     tracing::info!(%error, "an idle connection was lost");
@@ -324,26 +325,19 @@ impl Connections {
                 }
             }
         }
-        let (mut connection, timeline) = self.connect().await?;
+        let (mut connection, timeline) = loop {
+            match server.connect(*purpose).await {
+                Err(error) if is_passing(&error) => sleep(PAUSE).await,
+                connected => break connected?,
+            }
+        };
         let process = raw_sql("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
         let (process, now) = (process.try_get(0)?, Instant::now());
         Ok(Open { connection, timeline, since: now, used: now, process, is_in_transaction: false })
     }
-
-    /// Waits for a server that is starting up, or has no connection left.
-    async fn connect(&self) -> Result<(PgConnection, u32), SqlxError> {
-        loop {
-            match self.server.connect(self.purpose).await {
-                Err(error) if is_passing(&error) => sleep(PAUSE).await,
-                done => {
-                    self.server.losses.connected();
-                    return done.inspect(|(_, timeline)| self.server.set_timeline(*timeline));
-                }
-            }
-        }
-    }
 }
 
+/// Returns true for a server that is starting up, or has no connection left.
 fn is_passing(error: &SqlxError) -> bool {
     match error {
         SqlxError::Io(error) => error.kind() == io::ErrorKind::ConnectionRefused,

@@ -20,7 +20,6 @@ use crate::error::{is_contended, is_lost};
 use crate::migration::schema_version::TABLE_NUMBER;
 use crate::postgres::connections::Connections;
 use crate::postgres::session::{Effect, Limits, Session};
-use crate::read::past::on_timeline;
 use crate::sql::row_mapping::{first, get};
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -49,7 +48,7 @@ const IS_COMPLETE: &str =
     "EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass('items') AND contype = 'f')";
 
 pub(crate) struct HistoryLock {
-    pool: Arc<Connections>,
+    pub pool: Arc<Connections>,
     state: channel::Sender<State>,
     id: RwLock<Arc<str>>,
     writes: tokio::sync::RwLock<()>,
@@ -91,10 +90,6 @@ impl HistoryLock {
         Arc::clone(&self.id.read())
     }
 
-    pub fn on(&self, session: &Session) -> Arc<str> {
-        on_timeline(&self.id(), session.timeline)
-    }
-
     /// Waits until the lock is held. Returns the time since which it is.
     pub async fn held(&self) -> Result<Instant, DbErr> {
         let mut states = self.state.subscribe();
@@ -124,10 +119,6 @@ impl HistoryLock {
 
     pub fn is_kept(&self) -> bool {
         !matches!(*self.state.borrow(), State::Held { confirmed: None, .. })
-    }
-
-    pub async fn close(&self) {
-        self.pool.close().await;
     }
 
     /// Keeps the lock that a session [took](Self::take), until the task is cancelled.

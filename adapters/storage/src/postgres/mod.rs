@@ -210,7 +210,7 @@ impl ReadEngine for Postgres {
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.shutdown().await;
         self.lease.end().await;
-        self.writer.history.close().await;
+        self.writer.history.pool.close().await;
         self.readers.close().await;
         self.writer.pool.close().await;
         if let Err(error) = self.schema.close_by_ref().await {
@@ -368,11 +368,10 @@ impl WriteEngine for Postgres {
 async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
     let server = Server::parse(&options.url, options, Arc::default())?;
     match server.connect(Purpose::Read).await {
-        Ok((_, timeline)) => server.set_timeline(timeline),
-        Err(SqlxError::Database(error)) if error.is_transient_in_connect_phase() => {}
-        Err(error) => return Err(probe::start_error(&server, &error).await),
+        Err(SqlxError::Database(error)) if error.is_transient_in_connect_phase() => Ok(server),
+        Err(error) => Err(probe::start_error(&server, &error).await),
+        Ok(_) => Ok(server),
     }
-    Ok(server)
 }
 
 /// A connection that is not the service's, for those who only look.

@@ -12,7 +12,7 @@ use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, Error as SqlxError, Row as _, raw_sql,
 };
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::StoreError;
 use crate::metrics::StoreMetrics;
@@ -146,20 +146,23 @@ impl Server {
         self.timeline.load(Ordering::Acquire)
     }
 
+    /// Connects to the server that takes writes, or to the only one, and returns its
+    /// [timeline](Self::timeline).
+    pub async fn connect(&self, purpose: Purpose) -> Result<(PgConnection, u32), SqlxError> {
+        let connected = self.connect_to_newest(purpose, OTHERS_ANSWER).await?;
+        self.losses.connected();
+        self.set_timeline(connected.1);
+        Ok(connected)
+    }
+
     /// Records the timeline of a new connection before it is used, so that no value read on it counts
     /// as one of the timeline before. Of several servers the newest counts.
-    pub fn set_timeline(&self, timeline: u32) {
+    fn set_timeline(&self, timeline: u32) {
         if self.has_several() {
             self.timeline.fetch_max(timeline, Ordering::AcqRel);
         } else {
             self.timeline.store(timeline, Ordering::Release);
         }
-    }
-
-    /// Connects to the server that takes writes, or to the only one, and returns its
-    /// [timeline](Self::timeline).
-    pub async fn connect(&self, purpose: Purpose) -> Result<(PgConnection, u32), SqlxError> {
-        self.connect_to_newest(purpose, OTHERS_ANSWER).await
     }
 
     /// Looks for a server that took over although the current one still accepts writes.
@@ -259,16 +262,12 @@ impl Server {
         &self,
         connection: &mut PgConnection,
         purpose: Purpose,
-        limit: Duration,
     ) -> Result<(), SqlxError> {
-        let check = async {
-            if purpose == Purpose::Write || self.has_several() {
-                return require_writable(connection).await;
-            }
-            connection.ping().await?;
-            self.require_watched(connection, purpose).await
-        };
-        timeout(limit, check).await.unwrap_or_else(|_| Err(silence()))
+        if purpose == Purpose::Write || self.has_several() {
+            return require_writable(connection).await;
+        }
+        connection.ping().await?;
+        self.require_watched(connection, purpose).await
     }
 
     /// Records the watched standby. Connections to another one are lost.

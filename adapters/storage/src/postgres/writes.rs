@@ -15,6 +15,7 @@ use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::history_lock::HistoryLock;
 use crate::postgres::session::{Effect, Limits, Session};
+use crate::read::past::on_timeline;
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
 use crate::write::batch::together;
@@ -191,7 +192,7 @@ impl Drop for Transaction<'_> {
 impl<'a> Transaction<'a> {
     async fn of_one_statement(writer: &'a PostgresWriter, limits: Limits) -> Result<Self, DbErr> {
         let session = writer.pool.session(limits).await?;
-        let current_reads = CurrentReads::of(writer.history.on(&session));
+        let current_reads = CurrentReads::of(on_timeline(&writer.history.id(), session.timeline));
         let (time, excludes_since, is_open) = (None, None, false);
         Ok(Self { writer, session, current_reads, time, excludes_since, is_open })
     }
