@@ -32,23 +32,19 @@ use crate::sql::dialect::POSTGRES;
 
 const PING: Duration = Duration::from_secs(2);
 
-/// The pause between attempts to connect to a server that is starting up.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const IDLE_FOR: Duration = Duration::from_mins(10);
 
 const LIFETIME: Duration = Duration::from_mins(30);
 
-/// The time limit for sessions in progress when the pool is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// The time limit for making a connection ready for its next session.
 const CLEANING: Duration = Duration::from_secs(5);
 
 /// The time limit for a read in progress after another connection was found dead.
 const AFTER_A_LOSS: Duration = Duration::from_secs(2);
 
-/// Connections for one purpose.
 pub(crate) struct Connections {
     pub server: Arc<Server>,
     purpose: Purpose,
@@ -65,7 +61,6 @@ pub(crate) struct Connections {
 struct Client {
     pool: Arc<Connections>,
     questions: mpsc::Receiver<Asked>,
-    /// Receives the timeline of the connection.
     ready: oneshot::Sender<Result<u32, SqlxError>>,
     limits: Limits,
     permit: OwnedSemaphorePermit,
@@ -76,7 +71,6 @@ struct Open {
     timeline: u32,
     since: Instant,
     used: Instant,
-    /// The process of the server.
     process: i32,
     is_in_transaction: bool,
 }
@@ -130,7 +124,6 @@ impl Connections {
             };
             match idle.send(client) {
                 Ok(()) => break,
-                // The task has ended.
                 Err(returned) => client = returned,
             }
         }

@@ -24,7 +24,6 @@ pub(crate) const CLOSE: &str = sql_file!("postgres/fence_close");
 /// Begins a transaction that reads the state at a moment without a write in progress.
 pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/fence_settle");
 
-/// The `time` of the only row.
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
     let row = rows.iter().flatten().next();
     let row = row.ok_or_else(|| DbErr::RecordNotFound("the time of the clock".to_owned()))?;

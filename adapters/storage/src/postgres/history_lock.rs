@@ -24,14 +24,12 @@ use crate::sql::row_mapping::{first, get};
 
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The pause before another attempt.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The time for which the lock counts as held. The server ends the transaction of a stopped instance
 /// after a minute: the difference is more than a statement takes that began before.
 const TERM: Duration = Duration::from_secs(30);
 
-/// The time for which a request waits for the lock.
 const WAIT: Duration = Duration::from_secs(3);
 
 /// The time limit for writes in progress. Their own limits are shorter.
@@ -61,7 +59,6 @@ enum State {
         /// `None` while the schema is still to be prepared: then there is no lock.
         confirmed: Option<Instant>,
     },
-    /// Its connection was lost.
     Lost,
     /// Another session changes or restores the database.
     Changing,
@@ -85,7 +82,6 @@ impl HistoryLock {
         Self { pool, state, id, writes: tokio::sync::RwLock::default() }
     }
 
-    /// The id of the history in the database, which is the same on every timeline.
     pub fn id(&self) -> Arc<str> {
         Arc::clone(&self.id.read())
     }

@@ -33,7 +33,6 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// (`migration/runner.rs`): the difference is more than a write waits before its statement begins.
 const TERM: Duration = Duration::from_secs(30);
 
-/// The oldest versions that the schema permits.
 #[derive(Clone, Copy, Default)]
 struct State {
     oldest_reader: i32,

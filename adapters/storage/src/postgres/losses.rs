@@ -43,7 +43,6 @@ impl Losses {
             || since.is_some_and(|since| age >= since && idle_for + SETTLING >= since)
     }
 
-    /// Returns at the next loss.
     pub async fn next(&self) {
         // The sender is not dropped while it is borrowed.
         let _ = self.last.subscribe().changed().await;

@@ -74,13 +74,11 @@ const MIGRATION_SETTINGS: &str =
 /// Connections for the schema: the lock, a change, and what is looked at meanwhile.
 const SCHEMA_CONNECTIONS: u32 = 3;
 
-/// The time after which connections for the schema are closed.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The longest time to wait for the database's clock to reach a requested time.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// The attempts of a read during a restore.
 const READS_ACROSS_A_RESTORE: u32 = 3;
 
 /// A statement that fails where no writes are taken: on a standby, and if the database is read-only.
@@ -374,7 +372,6 @@ async fn reach(options: &StoreOptions) -> Result<Server, StoreError> {
     }
 }
 
-/// A connection that is not the service's, for those who only look.
 pub(crate) async fn single_connection(
     options: &StoreOptions,
 ) -> Result<DatabaseConnection, StoreError> {

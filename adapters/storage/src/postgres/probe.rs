@@ -50,7 +50,6 @@ const NEXT: &str = "SELECT nextval('write_clock') AS next";
 /// Checks for another server process: a pooler in transaction mode may keep the same one by chance.
 const ROUNDS: u32 = 3;
 
-/// The pause for a pooler to take a connection back.
 const PAUSE: Duration = Duration::from_millis(10);
 
 type Reason = Option<&'static str>;

@@ -23,7 +23,6 @@ use crate::postgres::session::lost;
 /// Prepared statements per connection: more than this crate has.
 const STATEMENTS_KEPT: usize = 256;
 
-/// The time that each of several servers has to answer.
 const LONGEST_SILENCE: Duration = Duration::from_secs(1);
 
 /// The time for the others after one of several servers accepted writes: another may have taken over.
@@ -91,7 +90,6 @@ impl Purpose {
 /// One server, or several; exactly one of them accepts writes.
 pub(crate) struct Server {
     servers: Vec<PgConnectOptions>,
-    /// The one of the last connection.
     current: AtomicUsize,
     timeline: AtomicU32,
     /// The start of the watched standby; empty for a primary. One address may lead to several servers,
@@ -103,7 +101,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Reads one URL, or several with spaces between them.
     pub fn parse(
         urls: &str,
         options: &StoreOptions,
@@ -141,7 +138,6 @@ impl Server {
         format!("{database} at {}", places.collect::<Vec<_>>().join(", "))
     }
 
-    /// The timeline of the server of the last connection; 0 if it does not tell.
     pub fn timeline(&self) -> u32 {
         self.timeline.load(Ordering::Acquire)
     }
@@ -257,7 +253,6 @@ impl Server {
         self.servers.len() > 1
     }
 
-    /// Tests an idle connection.
     pub async fn check(
         &self,
         connection: &mut PgConnection,

@@ -51,7 +51,6 @@ pub(crate) struct Session {
 
 pub(crate) type Asked = (Question, oneshot::Sender<Answer>);
 
-/// One message to the server.
 pub(crate) struct Question {
     pub effect: Effect,
     text: SqlStr,
@@ -59,7 +58,6 @@ pub(crate) struct Question {
     arguments: Option<PgArguments>,
 }
 
-/// The effect of a message on the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     None,

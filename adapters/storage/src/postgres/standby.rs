@@ -34,18 +34,15 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// The interval while a read waits for a position.
 const WHILE_AWAITED: Duration = Duration::from_millis(3);
 
-/// The pause before another attempt to connect.
 const PAUSE: Duration = Duration::from_secs(1);
 
 type Unusable = Box<dyn Error + Send + Sync>;
 
-/// The state of a standby when it was last looked at.
 #[derive(Clone, Debug)]
 pub(crate) struct StandbyState {
     pub history: Arc<str>,
     /// The timeline that it follows, or an earlier one for a while after a failover.
     pub timeline: u32,
-    /// The replayed position of the log.
     pub replayed: u64,
     /// The [connections](Standby::connections) before it was looked at. While they are the same none
     /// goes to a server that was restarted since, and may know less.
@@ -54,7 +51,6 @@ pub(crate) struct StandbyState {
 }
 
 pub(crate) struct Standby {
-    /// Reads that were answered from it.
     pub reads: AtomicU64,
     pub server: Arc<Server>,
     readers: Readers,
@@ -87,7 +83,6 @@ impl Standby {
         self.state.borrow().clone().filter(|state| state.at.elapsed() < TRUSTED_FOR)
     }
 
-    /// A number that differs when a connection was lost or opened.
     pub fn connections(&self) -> u64 {
         self.server.losses.count()
     }
@@ -202,7 +197,6 @@ impl ReadEngine for Standby {
 #[derive(Debug)]
 pub(crate) struct PrimaryPositions {
     longest: Duration,
-    /// The timeline of the primary; 0 before it was reached.
     pub timeline: u32,
     /// The oldest first.
     noted: VecDeque<(Instant, u64)>,

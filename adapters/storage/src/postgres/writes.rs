@@ -25,7 +25,6 @@ use crate::write::read_set::{CurrentReads, looks};
 use crate::write::row::{RowKind, RowWrite};
 use crate::write::statements::{is_restricted, only, write_alone, write_rows};
 
-/// The most attempts of a write that the database rolls back because of other writes.
 const ATTEMPTS: u32 = 5;
 
 /// The longest pause before the second attempt; it doubles with each.
@@ -33,7 +32,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 const RETRIED_FOR: Duration = Duration::from_secs(10);
 
-/// Limits of the answers to a write of many items.
 const ALONE: Limits = Limits { answer: Duration::from_secs(25), can_repeat: false };
 
 #[derive(Clone)]
@@ -169,13 +167,11 @@ fn is_exclusive(write: &RowWrite<'_>, attempt: u32) -> bool {
         || is_restricted(write)
 }
 
-/// A transaction that writes.
 struct Transaction<'a> {
     writer: &'a PostgresWriter,
     session: Session,
     /// The current results of the lookups in the read sets of its writes.
     current_reads: CurrentReads,
-    /// The time of its writes if it excludes others.
     time: Option<Timestamp>,
     excludes_since: Option<Instant>,
     is_open: bool,
