@@ -128,7 +128,8 @@ impl TestDatabase {
         self.while_locked("BEGIN; SELECT pg_advisory_xact_lock(8102661208289796460)", work)
     }
 
-    fn while_locked<T>(&self, take: &'static str, work: impl FnOnce() -> T) -> T {
+    /// Runs `work` while another program is in the transaction that a text begins.
+    pub fn while_locked<T>(&self, take: &'static str, work: impl FnOnce() -> T) -> T {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let url = self.url.clone();

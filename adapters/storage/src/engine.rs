@@ -187,8 +187,8 @@ impl Database {
         Self { reader: Arc::<E>::clone(&engine), writer: Some(engine) }
     }
 
-    pub fn read_only(reader: impl ReadEngine + 'static) -> Self {
-        Self { reader: Arc::new(reader), writer: None }
+    pub fn read_only(reader: Arc<dyn ReadEngine>) -> Self {
+        Self { reader, writer: None }
     }
 
     pub fn writer(&self) -> Result<&Arc<dyn WriteEngine>, RepositoryError> {

@@ -225,11 +225,11 @@ impl StoreMetrics {
     /// idle; and how often connections were opened or lost.
     pub fn encode_connections(
         &self,
-        pools: &[(&str, usize, usize)],
+        pools: &[(&str, (usize, usize))],
         losses: u64,
         encoder: &mut DescriptorEncoder<'_>,
     ) -> fmt::Result {
-        let series = pools.iter().flat_map(|(pool, used, idle)| {
+        let series = pools.iter().flat_map(|(pool, (used, idle))| {
             [("used", *used), ("idle", *idle)].map(|(state, count)| {
                 let pool = ("db_client_connection_pool_name", *pool);
                 ([pool, ("db_client_connection_state", state)], ConstGauge::new(count))

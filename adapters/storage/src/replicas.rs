@@ -23,8 +23,7 @@ use crate::engine::{Database, WriteEngine};
 use crate::error::StoreError;
 use crate::metrics::write_series;
 use crate::options::StoreOptions;
-use crate::postgres::standby::lag::PrimaryPositions;
-use crate::postgres::standby::{Standby, StandbyState};
+use crate::postgres::standby::{PrimaryPositions, Standby, StandbyState};
 use crate::read::past::PastReads;
 use crate::read::single_flight::SingleFlight;
 
@@ -53,7 +52,6 @@ pub(crate) struct Replicas {
 
 pub(crate) struct OpenedStandby {
     standby: Arc<Standby>,
-    database: Database,
     store: StandbyStore,
 }
 
@@ -69,13 +67,14 @@ pub(crate) fn open_standbys(
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("the scheme is wrong".to_owned());
         }
-        let (standby, engine) =
+        let standby =
             Standby::new(url, options, primary.metrics()).map_err(|error| error.to_string())?;
-        if !named.insert(standby.target.clone()) {
-            return Err(format!("{} is given more than once", standby.target));
+        if !named.insert(standby.server.target()) {
+            return Err(format!("{} is given more than once", standby.server.target()));
         }
-        let database = Database::read_only(engine);
-        Ok(OpenedStandby { standby, store: store_on(database.clone()), database })
+        let standby = Arc::new(standby);
+        let store = store_on(Database::read_only(Arc::<Standby>::clone(&standby)));
+        Ok(OpenedStandby { standby, store })
     };
     urls.split_whitespace().map(open).collect::<Result<_, _>>().map_err(StoreError::ReplicaUrl)
 }
@@ -118,7 +117,7 @@ impl Replicas {
     /// Writes how far the standbys are behind, and how often they were read.
     pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let history = self.past.history_id();
-        let named = |standby: &Standby| [("standby", standby.target.clone())];
+        let named = |standby: &Standby| [("standby", standby.server.target())];
         let lags = self.standbys.iter().filter_map(|OpenedStandby { standby, .. }| {
             let (_, lag) = self.usable(standby, &history)?;
             Some((named(standby), ConstGauge::new(lag.as_secs_f64())))
@@ -140,9 +139,8 @@ impl Replicas {
     pub async fn close(&self) {
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.shutdown().await;
-        for OpenedStandby { standby, database, .. } in &self.standbys {
+        for OpenedStandby { standby, .. } in &self.standbys {
             standby.close().await;
-            database.reader.close().await;
         }
     }
 
@@ -166,7 +164,7 @@ impl Replicas {
     fn usable(&self, standby: &Standby, history: &str) -> Option<(StandbyState, Duration)> {
         let state = standby.state()?;
         let noted = self.noted.lock();
-        let is_followed = state.timeline == noted.timeline()
+        let is_followed = state.timeline == noted.timeline
             && self.past.stored_history().is_some_and(|stored| stored == state.history)
             && *self.past.history_on(state.timeline) == *history;
         let lag = noted.lag(state.replayed, Instant::now()).filter(|_| is_followed)?;

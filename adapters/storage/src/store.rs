@@ -72,7 +72,7 @@ impl Store {
         match options.backend()? {
             DbBackend::Sqlite => {
                 let reader = SqliteReaders::open(options).await?;
-                Ok(Some(Self::on(Database::read_only(reader))))
+                Ok(Some(Self::on(Database::read_only(Arc::new(reader)))))
             }
             _ => Self::connect(options).await.map(Some),
         }

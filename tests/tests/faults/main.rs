@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tests::{Service, binary};
 
+mod abandoned;
 mod cancelled;
 mod clock;
 mod clock_ahead;

@@ -50,6 +50,7 @@ mod index_building;
 mod lookups;
 mod member_counts;
 mod model;
+mod panics;
 mod plans;
 mod read_set;
 mod reads;

@@ -1,5 +1,5 @@
--- Closes the current time and the times of all changes: every later write has a later time. Parameters: none. Result: `time`.
-BEGIN;
+-- Closes the current time and the times of all changes: every later write has a later time. The message is one transaction.
+-- Parameters: none. Result: `time`.
 LOCK TABLE write_fence IN SHARE MODE;
 WITH RECURSIVE names (name) AS (
     SELECT min(collection) FROM changes
@@ -9,5 +9,4 @@ SELECT setval('write_clock', greatest(
     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     last_value,
     (SELECT max((SELECT max(c.time) FROM changes c WHERE c.collection = n.name)) FROM names n)
-)) AS time FROM write_clock;
-COMMIT
+)) AS time FROM write_clock

@@ -1,6 +1,7 @@
 //! A connection in use: every answer has a limit, and it is known whether something may have been
 //! committed.
 
+use std::error::Error;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,17 +10,15 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
-use sea_orm::sqlx::{AssertSqlSafe, Error as SqlxError, Executor as _, query_with, raw_sql};
-use sea_orm::{
-    ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
-    Statement,
+use sea_orm::sqlx::{
+    AssertSqlSafe, Error as SqlxError, Executor as _, IntoArguments, Postgres, SqlSafeStr as _,
+    SqlStr, query_with, raw_sql,
 };
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sea_query_sqlx::SqlxValues;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
-use crate::error::is_refusal;
-use crate::postgres::server::require_writable;
 use crate::spans;
 use crate::sql::dialect::POSTGRES;
 use crate::write::row::{RowKind, WriteRow};
@@ -30,145 +29,100 @@ use crate::write::statements::{WriteConnection, of_rows};
 pub(crate) struct Limits {
     /// The longest time that an answer may take.
     pub answer: Duration,
-    /// True where an answer is given up soon when another connection was lost, because asking
-    /// again does no harm.
+    /// True if asking again does no harm: then the loss of another connection shortens the wait.
     pub can_repeat: bool,
 }
 
-/// A connection in use. Each statement is a separate transaction until one is
-/// begun. Dropping it cancels the statement in progress and rolls the transaction back.
-pub(crate) struct Session {
-    questions: mpsc::Sender<Asked>,
-    timeline: u32,
-    is_in_transaction: AtomicBool,
-    may_have_committed: AtomicBool,
+impl Limits {
+    pub const BRIEF: Self = Self { answer: Duration::from_secs(3), can_repeat: true };
+
+    /// For writes and the fence. The server has shorter limits.
+    pub const LOCK: Self = Self { answer: Duration::from_secs(12), can_repeat: false };
 }
 
-/// A question with its reply.
+/// A connection in use. Each statement is a transaction until one is begun, which is rolled back when
+/// this is dropped.
+pub(crate) struct Session {
+    pub questions: mpsc::Sender<Asked>,
+    /// The timeline of the server; 0 if it does not tell.
+    pub timeline: u32,
+    pub may_have_committed: AtomicBool,
+}
+
 pub(crate) type Asked = (Question, oneshot::Sender<Answer>);
 
-/// Something sent to the server.
-pub(crate) enum Question {
-    /// Statements without parameters in one message.
-    Simple(Effect, String),
-    Statement(Statement),
-    /// A statement over rows.
-    Rows(&'static str, PgArguments),
-    /// A check that the server takes writes.
-    RequireWrites,
+pub(crate) struct Question {
+    pub effect: Effect,
+    text: SqlStr,
+    /// `None` if the text may be several statements, which are one transaction unless one is open.
+    arguments: Option<PgArguments>,
 }
 
-/// The effect of a message on the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     None,
     Begin,
     Commit,
-    /// Begins and ends a transaction.
-    Whole,
 }
 
 /// The answer of the server, as far as it has come.
 #[derive(Default)]
 pub(crate) struct Reply {
-    /// The rows of each statement.
-    rows: Vec<Vec<PgRow>>,
+    /// The rows of each statement that is done.
+    pub rows: Vec<Vec<PgRow>>,
     result: PgQueryResult,
-    is_complete: bool,
 }
 
-/// The outcome of a question.
 pub(crate) struct Answer {
     pub result: Result<Reply, SqlxError>,
-    /// True if nothing was sent, or the server says that it rolled back.
-    is_rolled_back: bool,
+    pub may_have_committed: bool,
 }
 
 impl Session {
-    pub const fn new(questions: mpsc::Sender<Asked>, timeline: u32) -> Self {
-        let (is_in_transaction, may_have_committed) =
-            (AtomicBool::new(false), AtomicBool::new(false));
-        Self { questions, timeline, is_in_transaction, may_have_committed }
-    }
-
-    /// The timeline of the server; 0 where the server does not tell.
-    pub const fn timeline(&self) -> u32 {
-        self.timeline
-    }
-
-    /// Begins a transaction with statements without parameters, in one message; and the rows of
-    /// each.
-    pub async fn begin_with(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        self.is_in_transaction.store(true, Ordering::Relaxed);
-        self.query_texts(Effect::Begin, text).await
-    }
-
-    /// Runs statements without parameters, in one message; and the rows of each.
-    pub async fn query_each(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        self.query_texts(Effect::None, text).await
-    }
-
-    /// Runs a whole transaction, in one message; and the rows of each of its statements. One that
-    /// fails is rolled back.
-    pub async fn run_transaction(&self, text: &str) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        self.query_texts(Effect::Whole, text).await
-    }
-
-    /// Commits the transaction.
-    pub async fn commit(&self) -> Result<(), DbErr> {
-        self.is_in_transaction.store(false, Ordering::Relaxed);
-        let commit = self.query_texts(Effect::Commit, "COMMIT").instrument(spans::commit());
-        commit.await.map(drop)
-    }
-
-    /// That the server takes writes.
-    pub async fn require_writes(&self) -> Result<(), DbErr> {
-        self.ask(Question::RequireWrites).await.map(drop).map_err(exec_error)
-    }
-
-    async fn query_texts(
+    /// Runs statements without parameters in one message. Returns the rows of each.
+    pub async fn run(
         &self,
         effect: Effect,
-        text: &str,
+        text: impl Into<String>,
     ) -> Result<Vec<Vec<QueryResult>>, DbErr> {
-        let question = Question::Simple(effect, text.to_owned());
-        let reply = self.ask(question).await.map_err(exec_error)?;
+        let reply = self.ask(Question::simple(effect, text)).await.map_err(database_error)?;
         let results = |rows: Vec<PgRow>| rows.into_iter().map(QueryResult::from).collect();
         Ok(reply.rows.into_iter().map(results).collect())
     }
 
+    pub async fn commit(&self) -> Result<(), DbErr> {
+        self.run(Effect::Commit, "COMMIT").instrument(spans::commit()).await.map(drop)
+    }
+
     async fn query(&self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
-        self.ask(question).await.map(Reply::all_rows).map_err(query_error)
+        self.ask(question).await.map(Reply::all_rows).map_err(database_error)
     }
 
-    /// Asks the last question of the session: its connection is free when the answer is there.
-    pub async fn query_last(self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.questions.send((question, reply)).await;
+    /// Runs the last statement. The connection does not wait for the caller to take the answer.
+    pub async fn query_last(self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let answer = self.send(Question::of(statement)).await.map_err(database_error)?;
         drop(self);
-        let answer = if sent.is_ok() { answer.await.ok() } else { None };
-        let reply = answer.ok_or_else(gone).and_then(|answer| answer.result);
-        reply.map(Reply::all_rows).map_err(query_error)
+        let reply = answer.await.map_err(gone).and_then(|answer| answer.result);
+        reply.map(Reply::all_rows).map_err(database_error)
     }
 
-    /// Returns false when it is certain that nothing was committed: nothing was to be, or the server
-    /// says that it rolled back.
+    /// Returns false if certainly nothing was committed.
     pub fn may_have_committed(&self) -> bool {
         self.may_have_committed.load(Ordering::Relaxed)
     }
 
-    /// Sends something to the server and waits for the end of its answer.
     async fn ask(&self, question: Question) -> Result<Reply, SqlxError> {
-        let (reply, answer) = oneshot::channel();
-        let is_whole = question.effect() == Effect::Whole;
-        self.questions.send((question, reply)).await.map_err(|_| gone())?;
-        let answered = answer.await;
-        let is_rolled_back = answered.as_ref().is_ok_and(|answer| answer.is_rolled_back);
-        let is_open = self.is_in_transaction.load(Ordering::Relaxed) || is_whole;
-        if !is_rolled_back && !is_open {
+        let answer = self.send(question).await?.await;
+        if answer.as_ref().map_or(true, |answer| answer.may_have_committed) {
             self.may_have_committed.store(true, Ordering::Relaxed);
         }
-        answered.map_err(|_| gone())?.result
+        answer.map_err(gone)?.result
+    }
+
+    async fn send(&self, question: Question) -> Result<oneshot::Receiver<Answer>, SqlxError> {
+        let (reply, answer) = oneshot::channel();
+        self.questions.send((question, reply)).await.map_err(gone)?;
+        Ok(answer)
     }
 }
 
@@ -178,29 +132,16 @@ impl Reply {
     }
 }
 
-impl Answer {
-    pub fn new(result: Result<(), SqlxError>, reply: Reply, effect: Effect) -> Self {
-        let is_rolled_back = match &result {
-            Ok(()) => false,
-            Err(error) if effect == Effect::Commit => is_refusal(error),
-            // When the statement itself is done, it is its commit that failed.
-            Err(error) => matches!(error, SqlxError::Database(_)) && !reply.is_complete,
-        };
-        Self { result: result.map(|()| reply), is_rolled_back }
-    }
-
-    /// The answer if there is no connection.
-    pub const fn not_sent(error: SqlxError) -> Self {
-        Self { result: Err(error), is_rolled_back: true }
-    }
-}
-
 impl Question {
-    pub const fn effect(&self) -> Effect {
-        match self {
-            Self::Simple(effect, _) => *effect,
-            _ => Effect::None,
-        }
+    fn simple(effect: Effect, text: impl Into<String>) -> Self {
+        Self { effect, text: AssertSqlSafe(text.into()).into_sql_str(), arguments: None }
+    }
+
+    fn of(Statement { sql, values, .. }: Statement) -> Self {
+        let values = SqlxValues(values.unwrap_or_else(|| Values(Vec::new())));
+        let arguments: PgArguments = IntoArguments::<Postgres>::into_arguments(values);
+        let text = AssertSqlSafe(sql).into_sql_str();
+        Self { effect: Effect::None, text, arguments: Some(arguments) }
     }
 
     pub async fn answer(
@@ -208,20 +149,14 @@ impl Question {
         connection: &mut PgConnection,
         reply: &mut Reply,
     ) -> Result<(), SqlxError> {
-        let mut results = match self {
-            Self::Simple(_, text) => connection.fetch_many(raw_sql(AssertSqlSafe(text))),
-            Self::Statement(Statement { sql, values, .. }) => {
-                let values = SqlxValues(values.unwrap_or_else(|| Values(Vec::new())));
-                connection.fetch_many(query_with(AssertSqlSafe(sql), values))
-            }
-            Self::Rows(text, arrays) => connection.fetch_many(query_with(text, arrays)),
-            Self::RequireWrites => return require_writable(connection).await,
+        let mut results = match self.arguments {
+            Some(arguments) => connection.fetch_many(query_with(self.text, arguments)),
+            None => connection.fetch_many(raw_sql(self.text)),
         };
         let mut rows = Vec::new();
         while let Some(result) = results.try_next().await? {
             let end = |result| {
                 reply.result = result;
-                reply.is_complete = true;
                 reply.rows.push(std::mem::take(&mut rows));
                 None
             };
@@ -239,13 +174,12 @@ impl ConnectionTrait for Session {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        let reply = self.ask(Question::Statement(statement)).await.map_err(exec_error)?;
+        let reply = self.ask(Question::of(statement)).await.map_err(database_error)?;
         Ok(reply.result.into())
     }
 
     async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
-        let question = Question::Simple(Effect::None, text.to_owned());
-        let reply = self.ask(question).await.map_err(exec_error)?;
+        let reply = self.ask(Question::simple(Effect::None, text)).await.map_err(database_error)?;
         Ok(reply.result.into())
     }
 
@@ -254,7 +188,7 @@ impl ConnectionTrait for Session {
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.query(Question::Statement(statement)).await
+        self.query(Question::of(statement)).await
     }
 }
 
@@ -265,28 +199,24 @@ impl WriteConnection for Session {
         kind: RowKind,
         rows: &[WriteRow<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
-        let arrays = WriteRow::arrays(rows).map_err(query_error)?;
-        self.query(Question::Rows(of_rows(&POSTGRES, kind), arrays)).await
+        let text = of_rows(&POSTGRES, kind).into_sql_str();
+        let arguments = Some(WriteRow::arrays(rows).map_err(database_error)?);
+        self.query(Question { effect: Effect::None, text, arguments }).await
     }
 }
 
-/// The error of a connection that is closed because the server does not answer.
-pub(super) fn lost(kind: io::ErrorKind, reason: &'static str) -> SqlxError {
+/// The error of a connection that is of no use any more.
+pub(super) fn lost(
+    kind: io::ErrorKind,
+    reason: impl Into<Box<dyn Error + Send + Sync>>,
+) -> SqlxError {
     SqlxError::Io(io::Error::new(kind, reason))
 }
 
-fn gone() -> SqlxError {
+fn gone<T>(_: T) -> SqlxError {
     lost(io::ErrorKind::NotConnected, "the connection was lost before")
 }
 
-pub(super) fn query_error(error: SqlxError) -> DbErr {
-    match error {
-        // No connection was lost.
-        SqlxError::PoolTimedOut => DbErr::ConnectionAcquire(ConnAcquireErr::Timeout),
-        error => DbErr::Query(RuntimeErr::SqlxError(error.into())),
-    }
-}
-
-fn exec_error(error: SqlxError) -> DbErr {
-    DbErr::Exec(RuntimeErr::SqlxError(error.into()))
+pub(super) fn database_error(error: SqlxError) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
 }
