@@ -14,7 +14,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 use crate::engine::{Database, ReadMode, query};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
-use crate::sql::sql_text::json;
+use crate::sql::sql_text::keyed;
 
 /// Callers whose names are cached.
 const CACHED: usize = 4_096;
@@ -100,7 +100,8 @@ impl CallerDirectory for SqlCallerDirectory {
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition(), Instant::now());
             let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
-            let statement = dialect.statement(sql_file!(dialect, "caller_names"), [json(&unknown)]);
+            let among = [keyed(unknown.iter().map(|id| (id, ())))];
+            let statement = dialect.statement(sql_file!("both/caller_names"), among);
             let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
                 rows.iter().map(entry).collect()
             });

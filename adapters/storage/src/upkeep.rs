@@ -74,10 +74,11 @@ impl Store {
 
     async fn index_lag(&self, here: Timestamp) -> Result<IndexLag, RepositoryError> {
         let reader = &*self.database.reader;
-        let lag = reader.dialect().statement(sql_file!("both/index_lag"), []);
+        let lag = reader.dialect().statement(sql_file!("both/index_progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
-            Ok((row_mapping::get(row, "changes")?, row_mapping::get(row, "oldest")?))
+            let get = |column| row_mapping::get::<i64>(row, column);
+            Ok((get("written")? - get("indexed")?, row_mapping::get(row, "oldest")?))
         };
         let (changes, oldest): (i64, Option<i64>) =
             query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;

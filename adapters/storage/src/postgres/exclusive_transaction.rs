@@ -138,8 +138,8 @@ mod tests {
     use sea_orm::Value;
 
     use super::{VALUES, replace_parameters, with_settings};
-    use crate::sql::arrays::texts;
     use crate::sql::dialect::POSTGRES;
+    use crate::sql::sql_text::texts;
 
     #[test]
     fn parameters_are_replaced_by_their_numbers() {

@@ -229,7 +229,10 @@ impl ReadEngine for Postgres {
         loop {
             let close = async {
                 let session = self.writers.session(LOCK).await?;
-                fence::time(&session.run_transaction(fence::CLOSE).await?)
+                let closed = session.begin_with(fence::BEGIN_SETTLED).await?;
+                // Makes sure that the closed time is on disk.
+                session.commit().await?;
+                fence::time(&closed)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);

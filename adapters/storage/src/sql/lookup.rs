@@ -4,19 +4,17 @@
 //! same condition on the row `w`.
 
 use application::{Ownership, ShownItem, UndeletableItems};
-use domain::json::encode_string;
 use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::sql::arrays::texts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
-use crate::sql::sql_text::{SqlText, json, literal};
-use crate::sql::statements::{listed, shown_columns, with_members};
+use crate::sql::sql_text::{SqlText, keyed, literal};
+use crate::sql::statements::{shown_columns, with_members};
 
 /// The kind of key that one condition looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,21 +68,21 @@ impl LookupCondition {
     ) -> Self {
         let no_value = || "CAST(NULL AS TEXT)".to_owned();
         let (condition, value, is_indexed) = match shape {
-            Shape::Id => (format!("w.id {}", among_ids(text, keys)), no_value(), true),
-            Shape::Parent => (format!("w.parent {}", among_ids(text, keys)), no_value(), true),
+            Shape::Id => (format!("w.id {}", text.among_ids(ids(keys))), no_value(), true),
+            Shape::Parent => (format!("w.parent {}", text.among_ids(ids(keys))), no_value(), true),
             Shape::Member { column: Some((column, true)), .. } => {
-                let wanted = among_texts(text, values(keys));
+                let wanted = text.among_texts(values(keys));
                 (format!("w.{column} {wanted}"), format!("w.{column}"), true)
             }
             Shape::Member { name, column } => {
                 let member = member(text, collection, name);
                 let written = member.as_written();
-                let wanted = among_texts(text, values(keys));
+                let wanted = text.among_texts(values(keys));
                 let is_written = format!("{written} {wanted} AND {}", member.is_written());
                 match column {
                     Some((column, _)) => {
-                        let keys =
-                            among_texts(text, values(keys).map(indexed_columns::key_of_text));
+                        let keys = values(keys).map(indexed_columns::key_of_text);
+                        let keys = text.among_texts(keys);
                         (format!("w.{column} {keys} AND {is_written}"), written, true)
                     }
                     None => (is_written, written, false),
@@ -118,37 +116,18 @@ fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
     })
 }
 
-/// The condition that it is one of the ids.
-fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
-    let ids = keys.iter().filter_map(|key| match key {
+fn ids(keys: &[&LookupKey]) -> impl Iterator<Item = ItemId> {
+    keys.iter().filter_map(|key| match key {
         LookupKey::Id(id) | LookupKey::Parent(id) => Some(*id),
         _ => None,
-    });
-    match text.dialect.backend {
-        DbBackend::Sqlite => {
-            format!("IN (SELECT unhex(value, '-') FROM json_each({}))", text.bind(listed(ids)))
-        }
-        _ => format!("= ANY ({}::text[]::uuid[])", text.bind(texts(ids.map(|id| id.to_string())))),
-    }
-}
-
-/// The condition that it is one of the strings.
-fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> String {
-    match text.dialect.backend {
-        DbBackend::Sqlite => {
-            let wanted: Vec<_> = wanted.map(|wanted| encode_string(&wanted)).collect();
-            let list = text.bind(format!("[{}]", wanted.join(",")));
-            format!("IN (SELECT value FROM json_each({list}))")
-        }
-        _ => format!("= ANY ({}::text[])", text.bind(texts(wanted))),
-    }
+    })
 }
 
 /// A parameter of `undeletable.sql`.
 #[derive(Serialize)]
 struct Undeletable<'a> {
     collection: &'static str,
-    is_own: bool,
+    is_own: u8,
     caller: Option<&'a str>,
 }
 
@@ -159,11 +138,11 @@ pub(crate) fn undeletable_statement(
     undeletable: &[UndeletableItems],
 ) -> Statement {
     let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
-        let is_own = *ownership == Ownership::Own;
+        let is_own = u8::from(*ownership == Ownership::Own);
         Undeletable { collection: collection.name(), is_own, caller: caller.as_deref() }
     });
-    let kinds: Vec<_> = kinds.collect();
-    dialect.statement(sql_file!(dialect, "undeletable"), [parent.uuid().into(), json(&kinds)])
+    let values = [parent.uuid().into(), keyed(kinds.enumerate())];
+    dialect.statement(sql_file!("both/undeletable"), values)
 }
 
 /// Finds the items of a lookup. If they are too many or too large, the result says so and contains no

@@ -17,7 +17,7 @@ use crate::sql::member_counts;
 use crate::sql::row_mapping;
 use crate::sql::sort::{Order, Part};
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{Statements, item_columns, parent, parent_collection, with_members};
+use crate::sql::statements::{item_columns, parent, with_members};
 
 /// The items of a page and the changes that they are at, joined to their places `s` in the order of
 /// these.
@@ -61,13 +61,12 @@ impl PageStatement {
     /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
     /// nothing hangs on its truth. With a mark, the rows tell whether it led to the page.
     pub fn new(
-        statements: &Statements,
+        dialect: &'static Dialect,
         scope: Scope,
         query: &PageQuery,
         known: Option<Totals>,
         mark: Option<&PageMark>,
     ) -> Self {
-        let dialect = statements.dialect;
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
         let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
@@ -425,7 +424,7 @@ pub(crate) fn totals_statement(
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
-    let parent_name = text.bind(parent_collection(scope.collection));
+    let parent_name = text.bind(scope.collection.parent().map(Collection::name));
     let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
     let counted = if scope.parent.is_none() {
         // Said so that the engine looks into the primary key once for each.

@@ -304,7 +304,6 @@ mod tests {
     use crate::migration::schema;
     use crate::sql::dialect::SQLITE;
     use crate::sql::page::PageStatement;
-    use crate::sql::statements::Statements;
 
     fn plan(position: PageStart, name: &str, kind: FieldKind, descending: bool) -> Vec<String> {
         let subject = Subject::Member { name: name.into(), kind: Some(kind) };
@@ -319,7 +318,7 @@ mod tests {
             related: Vec::new(),
         };
         let scope = Scope::of(Collection::known("proposals"));
-        let page = PageStatement::new(&Statements::new(&SQLITE), scope, &query, None, None);
+        let page = PageStatement::new(&SQLITE, scope, &query, None, None);
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema(&SQLITE)).unwrap();
         let explained = format!("EXPLAIN QUERY PLAN {}", page.statement.sql);

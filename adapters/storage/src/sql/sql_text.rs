@@ -1,6 +1,10 @@
 //! A statement that is put together while its parameters are collected.
 
+use std::collections::BTreeMap;
+
+use domain::ItemId;
 use domain::json::encode_string;
+use sea_orm::sea_query::ArrayType;
 use sea_orm::{DbBackend, Statement, Value};
 use serde::Serialize;
 
@@ -23,6 +27,31 @@ impl SqlText {
         format!("${}", self.values.len())
     }
 
+    /// The condition that it is one of the ids.
+    pub fn among_ids(&mut self, ids: impl Iterator<Item = ItemId>) -> String {
+        match self.dialect.backend {
+            DbBackend::Sqlite => {
+                let ids = self.bind(listed(ids));
+                format!("IN (SELECT unhex(value, '-') FROM json_each({ids}))")
+            }
+            _ => {
+                let ids = self.bind(texts(ids.map(|id| id.to_string())));
+                format!("= ANY ({ids}::text[]::uuid[])")
+            }
+        }
+    }
+
+    /// The condition that it is one of the strings.
+    pub fn among_texts(&mut self, wanted: impl Iterator<Item = String>) -> String {
+        match self.dialect.backend {
+            DbBackend::Sqlite => {
+                let wanted = self.bind(json(&wanted.collect::<Vec<_>>()));
+                format!("IN (SELECT value FROM json_each({wanted}))")
+            }
+            _ => format!("= ANY ({}::text[])", self.bind(texts(wanted))),
+        }
+    }
+
     /// The member of the change `c` as JSON text; any name is allowed.
     pub fn member_as_json(&mut self, name: &str) -> String {
         match self.dialect.backend {
@@ -39,9 +68,25 @@ impl SqlText {
     }
 }
 
-/// Rows as a parameter: a JSON array. Nothing in them can fail to be written.
+/// Rows as a parameter of a file for both engines: a JSON object, because only `json_each` of an
+/// object is common to them.
+pub(crate) fn keyed<K: Serialize + Ord, V: Serialize>(rows: impl Iterator<Item = (K, V)>) -> Value {
+    json(&rows.collect::<BTreeMap<_, _>>())
+}
+
+/// Values as a parameter: as JSON. Nothing in them can fail to be written.
 pub(crate) fn json(rows: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_string(rows).unwrap_or_default().into()
+}
+
+/// Ids as a parameter: a JSON array.
+pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
+    json(&ids.map(ItemId::uuid).collect::<Vec<_>>())
+}
+
+/// Texts as a parameter of `PostgreSQL`: an array.
+pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
+    Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
 }
 
 /// A string as a literal. Only for names that are constants of this program, so that an index on

@@ -22,8 +22,7 @@ use crate::sql::change_log::{last_of, last_statement};
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::references;
-use crate::sql::sql_text::json;
-use crate::sql::statements::listed;
+use crate::sql::sql_text::{json, listed};
 use crate::{Store, StoreError, StoreOptions};
 
 const STEP: &str = "store the changes";
