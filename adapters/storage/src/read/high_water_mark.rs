@@ -15,7 +15,7 @@ use domain::Collection;
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::sql::change_log;
 
-/// Changes of all collections that are looked through at the end of the log for those of one.
+/// Changes at the end of the log that are looked through for holes.
 const AT_END: u64 = 1_000;
 
 /// The number up to which no change is committed any more.
@@ -65,7 +65,7 @@ impl HighWaterMark {
     }
 
     /// A hole cannot be seen in the changes of one collection, so these are read by their index up to
-    /// the mark, and from there among those of all.
+    /// the mark, which is raised before.
     async fn of_collection(
         &self,
         collection: Collection,
@@ -76,47 +76,20 @@ impl HighWaterMark {
             self.pass_fence().await?;
         }
         let mark = self.mark();
-        let known = Sequence(mark.sequence);
-        let mut found = Vec::new();
-        if known > after {
-            let page = self.indexed(collection, after, known, limit).await?;
-            if page.changes.len() as u64 >= limit {
-                return Ok(page);
-            }
-            found = page.changes;
+        let end = self.of_all(Sequence(mark.sequence), AT_END).await?;
+        let up_to = match end.changes.len() as u64 {
+            AT_END => self.last().await?,
+            _ => self.raise(Mark { sequence: end.read_to.0, ..mark }),
+        };
+        if up_to <= after {
+            return Ok(LogPage { changes: Vec::new(), read_to: after });
         }
-        let after = after.max(known);
-        let mut end = self.of_all(after, AT_END).await?;
-        if after == known {
-            // There was no hole from the mark on.
-            self.raise(Mark { sequence: end.read_to.0, ..mark });
-        }
-        if end.changes.len() as u64 == AT_END {
-            let (last, left) = (self.last().await?, limit - found.len() as u64);
-            end = self.indexed(collection, after, last, left).await?;
-        }
-        end.changes.retain(|change| change.collection == collection);
-        end.changes.splice(..0, found);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        if end.changes.len() > limit {
-            end.changes.truncate(limit);
-            end.read_to = end.changes.last().map_or(after, |change| change.sequence);
-        }
-        Ok(end)
-    }
-
-    /// The changes of a collection up to a number that no change is committed below any more.
-    async fn indexed(
-        &self,
-        collection: Collection,
-        after: Sequence,
-        up_to: Sequence,
-        limit: u64,
-    ) -> Result<LogPage, RepositoryError> {
         let dialect = self.engine.dialect();
         let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
         query(&*self.engine, "changes", ReadMode::QUICK, changes, |rows| {
-            change_log::page_of_collection(&rows, up_to, limit)
+            let changes = change_log::changes(&rows)?;
+            let read_to = change_log::last_of_full(&changes, limit).unwrap_or(up_to);
+            Ok(LogPage { changes, read_to })
         })
         .await
     }

@@ -60,19 +60,8 @@ pub(crate) fn of_collection(
     dialect.statement(&text, [after.0.into(), up_to.0.into(), clamped(limit).into()])
 }
 
-/// The page that [`of_collection`] found.
-pub(crate) fn page_of_collection(
-    rows: &[QueryResult],
-    up_to: Sequence,
-    limit: u64,
-) -> Result<LogPage, DbErr> {
-    let changes = changes(rows)?;
-    let read_to = last_of_full(&changes, limit).unwrap_or(up_to);
-    Ok(LogPage { changes, read_to })
-}
-
 /// The last change of a full page, which may have left changes unread.
-fn last_of_full(changes: &[LoggedChange], limit: u64) -> Option<Sequence> {
+pub(crate) fn last_of_full(changes: &[LoggedChange], limit: u64) -> Option<Sequence> {
     let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
     changes.last().filter(|_| is_full).map(|change| change.sequence)
 }

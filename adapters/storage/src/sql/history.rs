@@ -6,15 +6,15 @@ use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
     Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Revision, Scope, ShownItem,
 };
-use domain::{Item, ItemId, Version};
+use domain::{Item, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::sql::change_log::{self, clamped};
+use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{parent, scope_values};
+use crate::sql::statements::parent;
 
 /// The columns of the version that the change `c` made, with [`JOINS`]. The page depends on its
 /// request; `version.sql` has them for a single version.
@@ -32,47 +32,6 @@ const JOINS: [[&str; 4]; 2] = [
 
 /// The members of an item whose body was removed.
 const NO_MEMBERS: &str = "{}";
-
-/// A way to name a version of an item.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum VersionSelector {
-    /// This one.
-    Numbered(Version),
-    /// The one it was at.
-    At(Timestamp),
-}
-
-/// Looks for one version.
-pub(crate) fn version_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    id: ItemId,
-    selector: VersionSelector,
-) -> Statement {
-    let (version, time) = match selector {
-        VersionSelector::Numbered(version) => (Some(version.number()), None),
-        VersionSelector::At(time) => (None, Some(time.as_microsecond())),
-    };
-    let [item, collection, parent] = scope_values(scope, id);
-    let values = [item, collection, parent, version.into(), time.into()];
-    dialect.statement(sql_file!("both/version"), values)
-}
-
-/// Looks for the versions of an item, the newest first.
-pub(crate) fn versions_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    id: ItemId,
-    newest: Version,
-    limit: u64,
-) -> Statement {
-    let [item, collection, parent] = scope_values(scope, id);
-    let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
-    dialect.statement(sql_file!("both/versions"), values)
-}
-
-/// The versions that were found.
-pub(crate) use change_log::changes as versions;
 
 /// The version of a row.
 pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {

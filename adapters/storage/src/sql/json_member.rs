@@ -2,19 +2,16 @@
 
 use application::query::Subject;
 use domain::Collection;
-use domain::json::encode_string;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
 
 use crate::sql::indexed_columns::{self, LENGTH};
-use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::sql_text::SqlText;
 
 /// A member at the top level of the row `w`.
 pub(crate) struct Member {
     /// The member's name as the operators take it.
     name: String,
-    /// Where the engine wants a path instead.
-    path: String,
     /// The column that has the beginning of its value, if it is one of the keys.
     key: Option<&'static str>,
     kind: Option<FieldKind>,
@@ -22,19 +19,9 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// The name of a field is part of the SQL text; any other name is a parameter.
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
-        let backend = text.dialect.backend;
-        let path = format!("$.{}", encode_string(name));
-        let (name, path) = match (kind, backend) {
-            (Some(_), _) => (literal(name), literal(&path)),
-            (None, DbBackend::Sqlite) => {
-                let path = text.bind(path);
-                (path.clone(), path)
-            }
-            (None, _) => (format!("{}::text", text.bind(name)), String::new()),
-        };
-        Self { name, path, key: None, kind, backend }
+        let name = text.member(name, kind.is_some());
+        Self { name, key: None, kind, backend: text.dialect.backend }
     }
 
     /// The member a filter or an order speaks about, if it speaks about one.
@@ -150,10 +137,10 @@ impl Member {
     /// SQLite 3.51 rewrites a bare `EXISTS` as a join, and then `OFFSET` counts a skipped row once
     /// per matching element. Inside a function call it is not rewritten.
     pub fn any(&self, holds: &str) -> String {
-        let Self { name, path, .. } = self;
+        let Self { name, .. } = self;
         let exists = match self.backend {
             DbBackend::Sqlite => format!(
-                "(json_type(w.members, {path}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {path}) e WHERE {holds}))"
+                "(json_type(w.members, {name}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {name}) e WHERE {holds}))"
             ),
             _ => format!(
                 "EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof(w.members -> {name}) WHEN 'array' THEN w.members -> {name} \
@@ -165,10 +152,10 @@ impl Member {
 
     /// A number for the place of its type in an order: numbers, texts, the rest, nothing.
     pub fn type_rank(&self) -> String {
-        let Self { name, path, .. } = self;
+        let Self { name, .. } = self;
         match self.backend {
             DbBackend::Sqlite => format!(
-                "CASE COALESCE(json_type(w.members, {path}), 'null') WHEN 'integer' THEN 0 WHEN 'real' THEN 0 WHEN 'text' THEN 1 \
+                "CASE COALESCE(json_type(w.members, {name}), 'null') WHEN 'integer' THEN 0 WHEN 'real' THEN 0 WHEN 'text' THEN 1 \
                  WHEN 'null' THEN 3 ELSE 2 END"
             ),
             _ => format!(

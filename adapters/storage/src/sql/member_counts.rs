@@ -3,7 +3,6 @@
 
 use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
-use domain::{Value, json};
 use sea_orm::{DbBackend, DbErr, QueryResult};
 
 use crate::sql::json_member::Member;
@@ -55,30 +54,16 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
 
 /// Neither engine promises that an aggregate keeps the order of its rows.
 fn counts_in(text: &str) -> Option<MemberCounts> {
-    let text = json::read(text.as_bytes()).ok()?;
-    let [all, absent, found] = parts(text.value())?;
-    let count = |found: Value<'_>| {
-        let [value, items] = parts(found)?;
-        Some(ValueCount { value: value.as_string()?.into(), items: number(items)? })
-    };
     // PostgreSQL has `null` for a list of nothing.
-    let found = found.elements().into_iter().flatten();
-    let mut values = found.map(count).collect::<Option<Vec<_>>>()?;
+    type Counts = (u64, u64, Option<Vec<(Box<str>, u64)>>);
+    let (all, absent, found): Counts = serde_json::from_str(text).ok()?;
+    let count = |(value, items): (Box<str>, u64)| ValueCount { value: value.into(), items };
+    let mut values: Vec<_> = found.unwrap_or_default().into_iter().map(count).collect();
     values.sort_by(|one, other| {
         other.items.cmp(&one.items).then_with(|| one.value.cmp(&other.value))
     });
-    let (all, absent) = (number(all)?, number(absent)?);
     let listed = values.iter().map(|count| count.items).sum::<u64>();
     Some(MemberCounts { values, rest: all.checked_sub(absent)?.checked_sub(listed)?, absent })
-}
-
-/// The elements of an array if it has exactly `N`.
-fn parts<const N: usize>(array: Value<'_>) -> Option<[Value<'_>; N]> {
-    array.elements()?.collect::<Vec<_>>().try_into().ok()
-}
-
-fn number(value: Value<'_>) -> Option<u64> {
-    value.as_written()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::member_counts;
 use crate::sql::row_mapping;
-use crate::sql::sort::{Order, Part};
+use crate::sql::sort::{Order, Run};
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{item_columns, parent, with_members};
 
@@ -276,7 +276,7 @@ fn by_update() -> String {
 
 /// The rows of the selection that are on the page.
 struct Window {
-    parts: Vec<Part>,
+    runs: Vec<Run>,
     limit: String,
     offset: String,
     /// The rows up to the end of the page, if they are read in two parts.
@@ -297,10 +297,10 @@ impl Window {
             let [sign, _] = order.signs_at_mark();
             let condition = format!(" AND w.id {sign} {}", text.bind(mark.id));
             let sorted = order.clause(false);
-            let parts = vec![Part { condition, sorted, is_by_index: false }];
+            let runs = vec![Run { condition, sorted, is_by_index: false }];
             let offset = "(SELECT CASE WHEN walked < 0 THEN 0 ELSE walked END FROM m)".to_owned();
             let limit = text.bind(one_more);
-            return Self { parts, limit, offset, most: None, is_backward: false };
+            return Self { runs, limit, offset, most: None, is_backward: false };
         }
         let (place, offset, is_backward) = match &query.position {
             PageStart::Offset(offset) => {
@@ -313,11 +313,11 @@ impl Window {
             PageStart::After(place) => (Some(place), 0, false),
             PageStart::Before(place) => (Some(place), 0, true),
         };
-        let parts = order.parts(text, place, is_backward);
+        let runs = order.runs(text, place, is_backward);
         let offset = clamped(offset);
-        let most = (parts.len() > 1).then(|| text.bind(one_more.saturating_add(offset)));
+        let most = (runs.len() > 1).then(|| text.bind(one_more.saturating_add(offset)));
         let (limit, offset) = (text.bind(one_more), text.bind(offset));
-        Self { parts, limit, offset, most, is_backward }
+        Self { runs, limit, offset, most, is_backward }
     }
 
     /// The rows of the page, and a table before others if the rows are in two parts: those of the
@@ -331,7 +331,7 @@ impl Window {
     ) -> (String, String) {
         let Self { limit, offset, .. } = self;
         let Selected { source, conditions, .. } = selected;
-        let select = |columns: &str, Part { condition, sorted, is_by_index }: &Part| {
+        let select = |columns: &str, Run { condition, sorted, is_by_index }: &Run| {
             let source = with_members(source, &[columns, conditions, condition, sorted]);
             // SQLite has no statistics. An expression hides the column from the index that it must
             // not use.
@@ -343,13 +343,13 @@ impl Window {
                 "SELECT {columns} FROM {source} w WHERE {conditions}{condition} ORDER BY {sorted}"
             )
         };
-        let (Some(most), [first, second]) = (&self.most, self.parts.as_slice()) else {
-            let rows = self.parts.first().map(|part| select(columns, part)).unwrap_or_default();
+        let (Some(most), [first, second]) = (&self.most, self.runs.as_slice()) else {
+            let rows = self.runs.first().map(|run| select(columns, run)).unwrap_or_default();
             return (String::new(), format!("{rows} LIMIT {limit} OFFSET {offset}"));
         };
         let (ordered, sorted) = order.output(self.is_backward);
         let columns = columns.to_owned() + &ordered;
-        let [first, second] = [first, second].map(|part| select(&columns, part));
+        let [first, second] = [first, second].map(|run| select(&columns, run));
         (
             format!(", first AS MATERIALIZED ({first} LIMIT {most})"),
             format!(
@@ -366,7 +366,7 @@ impl Window {
         let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
         let rest = format!("(total_items - CAST({offset} AS BIGINT))");
         Self {
-            parts: order.parts(text, None, true),
+            runs: order.runs(text, None, true),
             most: None,
             limit: format!(
                 "(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"

@@ -3,18 +3,16 @@
 //! One statement finds them all, so they are of one moment; their content is read afterwards, some
 //! at a time, as the log keeps it. Nothing is open in the database meanwhile.
 
-use application::ports::CONTENT_BYTES;
 use application::query::PageQuery;
 use application::{ItemContent, Scope, Sequence};
 use domain::Version;
 use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::page::Selected;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
-use crate::sql::sql_text::{SqlText, json};
+use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 
 /// Numbers in a row of the answer: a row for each would take many times the memory.
@@ -47,18 +45,6 @@ pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
         }
     }
     Ok(sequences)
-}
-
-/// Looks for the contents that changes left, in their order, up to a number of bytes.
-pub(crate) fn contents_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    changes: &[Sequence],
-) -> Statement {
-    let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
-    let most = clamped(CONTENT_BYTES as u64);
-    let values = [json(&changes), scope.collection.name().into(), most.into()];
-    dialect.statement(sql_file!(dialect, "contents"), values)
 }
 
 /// The contents that were found.

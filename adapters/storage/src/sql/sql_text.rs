@@ -52,13 +52,14 @@ impl SqlText {
         }
     }
 
-    /// The member of the change `c` as JSON text; any name is allowed.
-    pub fn member_as_json(&mut self, name: &str) -> String {
-        match self.dialect.backend {
-            DbBackend::Sqlite => {
-                format!("(c.members -> {})", self.bind(format!("$.{}", encode_string(name))))
-            }
-            _ => format!("CAST(c.members -> {}::text AS TEXT)", self.bind(name)),
+    /// The name of a member as the operators of the engine take it. That of a field is a literal.
+    pub fn member(&mut self, name: &str, is_field: bool) -> String {
+        let path = format!("$.{}", encode_string(name));
+        match (self.dialect.backend, is_field) {
+            (DbBackend::Sqlite, true) => literal(&path),
+            (DbBackend::Sqlite, false) => self.bind(path),
+            (_, true) => literal(name),
+            (_, false) => format!("{}::text", self.bind(name)),
         }
     }
 

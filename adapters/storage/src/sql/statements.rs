@@ -95,9 +95,9 @@ pub(crate) fn item_columns(
     let mut columns = shown_columns(text.dialect, collection, "i");
     let Some(fields) = fields else { return columns + ", CAST(c.members AS TEXT) AS members" };
     for (number, name) in fields.iter().enumerate() {
-        let value = text.member_as_json(name);
+        let name = text.member(name, false);
         // Writing to a String cannot fail.
-        let _ = write!(columns, ", {value} AS field_{number}");
+        let _ = write!(columns, ", CAST(c.members -> {name} AS TEXT) AS field_{number}");
     }
     columns
 }

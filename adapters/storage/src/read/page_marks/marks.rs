@@ -1,9 +1,24 @@
 //! Marks among the items of a collection, as of a change of the log.
 
+use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::statements::{DISTANCE, Found};
 use crate::sql::page::PageMark;
+
+/// Items between two marks when they are set (`marks_set.sql`).
+const DISTANCE: i64 = 1_000;
+
+/// A mark, or an item that was added or removed.
+#[derive(FromQueryResult)]
+pub(super) struct Found {
+    pub id: Uuid,
+    /// The number of the change; 0 of a mark.
+    pub sequence: i64,
+    /// 1 of an item that was added, -1 of one that was removed, 0 of a mark.
+    pub added: i64,
+    /// The items of the collection.
+    pub total: i64,
+}
 
 /// The items from an identifier on, up to the next block's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +116,7 @@ impl Marks {
 mod tests {
     use uuid::Uuid;
 
-    use super::super::statements::Found;
-    use super::Marks;
+    use super::{Found, Marks};
     use crate::sql::page::PageMark;
 
     const TOTAL: i64 = 3_500;

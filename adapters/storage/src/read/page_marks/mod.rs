@@ -7,7 +7,6 @@
 //! items; if the actual number differs, the marks are forgotten and the items are counted.
 
 mod marks;
-mod statements;
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -17,13 +16,15 @@ use std::sync::Arc;
 use application::query::{PageQuery, PageStart, Subject};
 use application::{RepositoryError, Scope, Sequence};
 use domain::Collection;
+use sea_orm::{FromQueryResult as _, Value};
 use tokio::sync::Mutex as AsyncMutex;
+use uuid::Uuid;
 
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log;
 use crate::sql::page::PageMark;
-use marks::Marks;
+use marks::{Found, Marks};
 
 /// The number of items that are counted as fast as from a mark.
 const FEW: u64 = 10_000;
@@ -171,12 +172,8 @@ impl PageMarks {
         if up_to - marks.sequence > MOST_MOVED {
             return Ok(false);
         }
-        let dialect = self.engine.dialect();
-        let moved = statements::moved(dialect, collection, marks.sequence, up_to);
-        let moved = query(&*self.engine, "page_marks", ReadMode::QUICK, moved, |rows| {
-            statements::found(&rows)
-        })
-        .await?;
+        let values = [collection.name().into(), marks.sequence.into(), up_to.into()];
+        let moved = self.found(ReadMode::QUICK, sql_file!("both/marks_moved"), values).await?;
         Ok(marks.advance(up_to, &moved).is_some())
     }
 
@@ -187,11 +184,22 @@ impl PageMarks {
         marks: &mut Marks,
     ) -> Result<bool, RepositoryError> {
         let (from, _) = marks.last_block();
-        let set = statements::set(self.engine.dialect(), collection, from, marks.sequence);
-        let found = query(&*self.engine, "page_marks", ReadMode::SLOW, set, |rows| {
-            statements::found(&rows)
-        })
-        .await?;
+        let (name, nil) = (collection.name().into(), Uuid::nil().into());
+        let values = [name, from.into(), nil, marks.sequence.into()];
+        let found = self.found(ReadMode::SLOW, sql_file!("both/marks_set"), values).await?;
         Ok(marks.divide(&found).is_some())
+    }
+
+    async fn found<const N: usize>(
+        &self,
+        mode: ReadMode,
+        text: &str,
+        values: [Value; N],
+    ) -> Result<Vec<Found>, RepositoryError> {
+        let statement = self.engine.dialect().statement(text, values);
+        query(&*self.engine, "page_marks", mode, statement, |rows| {
+            rows.iter().map(|row| Found::from_query_result(row, "")).collect()
+        })
+        .await
     }
 }
