@@ -16,7 +16,7 @@ use crate::engine::{Database, ReadMode, query};
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get, item_id, timestamp};
-use crate::sql::sql_text::{SqlText, keyed, literal};
+use crate::sql::sql_text::{SqlText, json, literal};
 
 /// The bodies of the versions of one database.
 pub(crate) struct SqlVersionBodies {
@@ -57,9 +57,10 @@ impl VersionBodies for SqlVersionBodies {
     }
 
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
-        let changes = keyed(changes.iter().map(|change| (change.0, ())));
-        let values = [time.as_microsecond().into(), changes];
-        self.execute("remove_bodies", sql_file!("both/bodies_remove"), values).await
+        let dialect = self.database.reader.dialect();
+        let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
+        let values = [time.as_microsecond().into(), json(&changes)];
+        self.execute("remove_bodies", sql_file!(dialect, "bodies_remove"), values).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {

@@ -1,10 +1,9 @@
-//! The end of the change log as followers may see it.
+//! The end of the change log for followers.
 //!
-//! Concurrent writers draw their numbers before they commit, so a change may be committed after
-//! another with a greater number. A follower that skipped the missing number would never see it. So
-//! the log is read up to the first hole. If the log begins with a hole after the mark, the fence
-//! waits until the earlier writes have ended: numbers still missing up to the last change were
-//! rolled back. The high-water mark is the number up to which this is known.
+//! Numbers are drawn before the commit, so a change may be committed after one with a greater number,
+//! and a follower that skipped the missing number would never see it. So the log is read up to the
+//! first hole. At a hole after the mark the fence waits for the earlier writes: numbers then missing
+//! up to the last change were rolled back. The high-water mark is the number up to which this is known.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -24,8 +23,7 @@ pub(crate) struct HighWaterMark {
     mark: Mutex<Mark>,
 }
 
-/// A number, and for which connections it holds: others may see a store that lost its last changes
-/// and draws their numbers again.
+/// Other connections may see a store that lost its last changes and draws their numbers again.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     sequence: i64,
@@ -37,7 +35,7 @@ impl HighWaterMark {
         Self { engine, mark: Mutex::default() }
     }
 
-    /// The changes after a number, of one collection or of all, up to the first that may still come.
+    /// The changes after a number, up to the first that may still come.
     pub async fn changes(
         &self,
         after: Sequence,
@@ -98,8 +96,7 @@ impl HighWaterMark {
     pub async fn last(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         if self.engine.commits_in_order() || mark.sequence == 0 {
-            // There are no holes to look for; or nothing is known, and the whole log would be
-            // counted.
+            // There are no holes; or nothing is known, and the whole log would be counted.
             return self.pass_fence().await;
         }
         let end = change_log::end_statement(self.engine.dialect(), mark.sequence);
@@ -112,7 +109,6 @@ impl HighWaterMark {
         }
     }
 
-    /// Waits for the writes in progress and raises the mark.
     async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         let Sequence(sequence) = self.engine.fence().await?;

@@ -20,11 +20,10 @@ use crate::sql::sql_text::json;
 use crate::sql::statements::scope_values;
 use crate::sql::{history, selection};
 
-/// The history of a store.
 pub(crate) struct PastReads {
     engine: Arc<dyn ReadEngine>,
     high_water_mark: Arc<HighWaterMark>,
-    /// The time in microseconds up to which nothing is written any more.
+    /// In microseconds.
     closed_timestamp: AtomicI64,
 }
 
@@ -33,19 +32,17 @@ impl PastReads {
         Self { engine, high_water_mark, closed_timestamp: AtomicI64::new(0) }
     }
 
-    /// The id of the history in the database, which is the same on every timeline; `None` while it may
-    /// be replaced.
+    /// The id in the database, the same on every timeline; `None` while it may be replaced.
     pub fn stored_history(&self) -> Option<Arc<str>> {
         let engine = &self.engine;
         engine.has_history().then(|| engine.history())
     }
 
-    /// The id of the history on a timeline.
     pub fn history_on(&self, timeline: u32) -> Arc<str> {
         on_timeline(&self.engine.history(), timeline)
     }
 
-    /// Sees to it that nothing is committed any more with a time up to this one.
+    /// Makes sure that every later commit has a later time.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
@@ -55,7 +52,7 @@ impl PastReads {
         Ok(())
     }
 
-    /// Finds the version of a number, or the one of a time.
+    /// Finds the version of a number, or of a time in microseconds.
     async fn past_version(
         &self,
         scope: Scope,
@@ -83,7 +80,6 @@ impl PastReads {
     }
 }
 
-/// The id of a stored history on a timeline.
 pub(crate) fn on_timeline(stored: &Arc<str>, timeline: u32) -> Arc<str> {
     match timeline {
         0 => Arc::clone(stored),
@@ -125,7 +121,7 @@ impl History for PastReads {
         self.past_version(reach.scope(), id, None, Some(time.as_microsecond())).await
     }
 
-    /// The version of every item is looked for, so it may take long.
+    /// It may take long, because it looks for the version of every item.
     async fn page_at(
         &self,
         reach: &Reach,

@@ -1,6 +1,4 @@
-//! Reading what was: versions of items, and what a scope held at a time.
-//!
-//! Each change in the log has the members that it left, so it is the version that it made.
+//! Versions of items, and pages of the past. A change in the log is the version that it made.
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
 use application::{
@@ -16,24 +14,20 @@ use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::parent;
 
-/// The columns of the version that the change `c` made, with [`JOINS`]. The page depends on its
-/// request; `version.sql` has them for a single version.
+/// The columns of the version of the change `c`, with [`JOINS`]; the same as in `version.sql`.
 const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
                                   c.client, c.request_id, c.removed_at, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
 
-/// The first version, and the item as it is now.
 const JOINS: [[&str; 4]; 2] = [
     ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
     ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
 ];
 
-/// The members of an item whose body was removed.
 const NO_MEMBERS: &str = "{}";
 
-/// The version of a row.
 pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     let change = change_log::change(row)?;
     let members: Option<String> = row_mapping::get(row, "members")?;
@@ -57,9 +51,8 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     })
 }
 
-/// Looks for what a scope held at a time, in the order of ids: candidates are the items that exist
-/// and those whose last change is their removal; each is taken in the version it was at. One more
-/// is asked for than is wanted.
+/// Finds the items of a scope at a time, in the order of ids, one more than requested. Candidates are
+/// the items that exist and those whose last change is their removal.
 pub(crate) fn page_statement(
     dialect: &'static Dialect,
     scope: Scope,
@@ -116,9 +109,8 @@ pub(crate) fn page_statement(
     ))
 }
 
-/// The versions of items at a time: of items that exist, and of items whose last change is their
-/// removal, each with its own condition. Each kind is walked along a separate index with a separate
-/// limit, because `PostgreSQL` would otherwise sort all rows of both.
+/// Each kind of candidates is walked along its own index with its own limit, because `PostgreSQL`
+/// would otherwise sort all rows of both.
 fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
     let version = format!(
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
@@ -138,7 +130,6 @@ fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
     held.join(" UNION ALL ")
 }
 
-/// The page that was found.
 pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
     let first = row_mapping::first(rows)?;
     let total = match row_mapping::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {

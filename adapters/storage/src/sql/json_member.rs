@@ -1,4 +1,4 @@
-//! A member of a stored item, as both engines' SQL sees it.
+//! A member of the row `w` in the SQL of both engines.
 
 use application::query::Subject;
 use domain::Collection;
@@ -8,11 +8,9 @@ use sea_orm::DbBackend;
 use crate::sql::indexed_columns::{self, LENGTH};
 use crate::sql::sql_text::SqlText;
 
-/// A member at the top level of the row `w`.
 pub(crate) struct Member {
-    /// The member's name as the operators take it.
     name: String,
-    /// The column that has the beginning of its value, if it is one of the keys.
+    /// The column with the beginning of its value, if it is a key.
     key: Option<&'static str>,
     kind: Option<FieldKind>,
     backend: DbBackend,
@@ -24,7 +22,6 @@ impl Member {
         Self { name, key: None, kind, backend: text.dialect.backend }
     }
 
-    /// The member a filter or an order speaks about, if it speaks about one.
     pub fn of_subject(
         text: &mut SqlText,
         collection: Collection,
@@ -39,18 +36,17 @@ impl Member {
         }
     }
 
-    /// Returns whether it holds texts alone, never a list or a number.
+    /// Never a list or a number.
     pub const fn is_text(&self) -> bool {
         matches!(self.kind, Some(FieldKind::String | FieldKind::Date))
     }
 
-    /// Returns whether it holds one value, which equals another when their texts do.
+    /// One value, which equals another if their texts do.
     pub const fn is_scalar(&self) -> bool {
         matches!(self.kind, Some(FieldKind::String | FieldKind::Date | FieldKind::StringOrInteger))
     }
 
-    /// The text to compare with the given texts: the key column, so that an index can be used, if the
-    /// member has one and the texts are short; otherwise the value.
+    /// The key's column, whose index can be used, if the texts are short; otherwise the value.
     pub fn as_text_comparable_to<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> String {
         match self.key {
             Some(column) if texts.all(indexed_columns::compares_to_keys) => format!("w.{column}"),
@@ -58,18 +54,16 @@ impl Member {
         }
     }
 
-    /// The column that has the beginnings of its values in their order, if it has one: numbers have
-    /// another order than their texts.
+    /// The column of a key in the order of values: numbers have another order than their texts.
     pub fn column_of_text(&self) -> Option<&'static str> {
         self.key.filter(|_| self.is_text())
     }
 
-    /// Returns whether every value is whole in its column.
     pub fn is_short(&self) -> bool {
         self.kind == Some(FieldKind::Date)
     }
 
-    /// Its whole text if the column has only the beginning, otherwise the empty text.
+    /// The whole text if the column has only its beginning, otherwise the empty text.
     pub fn cut_text(&self, column: &str) -> String {
         let text = whole(&self.as_string());
         format!("CASE WHEN length(w.{column}) >= {LENGTH} THEN {text} ELSE '' END")
@@ -88,7 +82,7 @@ impl Member {
         format!("CASE WHEN length(w.{column}) >= {LENGTH} THEN {json} ELSE {key} END")
     }
 
-    /// Its value as a string, compared by code point; `NULL` if it has no value.
+    /// As a string, compared by code point; `NULL` if it has no value.
     pub fn as_string(&self) -> String {
         let Self { name, .. } = self;
         match (self.backend, self.kind) {
@@ -100,11 +94,10 @@ impl Member {
         }
     }
 
-    /// Its value as it was written, where it [is](Self::is_written) a string or a number; compared
-    /// by code point.
+    /// A string or a number as it was written, compared by code point.
     pub fn as_written(&self) -> String {
         match self.backend {
-            // As a string SQLite writes numbers in its own way.
+            // SQLite writes numbers in its own way.
             DbBackend::Sqlite => format!(
                 "CASE {} WHEN 0 THEN {} ELSE {} END",
                 self.type_rank(),
@@ -115,27 +108,23 @@ impl Member {
         }
     }
 
-    /// The condition that it is a string or a number.
     pub fn is_written(&self) -> String {
         format!("{} < 2", self.type_rank())
     }
 
-    /// Its value as JSON text.
     pub fn as_json(&self) -> String {
         format!("CAST(w.members -> {} AS TEXT)", self.name)
     }
 
-    /// The condition that it is there and not `null`.
     pub fn exists(&self) -> String {
         format!("(w.members ->> {}) IS NOT NULL", self.name)
     }
 
-    /// Returns a condition that is true if any value of the member satisfies `holds`, a condition on
-    /// the row `e`. The values are the elements of a list, or the single value; an object has none.
-    /// Never `NULL`.
+    /// True if a value satisfies `holds`, a condition on the row `e`: an element of a list, or the single
+    /// value, but not an object. Never `NULL`.
     ///
-    /// SQLite 3.51 rewrites a bare `EXISTS` as a join, and then `OFFSET` counts a skipped row once
-    /// per matching element. Inside a function call it is not rewritten.
+    /// SQLite 3.51 rewrites a bare `EXISTS` as a join, and then `OFFSET` counts a skipped row once per
+    /// matching element. Inside a function call it is not rewritten.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, .. } = self;
         let exists = match self.backend {
@@ -150,7 +139,6 @@ impl Member {
         format!("COALESCE({exists}, FALSE)")
     }
 
-    /// A number for the place of its type in an order: numbers, texts, the rest, nothing.
     pub fn type_rank(&self) -> String {
         let Self { name, .. } = self;
         match self.backend {
@@ -165,7 +153,6 @@ impl Member {
         }
     }
 
-    /// Its value as a number; 0 if it is not a number.
     pub fn number(&self) -> String {
         let Self { name, .. } = self;
         let value = match self.backend {
@@ -175,7 +162,7 @@ impl Member {
         format!("CASE {} WHEN 0 THEN {value} ELSE 0 END", self.type_rank())
     }
 
-    /// Its text, or the JSON text of what is neither text nor number, or the empty text.
+    /// The text, or the JSON of another type but numbers, or the empty text.
     pub fn text_or_json(&self) -> String {
         let (rank, text, json) = (self.type_rank(), self.as_string(), self.as_json());
         let chosen = format!("CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END");
@@ -183,7 +170,7 @@ impl Member {
     }
 }
 
-/// An expression that reads the members only of the rows for which it is evaluated.
+/// Reads the members only of the rows for which it is evaluated.
 fn whole(expression: &str) -> String {
     let members = "(SELECT c.members FROM changes c WHERE c.sequence = w.sequence)";
     expression.replace("w.members", members)

@@ -1,7 +1,5 @@
-//! The lookups of rules, as SQL: the items of an id, of a parent, or with a member of some value.
-//!
-//! The same lookups are repeated where a write is decided (`write/read_set.rs`), so both use the
-//! same condition on the row `w`.
+//! The lookups of rules: the items of an id, of a parent, or with a value of a member. A write repeats
+//! them with the same condition on the row `w` (`write/read_set.rs`).
 
 use application::{Ownership, ShownItem, UndeletableItems};
 use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
@@ -16,21 +14,20 @@ use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, keyed, literal};
 use crate::sql::statements::{shown_columns, with_members};
 
-/// The kind of key that one condition looks for.
+/// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape<'a> {
     Id,
     Parent,
-    /// The value of this member.
     Member {
         name: &'a str,
-        /// The column that has the beginning of the value, and whether that is all of it.
+        /// The column with the beginning of the value, and whether that is all of it.
         column: Option<(&'static str, bool)>,
     },
 }
 
 impl<'a> Shape<'a> {
-    /// `None` where nothing can be found: no stored text holds the character NUL.
+    /// `None` if nothing can be found: no stored text has the character NUL.
     pub fn of(collection: Collection, key: &'a LookupKey) -> Option<Self> {
         match key {
             LookupKey::Id(_) => Some(Self::Id),
@@ -50,11 +47,10 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Rows of one collection by keys of one shape.
+/// Finds rows of one collection by keys of one shape.
 pub(crate) struct LookupCondition {
-    /// The condition on `w`.
     pub condition: String,
-    /// The member's value where one is looked for, as a string.
+    /// The member's value as a string, if the shape is a member.
     pub value: String,
 }
 
@@ -89,8 +85,7 @@ impl LookupCondition {
                 }
             }
         };
-        // The engines may have no statistics. An expression hides the column from the index that
-        // they must not use.
+        // Without statistics an engine would use the index by collection. An expression hides it.
         let expression = match text.dialect.backend {
             _ if !is_indexed => "w.collection",
             DbBackend::Sqlite => "+w.collection",
@@ -131,7 +126,7 @@ struct Undeletable<'a> {
     caller: Option<&'a str>,
 }
 
-/// Has a row if one of these items belongs to `parent`.
+/// Has a row if such an item belongs to `parent`.
 pub(crate) fn undeletable_statement(
     dialect: &Dialect,
     parent: ItemId,
@@ -145,14 +140,14 @@ pub(crate) fn undeletable_statement(
     dialect.statement(sql_file!("both/undeletable"), values)
 }
 
-/// Finds the items of a lookup. If they are too many or too large, the result says so and contains no
-/// members. `None` if the lookup has nothing to find.
+/// If the items are too many or too large, the result says so and has no members. `None` if nothing
+/// can be found.
 pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
     let shape = Shape::of(lookup.collection, &lookup.key)?;
     let mut text = SqlText::new(dialect);
     let sought = LookupCondition::new(&mut text, lookup.collection, shape, &[&lookup.key]);
     let without = text.bind(lookup.without.uuid());
-    // A single item may be cached as it is shown. The links of several items are not needed.
+    // A single item is cached as it is shown. The links of several are not needed.
     let columns = if shape == Shape::Id {
         shown_columns(dialect, lookup.collection, "i")
     } else {
@@ -174,7 +169,6 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
     )))
 }
 
-/// The columns of an item that is shown without its links.
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
@@ -182,8 +176,6 @@ fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     )
 }
 
-/// The items that [`statement`] found. The links of the items are known only where it looked for an
-/// id.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
     let first = row_mapping::first(rows)?;
     if row_mapping::count(first, "items")? > Lookup::MOST_ITEMS as u64 {
@@ -198,7 +190,6 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, 
     row_mapping::shown_items(rows).map(Ok)
 }
 
-/// The result of a lookup of one item that is already known, without a query.
 pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {
     Found::of(if item.id == lookup.without { Vec::new() } else { vec![item] })
 }

@@ -1,5 +1,4 @@
-//! The number of selected items for each value of a member. It is computed in the statement of the
-//! page, so that both describe the same state.
+//! The number of selected items per value of a member, in the snapshot of the page.
 
 use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
@@ -8,8 +7,8 @@ use sea_orm::{DbBackend, DbErr, QueryResult};
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 
-/// The group of the row `w`: the JSON text as it was written, the empty string if that is too long,
-/// `NULL` if the member has no value. The size of a group is therefore limited.
+/// The group of the row `w`: the JSON as written, the empty string if that is too long, or `NULL`. So the
+/// size of a group is limited.
 pub(crate) fn value(member: &Member) -> String {
     let json = member.as_json();
     format!(
@@ -17,7 +16,6 @@ pub(crate) fn value(member: &Member) -> String {
     )
 }
 
-/// The table `counted`: the number of `items` for each value of the rows of a source.
 pub(crate) fn table(value: &str, source: &str, conditions: &str) -> String {
     format!(
         "counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
@@ -25,9 +23,8 @@ pub(crate) fn table(value: &str, source: &str, conditions: &str) -> String {
     )
 }
 
-/// The column `counts` of a statement that has that table: a JSON array of the number of all items, of
-/// those without a value, and of the values with their numbers. It is on the first row alone: it
-/// may be larger than the rows.
+/// A JSON array of the number of all items, of those without a value, and of the values with their
+/// numbers. Only the first row has it: it may be larger than the rows.
 pub(crate) fn column(backend: DbBackend) -> String {
     let (array, list, as_json, by_code_point) = match backend {
         DbBackend::Sqlite => ("json_array", "json_group_array", "json", ""),
@@ -41,7 +38,6 @@ pub(crate) fn column(backend: DbBackend) -> String {
     )
 }
 
-/// The counts in the rows of the statement.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
     for row in rows {
         if let Some(counts) = row_mapping::get::<Option<String>>(row, "counts")? {

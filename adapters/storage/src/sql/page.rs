@@ -1,5 +1,4 @@
-//! Pages: a walk over an index, wherever there is one, finds which items; they are joined to it, so
-//! that the items are as they were selected.
+//! Pages: an index is walked first, and the items found are joined in its order.
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{ListedItem, ListedPage, Revision, Scope, Totals};
@@ -19,14 +18,12 @@ use crate::sql::sort::{Order, Run};
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::{item_columns, parent, with_members};
 
-/// The items of a page and the changes that they are at, joined to their places `s` in the order of
-/// these.
+/// The items of the places `s` of a page.
 const ITEMS_OF_PAGE: [[&str; 4]; 2] = [
     ["LEFT JOIN", "items", "i", "i.id = s.place"],
     ["LEFT JOIN", "changes", "c", "c.sequence = i.sequence"],
 ];
 
-/// The statement that reads a page, and how its rows are understood.
 pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
@@ -35,19 +32,16 @@ pub(crate) struct PageStatement {
     has_mark: bool,
 }
 
-/// A place in the order of the ids that a page is walked to from, as of a change of the log.
+/// An id from which a page is walked to, as of a change of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageMark {
     pub id: Uuid,
-    /// The items on the near side of it: before it, or from it on where the greatest come first.
+    /// The items before it; from it on if the order is descending.
     pub passed: i64,
-    /// All items.
     pub items: i64,
-    /// The number of the change.
     pub sequence: i64,
 }
 
-/// The way the items of a page are counted.
 #[derive(Clone, Copy)]
 enum Count {
     /// The totals of the scope tell.
@@ -58,8 +52,8 @@ enum Count {
 }
 
 impl PageStatement {
-    /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
-    /// nothing hangs on its truth. With a mark, the rows tell whether it led to the page.
+    /// `known` only helps to choose the end to walk from. With a mark, the rows tell whether it led to
+    /// the page.
     pub fn new(
         dialect: &'static Dialect,
         scope: Scope,
@@ -106,16 +100,14 @@ impl PageStatement {
         Self { statement, order, is_backward, count, has_mark: mark.is_some() }
     }
 
-    /// Returns whether the mark led to the page: the items before it are those that were passed, and
-    /// there are as many in all as there would have to be.
+    /// The mark led to the page if the items before it were passed, and all are accounted for.
     fn was_led(&self, row: &QueryResult) -> Result<bool, DbErr> {
         let get = |column| row_mapping::get::<i64>(row, column);
         Ok(!self.has_mark || get("walked")? >= 0 && get("counted")? == get("total_items")?)
     }
 
-    /// Reads the page from the rows, and whether the scope's parent exists. Returns `None` if the mark
-    /// did not lead to the page. The statement selects one item more than requested, to find out
-    /// whether more items follow.
+    /// Reads the page, and whether the scope's parent exists. `None` if the mark did not lead to it. One
+    /// item more than requested is selected, to see whether more follow.
     pub fn read(
         &self,
         query: &PageQuery,
@@ -133,9 +125,8 @@ impl PageStatement {
         let more_by_total = self.more_by_total(query, totals)?;
         let is_counted = query.count_by.is_some();
         let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
-        // Neither engine promises that a join keeps the order, but with one row on the left, and
-        // one on the right of each, nothing is left to reorder. A row is dropped when its item is
-        // made: they may be large.
+        // The joins keep the order: they add one row to each. A row is dropped when its item is made,
+        // because it may be large.
         let rows = rows.into_iter().filter(|_| !is_empty);
         let found = rows.map(|row| self.found(query, &row));
         let mut found = found.collect::<Result<Vec<_>, DbErr>>()?;
@@ -155,7 +146,6 @@ impl PageStatement {
         Ok(Some((page, has_parent)))
     }
 
-    /// An item with its place.
     fn found(
         &self,
         query: &PageQuery,
@@ -169,8 +159,7 @@ impl PageStatement {
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
 
-    /// Returns whether more items follow a numbered page that is read backwards, according to the
-    /// total; `None` for any other page, whose rows include the next item.
+    /// For a numbered page that is read backwards; the rows of any other include the next item.
     fn more_by_total(
         &self,
         query: &PageQuery,
@@ -195,9 +184,7 @@ impl PageStatement {
     }
 }
 
-/// The rows a page is cut from.
 pub(crate) struct Selected {
-    /// Tables of the statement that the others are about, each after a comma.
     pub tables: String,
     pub source: String,
     pub conditions: String,
@@ -227,8 +214,7 @@ impl Selected {
         }
     }
 
-    /// The table and the column that count the rows by the values of a member, each as it follows
-    /// others; `None` of a subject that is no member.
+    /// The table and the column that count by value, each after a comma.
     fn counts(
         &self,
         text: &mut SqlText,
@@ -256,16 +242,14 @@ impl Selected {
     }
 }
 
-/// Returns whether a page is selected or sorted by the times of the last writes.
 pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
     let mut subjects = query.selection.filters.iter().map(|filter| &filter.subject);
     subjects.any(|subject| *subject == Subject::UpdatedAt)
         || query.order.first().is_some_and(|key| key.subject == Subject::UpdatedAt)
 }
 
-/// Items by the time of their last change, in the log's index. No change of an item is later than
-/// its current one, so `<=` finds the same rows as `=`. With `=`, `PostgreSQL` would expect almost
-/// no rows and choose a bad plan.
+/// Items in the order of the log's index. No change of an item is later than its current one, so `<=`
+/// finds the same rows as `=`, for which `PostgreSQL` expects almost no rows and plans badly.
 fn by_update() -> String {
     format!(
         "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
@@ -274,12 +258,11 @@ fn by_update() -> String {
     )
 }
 
-/// The rows of the selection that are on the page.
 struct Window {
     runs: Vec<Run>,
     limit: String,
     offset: String,
-    /// The rows up to the end of the page, if they are read in two parts.
+    /// The rows up to the end of the page, if there are two runs.
     most: Option<String>,
     is_backward: bool,
 }
@@ -320,8 +303,8 @@ impl Window {
         Self { runs, limit, offset, most, is_backward }
     }
 
-    /// The rows of the page, and a table before others if the rows are in two parts: those of the
-    /// second are read only as far as the first has too few.
+    /// The rows of the page, and a table for the first of two runs: the second is read only as far as the
+    /// first has too few rows.
     fn rows(
         &self,
         backend: DbBackend,
@@ -333,8 +316,7 @@ impl Window {
         let Selected { source, conditions, .. } = selected;
         let select = |columns: &str, Run { condition, sorted, is_by_index }: &Run| {
             let source = with_members(source, &[columns, conditions, condition, sorted]);
-            // SQLite has no statistics. An expression hides the column from the index that it must
-            // not use.
+            // SQLite has no statistics. `+` hides the column from the index that it must not use.
             let hidden =
                 is_by_index.then(|| conditions.replacen("w.collection", "+w.collection", 1));
             let is_sqlite = backend == DbBackend::Sqlite;
@@ -360,8 +342,7 @@ impl Window {
         )
     }
 
-    /// Where the page is counted from the end, the statement itself looks how many items there are,
-    /// in the snapshot it reads them in.
+    /// The statement itself counts the items, in the snapshot of the page.
     fn from_the_end(text: &mut SqlText, order: &Order, limit: u64, offset: u64) -> Self {
         let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
         let rest = format!("(total_items - CAST({offset} AS BIGINT))");
@@ -379,11 +360,10 @@ impl Window {
     }
 }
 
-/// The columns that tell whether a mark led to the page.
 const WALKED: &str = ", (SELECT walked FROM m) AS walked, (SELECT counted FROM m) AS counted";
 
-/// The table of how many items lie between a mark and a page, with what came and went since the
-/// mark's change, and how many there have to be in all.
+/// The table with the number of items between a mark and a page, and that of all: the log has those
+/// added and removed since the mark's change.
 fn walk(
     text: &mut SqlText,
     collection: Collection,
@@ -406,7 +386,6 @@ fn walk(
     )
 }
 
-/// The statement that asks for a scope's totals alone.
 pub(crate) fn totals_statement(
     dialect: &'static Dialect,
     scope: Scope,
@@ -417,17 +396,15 @@ pub(crate) fn totals_statement(
     text.finish(&totals)
 }
 
-/// The counts of a scope: `total_items`, `revision`, `has_parent`, in one row.
-///
-/// A page shows what writes to related collections make and break, so those count in its revision
-/// too.
+/// `total_items`, `revision` and `has_parent` of a scope. A page shows effects of writes to related
+/// collections, so those count in the revision.
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
     let parent_name = text.bind(scope.collection.parent().map(Collection::name));
     let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
     let counted = if scope.parent.is_none() {
-        // Said so that the engine looks into the primary key once for each.
+        // In this form the engine looks into the primary key once for each.
         names.push(own.clone());
         format!("c.parent = {parent} AND c.collection IN ({})", names.join(", "))
     } else if names.is_empty() {

@@ -1,7 +1,5 @@
-//! The selection of items as a list of the changes that they are at.
-//!
-//! One statement finds them all, so they are of one moment; their content is read afterwards, some
-//! at a time, as the log keeps it. Nothing is open in the database meanwhile.
+//! A selection: the changes that the items are at, found by one statement at one moment. Their contents
+//! are read afterwards from the log, so nothing stays open in the database.
 
 use application::query::PageQuery;
 use application::{ItemContent, Scope, Sequence};
@@ -15,10 +13,10 @@ use crate::sql::sort::Order;
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 
-/// Numbers in a row of the answer: a row for each would take many times the memory.
+/// A row for each number would take many times the memory.
 const NUMBERS_A_ROW: u32 = 8_192;
 
-/// Looks for the changes that the selected items are at, in the order asked for.
+/// In the order asked for.
 pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQuery) -> Statement {
     let mut text = SqlText::new(dialect);
     let order = Order::new(&mut text, scope.collection, &query.order);
@@ -33,7 +31,6 @@ pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQue
     ))
 }
 
-/// The changes that were found.
 pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
     let mut sequences = Vec::with_capacity(rows.len() * NUMBERS_A_ROW as usize);
     for row in rows {
@@ -47,7 +44,6 @@ pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
     Ok(sequences)
 }
 
-/// The contents that were found.
 pub(crate) fn contents(rows: &[QueryResult]) -> Result<Vec<ItemContent>, DbErr> {
     let content = |row: &QueryResult| {
         let Some(members) = row_mapping::get::<Option<String>>(row, "members")? else {

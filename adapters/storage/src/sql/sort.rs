@@ -1,4 +1,4 @@
-//! The order of a page as SQL: the expressions that rows are sorted by, and the rows beyond a place.
+//! The order of a page: the expressions that rows are sorted by, and the rows beyond a place.
 
 use application::query::{SortKey, SortPosition, SortValue, Subject};
 use domain::Collection;
@@ -11,7 +11,6 @@ use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
 
-/// One expression that rows are sorted by.
 struct Component {
     expression: String,
     descending: bool,
@@ -41,7 +40,6 @@ struct Key {
     components: Vec<Component>,
 }
 
-/// The order of a page.
 pub(crate) struct Order {
     keys: Vec<Key>,
     is_id_descending: bool,
@@ -53,14 +51,13 @@ pub(crate) struct Order {
 pub(crate) struct Run {
     /// The condition, with a leading `AND`.
     pub condition: String,
-    /// The text after `ORDER BY`.
     pub sorted: String,
     /// True for the rows that the index of the first key has.
     pub is_by_index: bool,
 }
 
 impl Order {
-    /// Keys after the key `id` sort nothing any more.
+    /// Keys after the id have no effect.
     pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
         let mut order = Self { keys: Vec::new(), is_id_descending: false, indexed: None };
         for key in keys {
@@ -91,19 +88,18 @@ impl Order {
         self.keys.is_empty()
     }
 
-    /// How the ids from a mark on, and those before it, compare with the mark's.
+    /// Compare the ids from a mark on, and those before it, with the mark's.
     pub const fn signs_at_mark(&self) -> [&'static str; 2] {
         if self.is_id_descending { ["<", ">="] } else { [">=", "<"] }
     }
 
-    /// The values a place remembers, each with a leading comma.
+    /// The values a place remembers, each after a comma.
     pub fn columns(&self) -> String {
         let columns = self.keys.iter().enumerate();
         let columns = columns.map(|(number, key)| format!(", {} AS sort_{number}", key.value));
         columns.collect()
     }
 
-    /// The text after `ORDER BY`.
     pub fn clause(&self, is_backward: bool) -> String {
         self.clause_from(0, is_backward)
     }
@@ -114,8 +110,8 @@ impl Order {
         self.sorted(components, "w.id", is_backward)
     }
 
-    /// The sorted expressions as columns `order_0`, …, each with a leading comma, and the text after
-    /// `ORDER BY` that sorts rows of these columns and `place`.
+    /// The expressions as columns `order_0`, …, each after a comma, and the text after `ORDER BY` for these
+    /// and `place`.
     pub fn output(&self, is_backward: bool) -> (String, String) {
         let components = || self.components(0).enumerate();
         let columns = components().map(|(n, one)| format!(", {} AS order_{n}", one.expression));
@@ -123,7 +119,6 @@ impl Order {
         (columns.collect(), self.sorted(names, "place", is_backward))
     }
 
-    /// The components of the keys from this one on.
     fn components(&self, first_key: usize) -> impl Iterator<Item = &Component> {
         self.keys[first_key..].iter().flat_map(|key| &key.components)
     }
@@ -194,7 +189,6 @@ impl Order {
         condition
     }
 
-    /// The place of a row.
     pub fn place(&self, row: &QueryResult) -> Result<SortPosition, DbErr> {
         let value = |number| row_mapping::get(row, &format!("sort_{number}")).map(sort_value);
         let keys = (0..self.keys.len()).map(value).collect::<Result<_, _>>()?;
@@ -239,7 +233,6 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
     Key { value, column, components: std::iter::once(absent_last).chain(parts).collect() }
 }
 
-/// The value of a component at a place.
 fn bound(text: &mut SqlText, part: Part, value: &SortValue) -> String {
     let (rank, number, letters) = match value {
         SortValue::Number(number) => (0, number.as_ref(), ""),
@@ -262,7 +255,7 @@ fn bound(text: &mut SqlText, part: Part, value: &SortValue) -> String {
     }
 }
 
-/// Understands the JSON text of a value, or the text of a number.
+/// Takes the JSON of a value, or a number.
 fn sort_value(json: Option<String>) -> SortValue {
     let json = json.unwrap_or_default();
     let value = domain::Value::from_encoded(&json);

@@ -1,4 +1,4 @@
-//! A statement that is put together while its parameters are collected.
+//! The text of a statement with its parameters.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::sql::dialect::Dialect;
 
-/// A string under construction; `bind` gives the next parameter its number.
+/// `bind` gives the next parameter its number.
 pub(crate) struct SqlText {
     pub dialect: &'static Dialect,
     values: Vec<Value>,
@@ -52,7 +52,7 @@ impl SqlText {
         }
     }
 
-    /// The name of a member as the operators of the engine take it. That of a field is a literal.
+    /// A member's name for the operators of the engine. That of a field is a literal.
     pub fn member(&mut self, name: &str, is_field: bool) -> String {
         let path = format!("$.{}", encode_string(name));
         match (self.dialect.backend, is_field) {
@@ -63,35 +63,31 @@ impl SqlText {
         }
     }
 
-    /// The statement with all values that were bound.
     pub fn finish(self, text: &str) -> Statement {
         self.dialect.statement(text, self.values)
     }
 }
 
-/// Rows as a parameter of a file for both engines: a JSON object, because only `json_each` of an
-/// object is common to them.
+/// A JSON object as a parameter: only its `json_each` is common to both engines.
 pub(crate) fn keyed<K: Serialize + Ord, V: Serialize>(rows: impl Iterator<Item = (K, V)>) -> Value {
     json(&rows.collect::<BTreeMap<_, _>>())
 }
 
-/// Values as a parameter: as JSON. Nothing in them can fail to be written.
+/// JSON as a parameter. These values cannot fail to be written.
 pub(crate) fn json(rows: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_string(rows).unwrap_or_default().into()
 }
 
-/// Ids as a parameter: a JSON array.
 pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
     json(&ids.map(ItemId::uuid).collect::<Vec<_>>())
 }
 
-/// Texts as a parameter of `PostgreSQL`: an array.
+/// An array as a parameter of `PostgreSQL`.
 pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
     Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
 }
 
-/// A string as a literal. Only for names that are constants of this program, so that an index on
-/// them can be found.
+/// Only for names that are constants of this program: the planner sees how common they are.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

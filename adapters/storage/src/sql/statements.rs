@@ -1,4 +1,4 @@
-//! The reads of items, and the pieces of text that reads and writes share.
+//! Reads of items, and text that reads and writes share.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::{SqlText, literal};
 
-/// The columns that are shown of a row of a collection, all but its members.
+/// The columns of an item without its members.
 pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection, row: &str) -> String {
     let target = collection.referenced().next();
     let target = target.map_or_else(|| "NULL".to_owned(), |target| literal(target.name()));
@@ -25,11 +25,9 @@ pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection, row: &str
     )
 }
 
-/// The row of `items` and the change it is at, which has its members.
 pub(crate) const ITEMS: &str = "items i JOIN changes c ON c.sequence = i.sequence";
 
-/// A source of the rows `w` of conditions and orders: items, with their members where those are
-/// used.
+/// A source of the rows `w` of conditions and orders: items, with members if those are used.
 pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
     if used.iter().any(|sql| sql.contains("w.members")) {
         format!("(SELECT i.*, c.members FROM {items} i JOIN changes c ON c.sequence = i.sequence)")
@@ -38,7 +36,7 @@ pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
     }
 }
 
-/// Finds items of a scope by their ids, with all members or those that are wanted.
+/// Finds items by their ids, with all members or some.
 pub(crate) fn find(
     dialect: &'static Dialect,
     scope: Scope,
@@ -51,7 +49,6 @@ pub(crate) fn find(
     text.finish(&format!("SELECT {columns} FROM {ITEMS} WHERE {wanted}"))
 }
 
-/// Finds who created an item.
 pub(crate) fn creator(dialect: &'static Dialect, scope: Scope, id: ItemId) -> Statement {
     let mut text = SqlText::new(dialect);
     let wanted = in_scope(&mut text, scope, &[id]);
@@ -68,7 +65,6 @@ fn in_scope(text: &mut SqlText, scope: Scope, ids: &[ItemId]) -> String {
     format!("i.id {wanted} AND i.collection = {collection}{}", parent.unwrap_or_default())
 }
 
-/// Finds the items of a collection that belong to others.
 pub(crate) fn belonging_to(
     dialect: &'static Dialect,
     collection: Collection,
@@ -85,8 +81,8 @@ pub(crate) fn belonging_to(
     ))
 }
 
-/// The columns of the row `i` of `items` at the change `c`, with all members or, in a column
-/// `field_0`, `field_1`, … each, those that are wanted, as JSON text.
+/// The columns of the row `i` at the change `c`. Members that are asked for by name are the columns
+/// `field_0`, `field_1`, ….
 pub(crate) fn item_columns(
     text: &mut SqlText,
     collection: Collection,
@@ -102,13 +98,11 @@ pub(crate) fn item_columns(
     columns
 }
 
-/// The parameters that name an item: its id, its collection, and the parent that the scope is limited
-/// to.
+/// The parameters of an item: its id, collection, and the parent of the scope.
 pub(crate) fn scope_values(scope: Scope, id: ItemId) -> [Value; 3] {
     [id.uuid().into(), scope.collection.name().into(), parent(scope).into()]
 }
 
-/// The parent a scope is limited to.
 pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
     scope.parent.map(ItemId::uuid)
 }

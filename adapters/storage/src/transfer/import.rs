@@ -191,7 +191,7 @@ fn item<'a>(
 ) -> ItemRow<'a> {
     // A version without a body is not the last one, and its item's columns are filled by that.
     let members = record.members.as_deref().unwrap_or("{}");
-    let [reference_0] = references::values(&record.collection.references_in(members));
+    let reference_0 = references::column(&record.collection.references_in(members));
     let [key_1, key_2, key_3, key_4, key_5] =
         Keys::of(record.collection, members).columns().clone();
     ItemRow {

@@ -185,7 +185,7 @@ fn idempotent_answer<'a>(
     [caller, path, key]: [&'a str; 3],
     ShownItem { item, links }: &ShownItem,
 ) -> IdempotentAnswer<'a> {
-    let [reference_0] = references::values(&links.references);
+    let reference_0 = references::column(&links.references);
     IdempotentAnswer {
         caller,
         path,
