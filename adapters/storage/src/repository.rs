@@ -41,7 +41,11 @@ impl ItemRepository for SqlItemRepository {
 
     async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
         let statement = statements::creator(self.reads.engine.dialect(), reach.scope(), id);
-        let creator = |rows: Vec<_>| row_mapping::creator(&rows);
+        let creator = |rows: Vec<_>| {
+            let caller = |row| row_mapping::get::<Option<String>>(row, "created_by");
+            let found = rows.first().map(caller).transpose()?;
+            Ok(found.map(|caller| Creator { caller: caller.map(Into::into) }))
+        };
         self.reads.query("creator", ReadMode::QUICK, statement, creator).await
     }
 

@@ -12,7 +12,7 @@ use application::{LogPage, RepositoryError, Sequence};
 use domain::Collection;
 
 use crate::engine::{ReadEngine, ReadMode, query};
-use crate::sql::change_log;
+use crate::sql::{change_log, row_mapping};
 
 /// Changes at the end of the log that are looked through for holes.
 const AT_END: u64 = 1_000;
@@ -51,9 +51,9 @@ impl HighWaterMark {
     async fn of_all(&self, after: Sequence, limit: u64) -> Result<LogPage, RepositoryError> {
         loop {
             let mark = self.mark().sequence.max(after.0);
-            let statement = change_log::statement(self.engine.dialect(), after, limit, mark);
+            let statement = change_log::statement(self.engine.dialect(), after, limit);
             let page = query(&*self.engine, "changes", ReadMode::QUICK, statement, |rows| {
-                change_log::page(&rows, after, limit)
+                change_log::page(&rows, after, mark)
             });
             match page.await? {
                 Some(page) => return Ok(page),
@@ -86,8 +86,10 @@ impl HighWaterMark {
         let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
         query(&*self.engine, "changes", ReadMode::QUICK, changes, |rows| {
             let changes = change_log::changes(&rows)?;
-            let read_to = change_log::last_of_full(&changes, limit).unwrap_or(up_to);
-            Ok(LogPage { changes, read_to })
+            // A full page may have left changes unread.
+            let is_full = changes.len() as u64 >= limit;
+            let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
+            Ok(LogPage { read_to: last.unwrap_or(up_to), changes })
         })
         .await
     }
@@ -99,14 +101,18 @@ impl HighWaterMark {
             // There are no holes; or nothing is known, and the whole log would be counted.
             return self.pass_fence().await;
         }
-        let end = change_log::end_statement(self.engine.dialect(), mark.sequence);
+        let above = [mark.sequence.into()];
+        let end = self.engine.dialect().statement(sql_file!("both/changes_end"), above);
         let end = query(&*self.engine, "last", ReadMode::QUICK, end, |rows| {
-            change_log::end(&rows, mark.sequence)
+            let row = row_mapping::first(&rows)?;
+            let last: Option<i64> = row_mapping::get(row, "last")?;
+            Ok((last.unwrap_or(mark.sequence), row_mapping::get::<i64>(row, "above")?))
         });
-        match end.await? {
-            Some(last) => Ok(self.raise(Mark { sequence: last, ..mark })),
-            None => self.pass_fence().await,
+        let (last, above) = end.await?;
+        if above == last - mark.sequence {
+            return Ok(self.raise(Mark { sequence: last, ..mark }));
         }
+        self.pass_fence().await
     }
 
     async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {

@@ -59,11 +59,6 @@ pub(crate) fn compares_to_keys(text: &str) -> bool {
     text.chars().count() < LENGTH
 }
 
-/// One string per column.
-pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
-    COLUMNS.iter().map(|name| text(name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

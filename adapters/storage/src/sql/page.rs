@@ -10,7 +10,7 @@ use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
-use crate::sql::indexed_columns;
+use crate::sql::indexed_columns::COLUMNS;
 use crate::sql::json_member::Member;
 use crate::sql::member_counts;
 use crate::sql::row_mapping;
@@ -254,7 +254,7 @@ fn by_update() -> String {
     format!(
         "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
          FROM changes c JOIN items i ON i.id = c.item_id AND i.sequence <= c.sequence)",
-        indexed_columns::each(|name| format!(", i.{name}"))
+        COLUMNS.map(|name| format!(", i.{name}")).concat()
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{Creator, Links, Revision, ShownItem, Totals};
+use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
@@ -61,14 +61,6 @@ fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>,
     }
     members.push('}');
     Ok(members.into())
-}
-
-pub(crate) fn creator(rows: &[QueryResult]) -> Result<Option<Creator>, DbErr> {
-    let creator = |row| {
-        let caller: Option<String> = get(row, "created_by")?;
-        Ok(Creator { caller: caller.map(Into::into) })
-    };
-    rows.first().map(creator).transpose()
 }
 
 /// The totals of a scope, and whether its parent exists.
