@@ -1,15 +1,14 @@
 //! Versions of items, and pages of the past. A change in the log is the version that it made.
 
-use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
-use application::{
-    Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Revision, Scope, ShownItem,
-};
+use application::query::{COUNTED_MATCHES, PageStart, SortPosition};
+use application::{Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Scope, ShownItem};
 use domain::{Item, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
+use crate::sql::page::listed;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
 use crate::sql::statements::parent;
@@ -131,31 +130,19 @@ fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
 }
 
 pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
-    let first = row_mapping::first(rows)?;
-    let total = match row_mapping::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {
-        Some(Ok(matches)) if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
-        Some(Ok(matches)) => Total::Exact(matches),
-        _ => Total::NotCounted,
-    };
-    let mut items = Vec::with_capacity(rows.len());
+    let total = row_mapping::total(row_mapping::first(rows)?, false)?;
+    let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
-            items.extend(listed(version(row)?));
+            let PastVersion { change, item, .. } = version(row)?;
+            found.extend(item.map(|item| {
+                let place = SortPosition { keys: Vec::new(), id: item.id };
+                let shown = ShownItem { item, links: Links::default() };
+                let removed_at = change.removed_at;
+                (place, ListedItem { shown, score: None, snippet: None, removed_at })
+            }));
         }
     }
-    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    if matches!(query.position, PageStart::Before(_)) {
-        items.reverse();
-    }
-    let place = |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };
-    let (first, last) = (items.first().map(place), items.last().map(place));
-    Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more, counts: None })
-}
-
-fn listed(PastVersion { change, item, .. }: PastVersion) -> Option<ListedItem> {
-    let removed_at = change.removed_at;
-    let shown = ShownItem { item: item?, links: Links::default() };
-    Some(ListedItem { shown, score: None, snippet: None, removed_at })
+    let is_backward = matches!(query.position, PageStart::Before(_));
+    Ok(ListedPage { total, ..listed(found, query.limit, is_backward) })
 }

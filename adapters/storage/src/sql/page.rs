@@ -28,8 +28,6 @@ pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
     is_backward: bool,
-    count: Count,
-    has_mark: bool,
 }
 
 /// An id from which a page is walked to, as of a change of the log.
@@ -40,15 +38,6 @@ pub(crate) struct PageMark {
     pub passed: i64,
     pub items: i64,
     pub sequence: i64,
-}
-
-#[derive(Clone, Copy)]
-enum Count {
-    /// The totals of the scope tell.
-    All,
-    /// One by one, up to a limit.
-    Matches,
-    No,
 }
 
 impl PageStatement {
@@ -68,42 +57,33 @@ impl PageStatement {
         let order = order(&mut text, scope.collection, &query.order);
         let selected = Selected::new(&mut text, scope, query);
         let is_everything = query.selection.is_everything();
-        let count = match (query.is_counted, is_everything) {
-            (false, _) => Count::No,
-            (true, true) => Count::All,
-            (true, false) => Count::Matches,
+        let matches = match (query.is_counted, is_everything) {
+            (false, _) => "CAST(NULL AS BIGINT)".to_owned(),
+            (true, true) => "t.total_items".to_owned(),
+            (true, false) => selected.matches(),
         };
         let known = known.filter(|_| is_everything);
         let window = Window::of(&mut text, &order, query, known, mark);
-        let (walk, walked) = mark.map_or_else(Default::default, |mark| {
-            (walk(&mut text, scope.collection, &order, query, mark), WALKED)
-        });
+        let (walk, was_led) = match mark {
+            Some(mark) => (walk(&mut text, scope.collection, &order, query, mark), WAS_LED),
+            None => (String::new(), "TRUE"),
+        };
         let is_search = query.selection.search.is_some();
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
-        let matches = match count {
-            Count::Matches => selected.matches(),
-            Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
-        };
         let columns = format!("w.id AS place, {how_well} AS score{}", order.columns());
         let (first, rows) = window.rows(dialect.backend, &order, &selected, &columns);
         let counts = query.count_by.as_ref();
         let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
-            "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
+            "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches, {was_led} AS was_led, s.*, {items}{counts} FROM t \
              LEFT JOIN ({rows}) s ON TRUE {joined}",
             tables = selected.tables,
             items = item_columns(&mut text, scope.collection, query.fields.as_ref()),
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
-        Self { statement, order, is_backward, count, has_mark: mark.is_some() }
-    }
-
-    /// The mark led to the page if the items before it were passed, and all are accounted for.
-    fn was_led(&self, row: &QueryResult) -> Result<bool, DbErr> {
-        let get = |column| row_mapping::get::<i64>(row, column);
-        Ok(!self.has_mark || get("walked")? >= 0 && get("counted")? == get("total_items")?)
+        Self { statement, order, is_backward }
     }
 
     /// Reads the page, and whether the scope's parent exists. `None` if the mark did not lead to it. One
@@ -113,37 +93,27 @@ impl PageStatement {
         query: &PageQuery,
         rows: Vec<QueryResult>,
     ) -> Result<Option<(ListedPage, bool)>, DbErr> {
-        let totals = rows
-            .first()
-            .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
-        if !self.was_led(totals)? {
+        let totals = row_mapping::first(&rows)?;
+        if !row_mapping::get::<bool>(totals, "was_led")? {
             return Ok(None);
         }
-        let (total, revision) = (self.total(totals)?, row_mapping::get(totals, "revision")?);
+        let total = row_mapping::total(totals, query.selection.is_everything())?;
+        let items = row_mapping::count(totals, "total_items")?;
+        let revision = Revision(row_mapping::get(totals, "revision")?);
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
-        let more_by_total = self.more_by_total(query, totals)?;
         let is_counted = query.count_by.is_some();
         let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
         // The joins keep the order: they add one row to each. A row is dropped when its item is made,
         // because it may be large.
         let rows = rows.into_iter().filter(|_| !is_empty);
-        let found = rows.map(|row| self.found(query, &row));
-        let mut found = found.collect::<Result<Vec<_>, DbErr>>()?;
-        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        let has_more = more_by_total.unwrap_or(found.len() > limit);
-        if more_by_total.is_none() {
-            found.truncate(limit);
+        let found = rows.map(|row| self.found(query, &row)).collect::<Result<Vec<_>, _>>()?;
+        let mut page = listed(found, query.limit, self.is_backward);
+        if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
+            // It ends at the offset, so its rows do not tell.
+            page.has_more = offset.saturating_add(query.limit) < items;
         }
-        if self.is_backward {
-            found.reverse();
-        }
-        let place = |found: &(SortPosition, ListedItem)| found.0.clone();
-        let (first, last) = (found.first().map(place), found.last().map(place));
-        let items = found.into_iter().map(|(_, listed)| listed).collect();
-        let revision = Revision(revision);
-        let page = ListedPage { total, revision, items, first, last, has_more, counts };
-        Ok(Some((page, has_parent)))
+        Ok(Some((ListedPage { total, revision, counts, ..page }, has_parent)))
     }
 
     fn found(
@@ -158,30 +128,25 @@ impl PageStatement {
         let score = row_mapping::get(row, "score")?;
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
+}
 
-    /// For a numbered page that is read backwards; the rows of any other include the next item.
-    fn more_by_total(
-        &self,
-        query: &PageQuery,
-        totals: &QueryResult,
-    ) -> Result<Option<bool>, DbErr> {
-        let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) else {
-            return Ok(None);
-        };
-        let total = row_mapping::count(totals, "total_items")?;
-        Ok(Some(offset.saturating_add(query.limit) < total))
+/// A page of rows that are one more than requested if more follow.
+pub(crate) fn listed(
+    mut found: Vec<(SortPosition, ListedItem)>,
+    limit: u64,
+    is_backward: bool,
+) -> ListedPage {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    if is_backward {
+        found.reverse();
     }
-
-    fn total(&self, row: &QueryResult) -> Result<Total, DbErr> {
-        Ok(match self.count {
-            Count::No => Total::NotCounted,
-            Count::All => Total::Exact(row_mapping::count(row, "total_items")?),
-            Count::Matches => match row_mapping::count(row, "matches")? {
-                matches if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
-                matches => Total::Exact(matches),
-            },
-        })
-    }
+    let place = |(place, _): &(SortPosition, ListedItem)| place.clone();
+    let (first, last) = (found.first().map(place), found.last().map(place));
+    let items = found.into_iter().map(|(_, listed)| listed).collect();
+    let (total, revision) = (Total::NotCounted, Revision(0));
+    ListedPage { total, revision, items, first, last, has_more, counts: None }
 }
 
 pub(crate) struct Selected {
@@ -360,7 +325,8 @@ impl Window {
     }
 }
 
-const WALKED: &str = ", (SELECT walked FROM m) AS walked, (SELECT counted FROM m) AS counted";
+/// The mark led to the page if the items before it were passed, and all are accounted for.
+const WAS_LED: &str = "(SELECT m.walked >= 0 AND m.counted = t.total_items FROM m)";
 
 /// The table with the number of items between a mark and a page, and that of all: the log has those
 /// added and removed since the mark's change.

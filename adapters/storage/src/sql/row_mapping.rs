@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use application::query::{COUNTED_MATCHES, Total};
 use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
 use domain::{Item, ItemId, Version};
@@ -61,6 +62,15 @@ fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>,
     }
     members.push('}');
     Ok(members.into())
+}
+
+/// The number of matches, which are counted up to a limit unless it is exact.
+pub(crate) fn total(row: &QueryResult, is_exact: bool) -> Result<Total, DbErr> {
+    Ok(match get::<Option<i64>>(row, "matches")?.map(i64::cast_unsigned) {
+        None => Total::NotCounted,
+        Some(matches) if !is_exact && matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
+        Some(matches) => Total::Exact(matches),
+    })
 }
 
 /// The totals of a scope, and whether its parent exists.
