@@ -6,7 +6,7 @@ use domain::{Item, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::sql::change_log;
+use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::page::listed;
 use crate::sql::row_mapping;
@@ -20,7 +20,8 @@ const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
 
-const JOINS: [[&str; 4]; 2] = [
+const JOINS: [[&str; 4]; 3] = [
+    ["JOIN", "changes", "c", "c.item_id = w.id AND c.version = w.version"],
     ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
     ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
 ];
@@ -60,62 +61,50 @@ pub(crate) fn page_statement(
 ) -> Statement {
     let mut text = SqlText::new(dialect);
     let time = text.bind(time.as_microsecond());
+    let parent = parent(scope).map(|parent| format!(" AND parent = {}", text.bind(parent)));
     let collection = literal(scope.collection.name());
-    let parent = parent(scope).map(|parent| text.bind(parent));
-    let held = |beyond: &dyn Fn(&str) -> String, end: &str| {
-        let held_by = |row: &str| {
-            parent
-                .as_ref()
-                .map(|parent| format!(" AND {row}.parent = {parent}"))
-                .unwrap_or_default()
-        };
-        let items = format!("i.collection = {collection}{}{}", held_by("i"), beyond("i.id"));
-        let removals =
-            format!("d.collection = {collection}{}{}", held_by("d"), beyond("d.item_id"));
-        held_at(&time, &items, &removals, end)
-    };
+    let within = format!("collection = {collection}{}", parent.unwrap_or_default());
     let counted = if query.is_counted {
         let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
-        let all = held(&|_| String::new(), &most);
+        let all = held_at(&time, &within, None, &most);
         format!("(SELECT COUNT(*) FROM (SELECT * FROM ({all}) a{most}) m)")
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
     };
     let (beyond, offset, order) = match &query.position {
-        PageStart::Offset(offset) => (None, i64::try_from(*offset).unwrap_or(i64::MAX), "ASC"),
-        PageStart::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
-        PageStart::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
+        PageStart::Offset(offset) => (None, clamped(*offset), "ASC"),
+        PageStart::After(place) => (Some((">", place)), 0, "ASC"),
+        PageStart::Before(place) => (Some(("<", place)), 0, "DESC"),
     };
-    let limit = i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX);
+    let beyond = beyond.map(|(sign, place)| format!("{sign} {}", text.bind(place.id.uuid())));
+    let limit = clamped(query.limit.saturating_add(1));
     let most = text.bind(limit.saturating_add(offset));
-    let walk = held(
-        &|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default(),
-        &format!(" ORDER BY e.id {order} LIMIT {most}"),
-    );
+    let end = format!(" ORDER BY e.id {order} LIMIT {most}");
+    let walk = held_at(&time, &within, beyond.as_deref(), &end);
     let (limit, offset) = (text.bind(limit), text.bind(offset));
     text.finish(&format!(
         "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
          SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
-         {version} {joins}) s ON TRUE ORDER BY s.item_id {order}",
-        version = dialect.joins(&[[
-            "JOIN",
-            "changes",
-            "c",
-            "c.item_id = w.id AND c.version = w.version"
-        ]]),
+         {joins}) s ON TRUE ORDER BY s.item_id {order}",
         joins = dialect.joins(&JOINS),
     ))
 }
 
 /// Each kind of candidates is walked along its own index with its own limit, because `PostgreSQL`
 /// would otherwise sort all rows of both.
-fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
+fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str) -> String {
+    let within = |id| {
+        let beyond = beyond.map(|beyond| format!(" AND {id} {beyond}"));
+        format!("{within}{}", beyond.unwrap_or_default())
+    };
     let version = format!(
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
          WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
     );
+    let items = within("i.id");
     let items = format!("SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}");
+    let removals = within("d.item_id");
     let removals = format!(
         "SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND {removals} \
          AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)"

@@ -2,7 +2,7 @@
 //! them with the same condition on the row `w` (`write/read_set.rs`).
 
 use application::{Ownership, ShownItem, UndeletableItems};
-use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
+use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use serde::Serialize;
 use uuid::Uuid;
@@ -71,7 +71,7 @@ impl LookupCondition {
                 (format!("w.{column} {wanted}"), format!("w.{column}"), true)
             }
             Shape::Member { name, column } => {
-                let member = member(text, collection, name);
+                let member = Member::of(text, name, None);
                 let written = member.as_written();
                 let wanted = text.among_texts(values(keys));
                 let is_written = format!("{written} {wanted} AND {}", member.is_written());
@@ -94,14 +94,6 @@ impl LookupCondition {
         let collection = literal(collection.name());
         Self { condition: format!("{expression} = {collection} AND {condition}"), value }
     }
-}
-
-fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
-    let field = match collection.spec().fields {
-        Fields::Typed(fields) => fields.iter().find(|field| field.name == name),
-        Fields::Open(_) => None,
-    };
-    Member::of(text, name, field.map(|field| field.kind))
 }
 
 fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
