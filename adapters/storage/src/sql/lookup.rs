@@ -141,7 +141,7 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
     let without = text.bind(lookup.without.uuid());
     // A single item is cached as it is shown. The links of several are not needed.
     let columns = if shape == Shape::Id {
-        shown_columns(dialect, lookup.collection, "i")
+        shown_columns(dialect, lookup.collection)
     } else {
         columns_alone(dialect)
     };

@@ -12,15 +12,15 @@ use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::{SqlText, literal};
 
-/// The columns of an item without its members.
-pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection, row: &str) -> String {
+/// The columns of the item `i` without its members.
+pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String {
     let target = collection.referenced().next();
     let target = target.map_or_else(|| "NULL".to_owned(), |target| literal(target.name()));
     format!(
-        "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.continues, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.continues) AS continues_link, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.reference_0 AND n.collection = {target}) AS reference_0, \
-         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = {row}.id) AS continued_by",
+        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
+         (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link, \
+         (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = {target}) AS reference_0, \
+         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by",
         id_text = dialect.id_text,
     )
 }
@@ -88,7 +88,7 @@ pub(crate) fn item_columns(
     collection: Collection,
     fields: Option<&MemberNames>,
 ) -> String {
-    let mut columns = shown_columns(text.dialect, collection, "i");
+    let mut columns = shown_columns(text.dialect, collection);
     let Some(fields) = fields else { return columns + ", CAST(c.members AS TEXT) AS members" };
     for (number, name) in fields.iter().enumerate() {
         let name = text.member(name, false);
