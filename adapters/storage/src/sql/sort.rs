@@ -25,11 +25,11 @@ enum Part {
     Absence,
     TypeRank,
     Number,
-    Text,
+    String,
     /// The beginning of a text, as in the key's column.
-    TextKey,
+    StringKey,
     /// The whole text if the column has only its beginning, otherwise the empty text.
-    LongText,
+    LongString,
 }
 
 struct Key {
@@ -215,16 +215,16 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
     };
     let text = |text: &str| format!("COALESCE({text}, '')");
     let parts = match column {
-        Some(column) if member.is_short() => vec![(Part::Text, text(&format!("w.{column}")))],
+        Some(column) if member.is_short() => vec![(Part::String, text(&format!("w.{column}")))],
         Some(column) => vec![
-            (Part::TextKey, text(&format!("w.{column}"))),
-            (Part::LongText, member.cut_text(column)),
+            (Part::StringKey, text(&format!("w.{column}"))),
+            (Part::LongString, member.cut_text(column)),
         ],
-        None if member.is_text() => vec![(Part::Text, text(&member.as_string()))],
+        None if member.is_text() => vec![(Part::String, text(&member.as_string()))],
         None => vec![
             (Part::TypeRank, member.type_rank()),
             (Part::Number, member.number()),
-            (Part::Text, member.text_or_json()),
+            (Part::String, member.text_or_json()),
         ],
     };
     let expression = format!("CASE WHEN {exists} THEN 0 ELSE 1 END");
@@ -249,9 +249,9 @@ fn bound(text: &mut SqlText, part: Part, value: &SortValue) -> String {
         Part::Absence => u8::from(rank == 3).to_string(),
         Part::TypeRank => rank.to_string(),
         Part::Number => numeric(text, number),
-        Part::Text => text.bind(letters),
-        Part::TextKey => text.bind(key_of_text(letters)),
-        Part::LongText => text.bind(if compares_to_keys(letters) { "" } else { letters }),
+        Part::String => text.bind(letters),
+        Part::StringKey => text.bind(key_of_text(letters)),
+        Part::LongString => text.bind(if compares_to_keys(letters) { "" } else { letters }),
     }
 }
 

@@ -30,7 +30,7 @@ const FEW: u64 = 10_000;
 /// Changes that a page adds to its mark; after more, the marks are advanced.
 const MOST_SINCE: i64 = 2_000;
 
-/// Changes by which marks are advanced; after more, they are set again.
+/// The maximum number of changes for an advance of the marks; after more, they are set again.
 const MOST_MOVED: i64 = 100_000;
 
 /// The last block is divided above this number of items.
