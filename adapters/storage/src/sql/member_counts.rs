@@ -6,36 +6,39 @@ use sea_orm::{DbBackend, DbErr, QueryResult};
 
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
+use crate::sql::statements::with_members;
 
-/// The group of the row `w`: the JSON as written, the empty string if that is too long, or `NULL`. So the
-/// size of a group is limited.
-pub(crate) fn value(member: &Member) -> String {
+/// The table `counted` and the column `counts` of a statement, each after a comma. A group of rows has
+/// the JSON as written, the empty string if that is too long, or `NULL`, so its size is limited.
+///
+/// The column is a JSON array of the number of all items, of those without a value, and of the values
+/// with their numbers. Only the first row has it: it may be larger than the rows.
+pub(crate) fn parts(
+    backend: DbBackend,
+    member: &Member,
+    source: &str,
+    conditions: &str,
+) -> (String, String) {
     let json = member.as_json();
-    format!(
+    let value = format!(
         "CASE WHEN length({json}) <= {LONGEST_COUNTED_VALUE} THEN NULLIF({json}, 'null') WHEN {json} IS NOT NULL THEN '' END"
-    )
-}
-
-pub(crate) fn table(value: &str, source: &str, conditions: &str) -> String {
-    format!(
-        "counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
+    );
+    let source = with_members(source, &[&value, conditions]);
+    let table = format!(
+        ", counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
          FROM {source} w WHERE {conditions} GROUP BY 1)"
-    )
-}
-
-/// A JSON array of the number of all items, of those without a value, and of the values with their
-/// numbers. Only the first row has it: it may be larger than the rows.
-pub(crate) fn column(backend: DbBackend) -> String {
+    );
     let (array, list, as_json, by_code_point) = match backend {
         DbBackend::Sqlite => ("json_array", "json_group_array", "json", ""),
         _ => ("json_build_array", "json_agg", "", " COLLATE \"C\""),
     };
-    format!(
-        "CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
+    let column = format!(
+        ", CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
          (SELECT COALESCE(SUM(items), 0) FROM counted WHERE value IS NULL), \
          {as_json}((SELECT {list}({array}(value, items)) FROM (SELECT value, items FROM counted WHERE value <> '' \
          ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts"
-    )
+    );
+    (table, column)
 }
 
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {

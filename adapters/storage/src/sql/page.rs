@@ -72,13 +72,15 @@ impl PageStatement {
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
         let columns = format!("w.id AS place, {how_well} AS score{}", order.columns());
         let (first, rows) = window.rows(dialect.backend, &order, &selected, &columns);
-        let counts = query.count_by.as_ref();
-        let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
+        let member = query.count_by.as_ref();
+        let member = member.and_then(|it| Member::of_subject(&mut text, scope.collection, it));
+        let Selected { tables, source, conditions } = &selected;
+        let counts =
+            member.map(|it| member_counts::parts(dialect.backend, &it, source, conditions));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
             "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches, {was_led} AS was_led, s.*, {items}{counts} FROM t \
              LEFT JOIN ({rows}) s ON TRUE {joined}",
-            tables = selected.tables,
             items = item_columns(&mut text, scope.collection, query.fields.as_ref()),
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
@@ -177,20 +179,6 @@ impl Selected {
                 conditions: "TRUE".to_owned(),
             },
         }
-    }
-
-    /// The table and the column that count by value, each after a comma.
-    fn counts(
-        &self,
-        text: &mut SqlText,
-        collection: Collection,
-        member: &Subject,
-    ) -> Option<(String, String)> {
-        let value = member_counts::value(&Member::of_subject(text, collection, member)?);
-        let source = with_members(&self.source, &[&value, &self.conditions]);
-        let table = member_counts::table(&value, &source, &self.conditions);
-        let column = member_counts::column(text.dialect.backend);
-        Some((format!(", {table}"), format!(", {column}")))
     }
 
     fn matches(&self) -> String {
@@ -326,10 +314,10 @@ impl Window {
 }
 
 /// The mark led to the page if the items before it were passed, and all are accounted for.
-const WAS_LED: &str = "(SELECT m.walked >= 0 AND m.counted = t.total_items FROM m)";
+const WAS_LED: &str = "(SELECT walked >= 0 AND is_complete FROM m)";
 
-/// The table with the number of items between a mark and a page, and that of all: the log has those
-/// added and removed since the mark's change.
+/// The table `m`: the number of items between a mark and a page, and if the number of all is right. The
+/// log has the items added and removed since the mark's change.
 fn walk(
     text: &mut SqlText,
     collection: Collection,
@@ -341,7 +329,7 @@ fn walk(
     let [_, passed] = order.signs_at_mark();
     format!(
         ", m AS (SELECT CAST({between} - COALESCE(SUM(CASE WHEN c.item_id {passed} {id} THEN {added} ELSE 0 END), 0) AS BIGINT) AS walked, \
-         CAST({items} + COALESCE(SUM({added}), 0) AS BIGINT) AS counted FROM changes c \
+         {items} + COALESCE(SUM({added}), 0) = (SELECT total_items FROM t) AS is_complete FROM changes c \
          WHERE c.collection = {collection} AND c.sequence > {sequence})",
         between = clamped(offset) - mark.passed,
         id = text.bind(mark.id),
