@@ -9,6 +9,8 @@ pub(crate) struct Dialect {
     /// Its name for people.
     pub name: &'static str,
     pub uuid: &'static str,
+    /// The order of texts by code point, after an expression.
+    pub by_code_point: &'static str,
     /// The bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
@@ -31,6 +33,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     name: "SQLite",
     uuid: "BLOB",
+    by_code_point: "",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
@@ -48,6 +51,7 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     name: "PostgreSQL",
     uuid: "uuid",
+    by_code_point: " COLLATE \"C\"",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
     joined_by_index: |join, table, row, condition| {

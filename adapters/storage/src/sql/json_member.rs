@@ -5,6 +5,7 @@ use domain::Collection;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
 
+use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::{self, LENGTH};
 use crate::sql::sql_text::SqlText;
 
@@ -13,13 +14,13 @@ pub(crate) struct Member {
     /// The column with the beginning of its value, if it is a key.
     key: Option<&'static str>,
     kind: Option<FieldKind>,
-    backend: DbBackend,
+    dialect: &'static Dialect,
 }
 
 impl Member {
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let name = text.member(name, kind.is_some());
-        Self { name, key: None, kind, backend: text.dialect.backend }
+        Self { name, key: None, kind, dialect: text.dialect }
     }
 
     pub fn of_subject(
@@ -71,7 +72,7 @@ impl Member {
 
     /// Its value as JSON text, from the column unless the value is cut there.
     pub fn value_of(&self, column: &str) -> String {
-        let key = match self.backend {
+        let key = match self.dialect.backend {
             DbBackend::Sqlite => format!("json_quote(w.{column})"),
             _ => format!("CAST(to_json(w.{column}) AS TEXT)"),
         };
@@ -84,19 +85,12 @@ impl Member {
 
     /// As a string, compared by code point; `NULL` if it has no value.
     pub fn as_string(&self) -> String {
-        let Self { name, .. } = self;
-        match (self.backend, self.kind) {
-            (DbBackend::Sqlite, Some(FieldKind::StringOrInteger)) => {
-                format!("CAST(w.members ->> {name} AS TEXT)")
-            }
-            (DbBackend::Sqlite, _) => format!("(w.members ->> {name})"),
-            _ => format!("((w.members ->> {name}) COLLATE \"C\")"),
-        }
+        format!("(CAST(w.members ->> {} AS TEXT){})", self.name, self.dialect.by_code_point)
     }
 
     /// A string or a number as it was written, compared by code point.
     pub fn as_written(&self) -> String {
-        match self.backend {
+        match self.dialect.backend {
             // SQLite writes numbers in its own way.
             DbBackend::Sqlite => format!(
                 "CASE {} WHEN 0 THEN {} ELSE {} END",
@@ -127,7 +121,7 @@ impl Member {
     /// matching element. Inside a function call it is not rewritten.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, .. } = self;
-        let exists = match self.backend {
+        let exists = match self.dialect.backend {
             DbBackend::Sqlite => format!(
                 "(json_type(w.members, {name}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {name}) e WHERE {holds}))"
             ),
@@ -141,32 +135,26 @@ impl Member {
 
     pub fn type_rank(&self) -> String {
         let Self { name, .. } = self;
-        match self.backend {
-            DbBackend::Sqlite => format!(
-                "CASE COALESCE(json_type(w.members, {name}), 'null') WHEN 'integer' THEN 0 WHEN 'real' THEN 0 WHEN 'text' THEN 1 \
-                 WHEN 'null' THEN 3 ELSE 2 END"
-            ),
-            _ => format!(
-                "CASE COALESCE(json_typeof(w.members -> {name}), 'null') WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'null' THEN 3 \
-                 ELSE 2 END"
-            ),
-        }
+        let kind = match self.dialect.backend {
+            DbBackend::Sqlite => format!("json_type(w.members, {name})"),
+            _ => format!("json_typeof(w.members -> {name})"),
+        };
+        format!(
+            "CASE COALESCE({kind}, 'null') WHEN 'number' THEN 0 WHEN 'integer' THEN 0 WHEN 'real' THEN 0 \
+             WHEN 'string' THEN 1 WHEN 'text' THEN 1 WHEN 'null' THEN 3 ELSE 2 END"
+        )
     }
 
     pub fn number(&self) -> String {
-        let Self { name, .. } = self;
-        let value = match self.backend {
-            DbBackend::Sqlite => format!("w.members ->> {name}"),
-            _ => format!("(w.members ->> {name})::numeric"),
-        };
-        format!("CASE {} WHEN 0 THEN {value} ELSE 0 END", self.type_rank())
+        let (rank, name) = (self.type_rank(), &self.name);
+        format!("CASE {rank} WHEN 0 THEN CAST(w.members ->> {name} AS NUMERIC) ELSE 0 END")
     }
 
     /// The text, or the JSON of another type but numbers, or the empty text.
     pub fn text_or_json(&self) -> String {
         let (rank, text, json) = (self.type_rank(), self.as_string(), self.as_json());
-        let chosen = format!("CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END");
-        if self.backend == DbBackend::Sqlite { chosen } else { format!("({chosen}) COLLATE \"C\"") }
+        let by_code_point = self.dialect.by_code_point;
+        format!("(CASE {rank} WHEN 1 THEN {text} WHEN 2 THEN {json} ELSE '' END){by_code_point}")
     }
 }
 

@@ -4,6 +4,7 @@ use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
 use sea_orm::{DbBackend, DbErr, QueryResult};
 
+use crate::sql::dialect::Dialect;
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 use crate::sql::statements::with_members;
@@ -14,7 +15,7 @@ use crate::sql::statements::with_members;
 /// The column is a JSON array of the number of all items, of those without a value, and of the values
 /// with their numbers. Only the first row has it: it may be larger than the rows.
 pub(crate) fn parts(
-    backend: DbBackend,
+    dialect: &Dialect,
     member: &Member,
     source: &str,
     conditions: &str,
@@ -28,15 +29,16 @@ pub(crate) fn parts(
         ", counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
          FROM {source} w WHERE {conditions} GROUP BY 1)"
     );
-    let (array, list, as_json, by_code_point) = match backend {
-        DbBackend::Sqlite => ("json_array", "json_group_array", "json", ""),
-        _ => ("json_build_array", "json_agg", "", " COLLATE \"C\""),
+    let (array, list, as_json) = match dialect.backend {
+        DbBackend::Sqlite => ("json_array", "json_group_array", "json"),
+        _ => ("json_build_array", "json_agg", ""),
     };
     let column = format!(
         ", CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
          (SELECT COALESCE(SUM(items), 0) FROM counted WHERE value IS NULL), \
          {as_json}((SELECT {list}({array}(value, items)) FROM (SELECT value, items FROM counted WHERE value <> '' \
-         ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts"
+         ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts",
+        by_code_point = dialect.by_code_point,
     );
     (table, column)
 }

@@ -75,8 +75,7 @@ impl PageStatement {
         let member = query.count_by.as_ref();
         let member = member.and_then(|it| Member::of_subject(&mut text, scope.collection, it));
         let Selected { tables, source, conditions } = &selected;
-        let counts =
-            member.map(|it| member_counts::parts(dialect.backend, &it, source, conditions));
+        let counts = member.map(|it| member_counts::parts(dialect, &it, source, conditions));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
             "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches, {was_led} AS was_led, s.*, {items}{counts} FROM t \
