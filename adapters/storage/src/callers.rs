@@ -15,7 +15,7 @@ use crate::engine::{Database, ReadMode, query};
 use crate::migration::schema_version::{Access, is_up_to_date};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::get;
-use crate::sql::sql_text::json;
+use crate::sql::sql_text::keyed;
 use crate::transfer::connect_with;
 use crate::{StoreError, StoreOptions};
 
@@ -72,7 +72,8 @@ impl CallerDirectory for SqlCallerDirectory {
         if !unknown.is_empty() {
             let (edition, read_at) = (*self.edition.lock(), Instant::now());
             let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
-            let statement = dialect.statement(sql_file!(dialect, "caller_names"), [json(&unknown)]);
+            let among = [keyed(unknown.iter().map(|id| (id, ())))];
+            let statement = dialect.statement(sql_file!("both/caller_names"), among);
             let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
                 rows.iter().map(entry).collect::<Result<CallerNames, _>>()
             });

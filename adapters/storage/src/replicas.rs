@@ -19,7 +19,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::engine::{Database, WriteEngine};
+use crate::engine::{Database, ReadEngine as _, WriteEngine};
 use crate::error::StoreError;
 use crate::metrics::write_series;
 use crate::options::StoreOptions;

@@ -15,7 +15,7 @@ use futures_util::future::try_join;
 use crate::engine::ReadMode;
 use crate::read::reads::Reads;
 use crate::search_index::value_counts;
-use crate::sql::{lookup, row_mapping};
+use crate::sql::{change_log, lookup, row_mapping, statements};
 use crate::write::command::{Change, ContentChange, Written};
 use crate::write::row::RowChange;
 use crate::write::writes::Writes;
@@ -39,8 +39,12 @@ impl ItemRepository for SqlItemRepository {
     }
 
     async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
-        let statement = self.reads.statements.creator(reach.scope(), id);
-        let creator = |rows: Vec<_>| row_mapping::creator(&rows);
+        let statement = statements::creator(self.reads.engine.dialect(), reach.scope(), id);
+        let creator = |rows: Vec<_>| {
+            let caller = |row| row_mapping::get::<Option<String>>(row, "created_by");
+            let found = rows.first().map(caller).transpose()?;
+            Ok(found.map(|caller| Creator { caller: caller.map(Into::into) }))
+        };
         self.reads.query("creator", ReadMode::QUICK, statement, creator).await
     }
 
@@ -70,7 +74,8 @@ impl ItemRepository for SqlItemRepository {
         id: ItemId,
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
-        let statement = self.reads.statements.find_fields(reach.scope(), id, fields);
+        let dialect = self.reads.engine.dialect();
+        let statement = statements::find(dialect, reach.scope(), &[id], Some(fields));
         let item = |rows: Vec<_>| {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };
@@ -83,8 +88,8 @@ impl ItemRepository for SqlItemRepository {
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let collection = reach.scope().collection;
-        let statement = self.reads.statements.belonging_to(collection, parents, limit);
+        let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
+        let statement = statements::belonging_to(dialect, collection, parents, limit);
         let items = |rows: Vec<_>| row_mapping::shown_items(&rows);
         self.reads.query("belonging_to", ReadMode::QUICK, statement, items).await
     }
@@ -204,7 +209,7 @@ impl ItemRepository for SqlItemRepository {
 #[async_trait]
 impl Readiness for SqlItemRepository {
     async fn check(&self) -> Result<(), RepositoryError> {
-        let statement = self.reads.statements.ready();
+        let statement = change_log::last_statement(self.reads.engine.dialect());
         let answer = self.reads.query("readiness", ReadMode::QUICK, statement, |_| Ok(()));
         try_join(answer, self.writes()?.check()).await.map(|_| ())
     }

@@ -9,14 +9,13 @@ use application::{
 use async_trait::async_trait;
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult};
-use serde_json::json;
+use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::{Database, ReadMode, query};
 use crate::sql::change_log::clamped;
+use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get, item_id, timestamp};
-use crate::sql::sql_text::json as parameter;
-use crate::sql::statements::listed;
+use crate::sql::sql_text::{SqlText, json, literal};
 
 #[async_trait]
 impl VersionBodies for Database {
@@ -28,31 +27,33 @@ impl VersionBodies for Database {
     ) -> Result<SupersededPage, RepositoryError> {
         let dialect = self.reader.dialect();
         let values = [after.0.into(), clamped(limit).into(), before.as_microsecond().into()];
-        let statement = dialect.statement(sql_file!(dialect, "superseded"), values);
+        let statement = dialect.statement(sql_file!("both/superseded"), values);
         query(&*self.reader, "superseded", ReadMode::SLOW, statement, |rows| page(&rows, limit))
             .await
     }
 
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64, RepositoryError> {
         let dialect = self.reader.dialect();
-        let numbers: Vec<_> = changes.iter().map(|change| change.0).collect();
-        let values = [time.as_microsecond().into(), parameter(&numbers)];
+        let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
+        let values = [time.as_microsecond().into(), json(&changes)];
         self.execute("remove_bodies", sql_file!(dialect, "bodies_remove"), values).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
-        let dialect = self.reader.dialect();
-        let values = [listed(items.iter().copied()), parameter(&references())];
-        let statement = dialect.statement(sql_file!(dialect, "related"), values);
-        query(&*self.reader, "related", ReadMode::SLOW, statement, |rows| links(&rows)).await
+        let reader = &*self.reader;
+        let statement = related(reader.dialect(), items);
+        query(reader, "related", ReadMode::SLOW, statement, |rows| links(&rows)).await
     }
 
     async fn known(&self, items: &[ItemId]) -> Result<Vec<ItemId>, RepositoryError> {
-        let dialect = self.reader.dialect();
-        let among = [listed(items.iter().copied())];
-        let statement = dialect.statement(sql_file!(dialect, "known"), among);
+        let reader = &*self.reader;
+        let mut text = SqlText::new(reader.dialect());
+        let items = text.among_ids(items.iter().copied());
+        let statement = text.finish(&format!(
+            "SELECT c.item_id FROM changes c WHERE c.item_id {items} AND c.version = 1"
+        ));
         let ids = |rows: Vec<QueryResult>| rows.iter().map(|row| item_id(row, "item_id")).collect();
-        query(&*self.reader, "known", ReadMode::SLOW, statement, ids).await
+        query(reader, "known", ReadMode::SLOW, statement, ids).await
     }
 
     async fn lease(
@@ -107,25 +108,34 @@ fn page(rows: &[QueryResult], limit: u64) -> Result<SupersededPage, DbErr> {
     Ok(SupersededPage { versions, read_to: read_to.map(Sequence) })
 }
 
-/// All members that are references, for `related.sql`.
-fn references() -> Vec<serde_json::Value> {
-    let references = |collection: Collection| {
-        let members = collection.spec().references.iter().map(|reference| reference.member);
-        members.map(move |member| json!({ "collection": collection.name(), "member": member }))
-    };
-    Collection::all().flat_map(references).collect()
+/// Finds the parents of items, and the identifiers that their bodies contain.
+fn related(dialect: &'static Dialect, items: &[ItemId]) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let items = text.among_ids(items.iter().copied());
+    let references = Collection::all().flat_map(|collection| {
+        let references = collection.spec().references.iter();
+        references.map(move |to| {
+            let [collection, member] = [collection.name(), to.member].map(literal);
+            format!("WHEN {collection} THEN c.members ->> {member} ")
+        })
+    });
+    let target = format!("CASE c.collection {}END", references.collect::<String>());
+    text.finish(&format!(
+        "SELECT DISTINCT f.item_id, f.parent, CASE length(f.target) WHEN 36 THEN f.target END AS target \
+         FROM (SELECT c.item_id, c.parent, {target} AS target FROM changes c WHERE c.item_id {items}) f"
+    ))
 }
 
-/// The links that `related.sql` found.
 fn links(rows: &[QueryResult]) -> Result<Vec<[ItemId; 2]>, DbErr> {
-    let link = |row: &QueryResult| {
+    let mut links = Vec::new();
+    for row in rows {
+        let item = item_id(row, "item_id")?;
         let target: Option<String> = get(row, "target")?;
         let target = target.and_then(|target| ItemId::parse(&target));
-        let target = row_mapping::id(row, "parent")?.or(target);
-        let item = item_id(row, "item_id")?;
-        Ok(target.map(|target| [item, target]))
-    };
-    rows.iter().filter_map(|row| link(row).transpose()).collect()
+        let targets = [row_mapping::id(row, "parent")?, target];
+        links.extend(targets.into_iter().flatten().map(|target| [item, target]));
+    }
+    Ok(links)
 }
 
 fn found(row: &QueryResult) -> Result<CompactionProgress, DbErr> {

@@ -60,10 +60,12 @@ impl Store {
 
     async fn sample_index_lag(&self, here: Timestamp) -> Result<(), RepositoryError> {
         let reader = &*self.database.reader;
-        let lag = reader.dialect().statement(sql_file!("both/index_lag"), []);
+        let lag = reader.dialect().statement(sql_file!("both/index_progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
-            Ok((row_mapping::get(row, "changes")?, row_mapping::optional_timestamp(row, "oldest")?))
+            let get = |column| row_mapping::get::<i64>(row, column);
+            let oldest = row_mapping::optional_timestamp(row, "oldest")?;
+            Ok((get("written")? - get("indexed")?, oldest))
         };
         let (changes, oldest) = query(reader, "index_lag", ReadMode::QUICK, lag, read_rows).await?;
         let age = match oldest {

@@ -20,16 +20,15 @@ on_both_stores! {
 const ROWS: u64 = 20_000;
 
 /// Files that read all items or changes, with the reasons.
-const SCANS: [(&str, &str); 5] = [
+const SCANS: [(&str, &str); 4] = [
     ("both/check_tables", "reads no row"),
     ("both/import_totals", "counts everything once"),
     ("both/item_versions", "reads a whole collection, on connections that do not scan"),
-    ("both/ready", "reads one row"),
     ("postgres/import_end", "reads the log once"),
 ];
 
 struct SqlFile {
-    /// As in `both/find`.
+    /// As in `both/version`.
     name: String,
     text: String,
 }

@@ -1,5 +1,6 @@
--- Begins a transaction that reads the state at a moment without a write in progress, and closes the times of all changes.
--- The fence is released before the reads. Parameters: none. Result: `time`.
+-- Begins a transaction that reads the state at a moment without a write in progress, and closes the current time and the
+-- times of all changes: every later write has a later time. The fence is released before the reads.
+-- Parameters: none. Result: `time`.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SAVEPOINT fence;
 LOCK TABLE write_fence IN SHARE MODE;

@@ -1,5 +1,5 @@
 -- Stores items of an import as their last changes leave them. Parameters: $1, the rows, a JSON array. Result: no rows.
-INSERT INTO items (
+INSERT OR REPLACE INTO items (
     id, collection, parent, version, sequence, created_at, updated_at, created_by, continues, reference_0,
     key_1, key_2, key_3, key_4, key_5
 )
@@ -7,8 +7,4 @@ SELECT unhex(value ->> 'id', '-'), value ->> 'collection', unhex(value ->> 'pare
     value ->> 'sequence', value ->> 'created_at', value ->> 'updated_at', value ->> 'created_by',
     unhex(value ->> 'continues', '-'), unhex(value ->> 'reference_0', '-'),
     value ->> 'key_1', value ->> 'key_2', value ->> 'key_3', value ->> 'key_4', value ->> 'key_5'
-FROM json_each($1) WHERE TRUE
-ON CONFLICT (id) DO UPDATE SET parent = excluded.parent, version = excluded.version, sequence = excluded.sequence,
-    created_at = excluded.created_at, updated_at = excluded.updated_at, created_by = excluded.created_by,
-    continues = excluded.continues, reference_0 = excluded.reference_0, key_1 = excluded.key_1, key_2 = excluded.key_2,
-    key_3 = excluded.key_3, key_4 = excluded.key_4, key_5 = excluded.key_5
+FROM json_each($1)

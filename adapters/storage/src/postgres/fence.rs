@@ -18,10 +18,8 @@ pub(crate) const PASS: &str = sql_file!("postgres/fence_pass");
 /// Statements that exclude all other writes until the transaction ends.
 pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/fence_exclude_others");
 
-/// Closes the current `time` and the times of all changes.
-pub(crate) const CLOSE: &str = sql_file!("postgres/fence_close");
-
-/// Begins a transaction that reads the state at a moment without a write in progress.
+/// Begins a transaction that reads the state at a moment without a write in progress, and closes the
+/// current `time` and the times of all changes.
 pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/fence_settle");
 
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {

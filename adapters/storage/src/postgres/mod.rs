@@ -184,7 +184,10 @@ impl ReadEngine for Postgres {
         loop {
             let close = async {
                 let session = self.writer.pool.session(Limits::LOCK).await?;
-                fence::time(&session.run(Effect::None, fence::CLOSE).await?)
+                let closed = session.run(Effect::Begin, fence::BEGIN_SETTLED).await?;
+                // Makes sure that the closed time is on disk.
+                session.commit().await?;
+                fence::time(&closed)
             };
             let now = close.await.map_err(|error| logged(&error, "close_timestamp"))?;
             let ahead = time.duration_since(now);
@@ -277,7 +280,7 @@ impl WriteEngine for Postgres {
         if self.writer.history.is_kept() {
             return Ok(());
         }
-        let session = self.writer.history.take().await.map_err(StoreError::schema)?;
+        let session = self.writer.history.take().await?;
         let history = Arc::clone(&self.writer.history);
         self.tasks.lock().spawn(async move { history.keep(session).await });
         Ok(())

@@ -1,10 +1,9 @@
-//! The end of the change log as followers may see it.
+//! The end of the change log for followers.
 //!
-//! Concurrent writers draw their numbers before they commit, so a change may be committed after
-//! another with a greater number. A follower that skipped the missing number would never see it. So
-//! the log is read up to the first hole. If the log begins with a hole after the mark, the fence
-//! waits until the earlier writes have ended: numbers still missing up to the last change were
-//! rolled back. The high-water mark is the number up to which this is known.
+//! Numbers are drawn before the commit, so a change may be committed after one with a greater number,
+//! and a follower that skipped the missing number would never see it. So the log is read up to the
+//! first hole. At a hole after the mark the fence waits for the earlier writes: numbers then missing
+//! up to the last change were rolled back. The high-water mark is the number up to which this is known.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -13,9 +12,9 @@ use application::{LogPage, RepositoryError, Sequence};
 use domain::Collection;
 
 use crate::engine::{ReadEngine, ReadMode, query};
-use crate::sql::change_log;
+use crate::sql::{change_log, row_mapping};
 
-/// Changes of all collections that are looked through at the end of the log for those of one.
+/// Changes at the end of the log that are looked through for holes.
 const AT_END: u64 = 1_000;
 
 /// The number up to which no change is committed any more.
@@ -24,8 +23,7 @@ pub(crate) struct HighWaterMark {
     mark: Mutex<Mark>,
 }
 
-/// A number, and for which connections it holds: others may see a store that lost its last changes
-/// and draws their numbers again.
+/// Other connections may see a store that lost its last changes and draws their numbers again.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     sequence: i64,
@@ -37,7 +35,7 @@ impl HighWaterMark {
         Self { engine, mark: Mutex::default() }
     }
 
-    /// The changes after a number, of one collection or of all, up to the first that may still come.
+    /// The changes after a number, up to the first that may still come.
     pub async fn changes(
         &self,
         after: Sequence,
@@ -53,9 +51,9 @@ impl HighWaterMark {
     async fn of_all(&self, after: Sequence, limit: u64) -> Result<LogPage, RepositoryError> {
         loop {
             let mark = self.mark().sequence.max(after.0);
-            let statement = change_log::statement(self.engine.dialect(), after, limit, mark);
+            let statement = change_log::statement(self.engine.dialect(), after, limit);
             let page = query(&*self.engine, "changes", ReadMode::QUICK, statement, |rows| {
-                change_log::page(&rows, after, limit)
+                change_log::page(&rows, after, mark)
             });
             match page.await? {
                 Some(page) => return Ok(page),
@@ -65,7 +63,7 @@ impl HighWaterMark {
     }
 
     /// A hole cannot be seen in the changes of one collection, so these are read by their index up to
-    /// the mark, and from there among those of all.
+    /// the mark, which is raised before.
     async fn of_collection(
         &self,
         collection: Collection,
@@ -76,47 +74,22 @@ impl HighWaterMark {
             self.pass_fence().await?;
         }
         let mark = self.mark();
-        let known = Sequence(mark.sequence);
-        let mut found = Vec::new();
-        if known > after {
-            let page = self.indexed(collection, after, known, limit).await?;
-            if page.changes.len() as u64 >= limit {
-                return Ok(page);
-            }
-            found = page.changes;
+        let end = self.of_all(Sequence(mark.sequence), AT_END).await?;
+        let up_to = match end.changes.len() as u64 {
+            AT_END => self.last().await?,
+            _ => self.raise(Mark { sequence: end.read_to.0, ..mark }),
+        };
+        if up_to <= after {
+            return Ok(LogPage { changes: Vec::new(), read_to: after });
         }
-        let after = after.max(known);
-        let mut end = self.of_all(after, AT_END).await?;
-        if after == known {
-            // There was no hole from the mark on.
-            self.raise(Mark { sequence: end.read_to.0, ..mark });
-        }
-        if end.changes.len() as u64 == AT_END {
-            let (last, left) = (self.last().await?, limit - found.len() as u64);
-            end = self.indexed(collection, after, last, left).await?;
-        }
-        end.changes.retain(|change| change.collection == collection);
-        end.changes.splice(..0, found);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        if end.changes.len() > limit {
-            end.changes.truncate(limit);
-            end.read_to = end.changes.last().map_or(after, |change| change.sequence);
-        }
-        Ok(end)
-    }
-
-    /// The changes of a collection up to a number that no change is committed below any more.
-    async fn indexed(
-        &self,
-        collection: Collection,
-        after: Sequence,
-        up_to: Sequence,
-        limit: u64,
-    ) -> Result<LogPage, RepositoryError> {
         let dialect = self.engine.dialect();
         let changes = change_log::of_collection(dialect, collection, after, up_to, limit);
         query(&*self.engine, "changes", ReadMode::QUICK, changes, |rows| {
-            change_log::page_of_collection(&rows, up_to, limit)
+            let changes = change_log::changes(&rows)?;
+            // A full page may have left changes unread.
+            let is_full = changes.len() as u64 >= limit;
+            let last = changes.last().filter(|_| is_full).map(|change| change.sequence);
+            Ok(LogPage { read_to: last.unwrap_or(up_to), changes })
         })
         .await
     }
@@ -125,21 +98,23 @@ impl HighWaterMark {
     pub async fn last(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         if self.engine.commits_in_order() || mark.sequence == 0 {
-            // There are no holes to look for; or nothing is known, and the whole log would be
-            // counted.
+            // There are no holes; or nothing is known, and the whole log would be counted.
             return self.pass_fence().await;
         }
-        let end = change_log::end_statement(self.engine.dialect(), mark.sequence);
+        let above = [mark.sequence.into()];
+        let end = self.engine.dialect().statement(sql_file!("both/changes_end"), above);
         let end = query(&*self.engine, "last", ReadMode::QUICK, end, |rows| {
-            change_log::end(&rows, mark.sequence)
+            let row = row_mapping::first(&rows)?;
+            let last: Option<i64> = row_mapping::get(row, "last")?;
+            Ok((last.unwrap_or(mark.sequence), row_mapping::get::<i64>(row, "above")?))
         });
-        match end.await? {
-            Some(last) => Ok(self.raise(Mark { sequence: last, ..mark })),
-            None => self.pass_fence().await,
+        let (last, above) = end.await?;
+        if above == last - mark.sequence {
+            return Ok(self.raise(Mark { sequence: last, ..mark }));
         }
+        self.pass_fence().await
     }
 
-    /// Waits for the writes in progress and raises the mark.
     async fn pass_fence(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         let Sequence(sequence) = self.engine.fence().await?;

@@ -108,7 +108,7 @@ impl Reads {
             None => None,
         };
         let read = async |mark: Option<&PageMark>| {
-            let page = PageStatement::new(&self.statements, scope, &asked, known, mark);
+            let page = PageStatement::new(self.engine.dialect(), scope, &asked, known, mark);
             let statement = page.statement.clone();
             self.query("page", mode, statement, |rows| page.read(&asked, rows)).await
         };

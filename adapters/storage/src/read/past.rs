@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use application::ports::CONTENT_BYTES;
 use application::{
     ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
     Reach, RepositoryError, Scope, Sequence,
@@ -10,18 +11,19 @@ use application::{
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
+use sea_orm::{DbErr, QueryResult, Value};
 
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
-use crate::sql::change_log;
-use crate::sql::history::{self, VersionSelector};
-use crate::sql::selection;
+use crate::sql::change_log::{self, clamped};
+use crate::sql::sql_text::json;
+use crate::sql::statements::scope_values;
+use crate::sql::{history, selection};
 
-/// The history of a store.
 pub(crate) struct PastReads {
     engine: Arc<dyn ReadEngine>,
     high_water_mark: Arc<HighWaterMark>,
-    /// The time in microseconds up to which nothing is written any more.
+    /// In microseconds.
     closed_timestamp: AtomicI64,
 }
 
@@ -30,19 +32,17 @@ impl PastReads {
         Self { engine, high_water_mark, closed_timestamp: AtomicI64::new(0) }
     }
 
-    /// The id of the history in the database, which is the same on every timeline; `None` while it may
-    /// be replaced.
+    /// The id in the database, the same on every timeline; `None` while it may be replaced.
     pub fn stored_history(&self) -> Option<Arc<str>> {
         let engine = &self.engine;
         engine.has_history().then(|| engine.history())
     }
 
-    /// The id of the history on a timeline.
     pub fn history_on(&self, timeline: u32) -> Arc<str> {
         on_timeline(&self.engine.history(), timeline)
     }
 
-    /// Sees to it that nothing is committed any more with a time up to this one.
+    /// Makes sure that every later commit has a later time.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());
@@ -52,22 +52,34 @@ impl PastReads {
         Ok(())
     }
 
+    /// Finds the version of a number, or of a time in microseconds.
     async fn past_version(
         &self,
         scope: Scope,
         id: ItemId,
-        selector: VersionSelector,
+        version: Option<i64>,
+        time: Option<i64>,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        let dialect = self.engine.dialect();
-        let statement = history::version_statement(dialect, scope, id, selector);
-        query(&*self.engine, "past_version", ReadMode::QUICK, statement, |rows| {
+        let [item, collection, parent] = scope_values(scope, id);
+        let values = [item, collection, parent, version.into(), time.into()];
+        self.read("past_version", sql_file!("both/version"), values, |rows| {
             rows.first().map(history::version).transpose()
         })
         .await
     }
+
+    async fn read<T, const N: usize>(
+        &self,
+        step: &'static str,
+        text: &str,
+        values: [Value; N],
+        read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
+    ) -> Result<T, RepositoryError> {
+        let statement = self.engine.dialect().statement(text, values);
+        query(&*self.engine, step, ReadMode::QUICK, statement, read_rows).await
+    }
 }
 
-/// The id of a stored history on a timeline.
 pub(crate) fn on_timeline(stored: &Arc<str>, timeline: u32) -> Arc<str> {
     match timeline {
         0 => Arc::clone(stored),
@@ -84,12 +96,10 @@ impl History for PastReads {
         newest: Version,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let dialect = self.engine.dialect();
-        let statement = history::versions_statement(dialect, reach.scope(), id, newest, limit);
-        query(&*self.engine, "versions", ReadMode::QUICK, statement, |rows| {
-            history::versions(&rows)
-        })
-        .await
+        let [item, collection, parent] = scope_values(reach.scope(), id);
+        let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
+        let text = sql_file!("both/versions");
+        self.read("versions", text, values, |rows| change_log::changes(&rows)).await
     }
 
     async fn version(
@@ -98,7 +108,7 @@ impl History for PastReads {
         id: ItemId,
         version: Version,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.past_version(reach.scope(), id, VersionSelector::Numbered(version)).await
+        self.past_version(reach.scope(), id, Some(version.number()), None).await
     }
 
     async fn version_at(
@@ -108,10 +118,10 @@ impl History for PastReads {
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError> {
         self.close_timestamp(time).await?;
-        self.past_version(reach.scope(), id, VersionSelector::At(time)).await
+        self.past_version(reach.scope(), id, None, Some(time.as_microsecond())).await
     }
 
-    /// The version of every item is looked for, so it may take long.
+    /// It may take long, because it looks for the version of every item.
     async fn page_at(
         &self,
         reach: &Reach,
@@ -134,12 +144,11 @@ impl History for PastReads {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let dialect = self.engine.dialect();
-        let statement = selection::contents_statement(dialect, reach.scope(), changes);
-        query(&*self.engine, "contents", ReadMode::QUICK, statement, |rows| {
-            selection::contents(&rows)
-        })
-        .await
+        let text = sql_file!(self.engine.dialect(), "contents");
+        let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
+        let most = clamped(CONTENT_BYTES as u64);
+        let values = [json(&changes), reach.scope().collection.name().into(), most.into()];
+        self.read("contents", text, values, |rows| selection::contents(&rows)).await
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {

@@ -26,8 +26,7 @@ use crate::search_index::indexer::Indexer;
 use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page;
-use crate::sql::statements::Statements;
-use crate::sql::{idempotency, lookup, row_mapping};
+use crate::sql::{idempotency, lookup, row_mapping, statements};
 
 const TOGETHER: usize = 64;
 
@@ -46,7 +45,6 @@ type Flight<K, F> = Arc<SingleFlight<K, F>>;
 /// another kind.
 pub(crate) struct Reads {
     pub engine: Arc<dyn ReadEngine>,
-    pub statements: Statements,
     pub page_marks: PageMarks,
     pub indexer: Arc<Indexer>,
     items: Flight<(Scope, ItemId), Option<ShownItem>>,
@@ -66,7 +64,6 @@ impl Reads {
     ) -> Arc<Self> {
         let workers = engine.workers();
         Arc::new(Self {
-            statements: Statements::new(engine.dialect()),
             page_marks: PageMarks::new(Arc::clone(&engine), high_water_mark),
             indexer,
             items: SingleFlight::new(workers.quick, TOGETHER),
@@ -272,10 +269,7 @@ impl Reads {
         scope: Scope,
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let statement = match ids {
-            [id] => self.statements.find(scope, *id),
-            ids => self.statements.find_many(scope, ids),
-        };
+        let statement = statements::find(self.engine.dialect(), scope, ids, None);
         self.query("find", ReadMode::QUICK, statement, |rows| row_mapping::shown_items(&rows)).await
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use application::Sequence;
-use domain::Collection;
+use domain::{Collection, ItemId};
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::search_index::indexed_words::index_text;
 use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{get, not_understood};
-use crate::sql::sql_text::json as parameter;
+use crate::sql::sql_text::{SqlText, json as parameter, keyed};
 
 /// The most bytes of words of a statement with several items: they are copied several times.
 const BYTES: usize = 1024 * 1024;
@@ -108,7 +108,7 @@ pub(crate) async fn index(
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
     let values = [indexed.into(), up_to.into(), limit.into()];
-    let next = indexing.query(sql_file!(dialect, "index_next"), values).await?;
+    let next = indexing.query(sql_file!("both/index_next"), values).await?;
     let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
     let (step, items) = step(indexed, &next, limit);
     if step.changes > 0 {
@@ -157,9 +157,9 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         let added = |((collection, member, value), items)| json!({ "collection": collection, "member": member, "value": value, "items": items });
         let added: Vec<_> = counts.into_changed().map(added).collect();
         if !added.is_empty() {
-            let added = parameter(&added);
-            self.query(sql_file!(self.dialect, "index_counts"), [added.clone()]).await?;
-            self.query(sql_file!(self.dialect, "index_used_up"), [added]).await?;
+            let added = keyed(added.iter().enumerate());
+            self.query(sql_file!("both/index_counts"), [added.clone()]).await?;
+            self.query(sql_file!("both/index_used_up"), [added]).await?;
         }
         Ok(())
     }
@@ -190,8 +190,15 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         ids: impl Iterator<Item = &'a Uuid>,
         sequence: i64,
     ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
-        let values = [parameter(&ids.collect::<Vec<_>>()), sequence.into()];
-        let rows = self.query(sql_file!(self.dialect, "index_members"), values).await?;
+        let mut text = SqlText::new(self.dialect);
+        let items = text.among_ids(ids.copied().map(ItemId::from_uuid));
+        let sequence = text.bind(sequence);
+        let statement = text.finish(&format!(
+            "SELECT f.item_id AS id, (SELECT CAST(c.members AS TEXT) FROM changes c WHERE c.item_id = f.item_id \
+             AND c.sequence <= {sequence} ORDER BY c.version DESC LIMIT 1) AS members \
+             FROM changes f WHERE f.item_id {items} AND f.version = 1"
+        ));
+        let rows = self.transaction.query_all_raw(statement).await?;
         let members = |row| Ok((get(row, "id")?, get(row, "members")?));
         rows.iter().map(members).collect()
     }

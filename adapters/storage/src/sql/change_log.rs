@@ -1,4 +1,4 @@
-//! Reading the change log, as both engines do.
+//! Reads of the change log.
 
 use application::{ChangeAuthor, LogPage, LoggedChange, Sequence};
 use domain::{Collection, Version, WriteOperation};
@@ -9,17 +9,14 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{self, get};
 use crate::sql::sql_text::literal;
 
-/// How the change `c` adds to the number of items: an item comes with one that is `created`, after its
-/// removal too, and goes with one that is `deleted`.
+/// The items that the change `c` adds.
 pub(crate) const ADDED: &str =
     "CASE c.kind WHEN 'created' THEN 1 WHEN 'deleted' THEN -1 ELSE 0 END";
 
-/// Looks for the number of the last change.
 pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
     dialect.statement(sql_file!("both/changes_last"), [])
 }
 
-/// The number that [`last_statement`] found; 0 before the first change.
 pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
     let last = row.map(|row| get::<Option<i64>>(&row, "last")).transpose()?;
     Ok(last.flatten().unwrap_or_default())
@@ -31,20 +28,47 @@ pub(crate) async fn last(connection: &impl ConnectionTrait) -> Result<Sequence, 
     connection.query_one_raw(last_statement(dialect)).await.and_then(last_of).map(Sequence)
 }
 
-/// The changes after a number.
-pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64, mark: i64) -> Statement {
-    let values = [after.0.into(), clamped(limit).into(), mark.into()];
-    dialect.statement(sql_file!("both/changes"), values)
-}
-
-/// The changes of a collection. It is a literal, so that the planner knows how common it is: with a
-/// parameter, `PostgreSQL` looks through all changes for those of a rare one.
-fn of(collection: Collection) -> String {
+/// The columns of changes, with a condition and an order.
+fn select(rest: &str) -> String {
     format!(
         "SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at \
-         FROM changes WHERE collection = {}",
-        literal(collection.name())
+         FROM changes WHERE {rest}"
     )
+}
+
+/// A literal, so that the planner knows how common the collection is: with a parameter, `PostgreSQL`
+/// looks through all changes for those of a rare one.
+fn of(collection: Collection) -> String {
+    select(&format!("collection = {}", literal(collection.name())))
+}
+
+/// The changes after a number.
+pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64) -> Statement {
+    let text = select("sequence > $1 ORDER BY sequence LIMIT $2");
+    dialect.statement(&text, [after.0.into(), clamped(limit).into()])
+}
+
+/// The changes up to the first hole after the mark; `None` if they begin with one.
+pub(crate) fn page(
+    rows: &[QueryResult],
+    after: Sequence,
+    mark: i64,
+) -> Result<Option<LogPage>, DbErr> {
+    let mut changes = changes(rows)?;
+    let mut complete_to = mark;
+    let is_next = |change: &&LoggedChange| {
+        let Sequence(number) = change.sequence;
+        let is_next = number <= complete_to + 1;
+        complete_to = complete_to.max(number);
+        is_next
+    };
+    let complete = changes.iter().take_while(is_next).count();
+    if complete == 0 && !changes.is_empty() {
+        return Ok(None);
+    }
+    changes.truncate(complete);
+    let read_to = changes.last().map_or(after, |change| change.sequence);
+    Ok(Some(LogPage { changes, read_to }))
 }
 
 /// The last changes of a collection, the newest first.
@@ -53,8 +77,7 @@ pub(crate) fn latest_statement(dialect: &Dialect, collection: Collection, limit:
     dialect.statement(&text, [clamped(limit).into()])
 }
 
-/// The changes of a collection after a number, up to another that no change is committed below any
-/// more.
+/// The changes of a collection after a number, up to one before which the log is complete.
 pub(crate) fn of_collection(
     dialect: &Dialect,
     collection: Collection,
@@ -66,77 +89,22 @@ pub(crate) fn of_collection(
     dialect.statement(&text, [after.0.into(), up_to.0.into(), clamped(limit).into()])
 }
 
-/// The page that [`of_collection`] found.
-pub(crate) fn page_of_collection(
-    rows: &[QueryResult],
-    up_to: Sequence,
-    limit: u64,
-) -> Result<LogPage, DbErr> {
-    let changes = changes(rows)?;
-    let read_to = last_of_full(&changes, limit).unwrap_or(up_to);
-    Ok(LogPage { changes, read_to })
-}
-
-/// The last change of a full page, which may have left changes unread.
-fn last_of_full(changes: &[LoggedChange], limit: u64) -> Option<Sequence> {
-    let is_full = u64::try_from(changes.len()).is_ok_and(|found| found >= limit);
-    changes.last().filter(|_| is_full).map(|change| change.sequence)
-}
-
-/// No store has more rows than an `i64` counts.
 pub(crate) fn clamped(limit: u64) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Looks at the end of the log: the last change above a mark, and how many there are.
-pub(crate) fn end_statement(dialect: &Dialect, mark: i64) -> Statement {
-    dialect.statement(sql_file!("both/changes_end"), [mark.into()])
-}
-
-/// The last change above a mark, or the mark; `None` where a number above the mark is missing.
-pub(crate) fn end(rows: &[QueryResult], mark: i64) -> Result<Option<i64>, DbErr> {
-    let row = row_mapping::first(rows)?;
-    let last = get::<Option<i64>>(row, "last")?.unwrap_or(mark);
-    Ok((get::<i64>(row, "above")? == last - mark).then_some(last))
-}
-
-/// Looks for the latest time of a change.
 pub(crate) fn latest_time(dialect: &Dialect) -> Statement {
     dialect.statement(sql_file!("both/changes_latest_time"), [])
 }
 
-/// The time that [`latest_time`] found.
 pub(crate) fn time(rows: &[QueryResult]) -> Result<Option<Timestamp>, DbErr> {
     rows.first().map_or(Ok(None), |row| row_mapping::optional_timestamp(row, "time"))
 }
 
-/// The page that the statement found; `None` where it begins with a hole.
-pub(crate) fn page(
-    rows: &[QueryResult],
-    after: Sequence,
-    limit: u64,
-) -> Result<Option<LogPage>, DbErr> {
-    let first = row_mapping::first(rows)?;
-    let (hole, read_to): (Option<i64>, Option<i64>) = (get(first, "hole")?, get(first, "read_to")?);
-    if hole.is_some() && read_to.is_none() {
-        return Ok(None);
-    }
-    let mut changes = Vec::with_capacity(rows.len());
-    for row in rows {
-        if get::<Option<i64>>(row, "sequence")?.is_some() {
-            changes.push(change(row)?);
-        }
-    }
-    let last = last_of_full(&changes, limit).or(read_to.map(Sequence));
-    Ok(Some(LogPage { changes, read_to: last.unwrap_or(after) }))
-}
-
-/// The changes of rows.
 pub(crate) fn changes(rows: &[QueryResult]) -> Result<Vec<LoggedChange>, DbErr> {
     rows.iter().map(change).collect()
 }
 
-/// The change of a row.
 pub(crate) fn change(row: &QueryResult) -> Result<LoggedChange, DbErr> {
     let (collection, kind): (String, String) = (get(row, "collection")?, get(row, "kind")?);
     Ok(LoggedChange {

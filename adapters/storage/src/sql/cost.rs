@@ -1,21 +1,21 @@
-//! An estimate of the cost of a page before it is read: where no index leads to its items, every
-//! item of the scope is looked at.
+//! Estimates the cost of a page before it is read: without an index for it, every item of the scope is
+//! looked at.
 
 use application::query::{Comparison, Condition, Filter, PageQuery, Subject};
 use domain::Collection;
 
 use crate::sql::indexed_columns;
 
-/// The number of items up to which every query of a scope is fast.
+/// Every query of a scope of so few items is fast.
 const FEW: u64 = 2_000;
 
-/// Returns whether a page of a scope with this number of items may be slow without an index.
+/// A larger scope may be slow without an index.
 pub(crate) const fn is_large(items: u64) -> bool {
     items > FEW
 }
 
-/// Returns whether an index leads to the items of the page. A search has one, and ranks thousands
-/// of items all the same.
+/// Returns whether an index leads to the items. That of a search does not make it cheap: it ranks
+/// thousands of items.
 pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
     let first = query.order.first().map_or(&Subject::Id, |key| &key.subject);
     let is_ordered = matches!(first, Subject::Id | Subject::UpdatedAt);

@@ -1,34 +1,31 @@
-//! The few words the two engines spell differently, so that every longer text can be shared.
+//! The words that the two engines spell differently, so that longer texts are shared.
 
 use sea_orm::{DbBackend, Statement, Value};
 
-/// One engine's spellings. Where a word names a column, the column is that of the row called `n`,
-/// or of the only table.
+/// Columns are those of the row that the name or the doc says.
 #[derive(Debug)]
 pub(crate) struct Dialect {
-    /// The engine.
     pub backend: DbBackend,
-    /// Its name, for people.
+    /// Its name for people.
     pub name: &'static str,
-    /// The type of an identifier.
     pub uuid: &'static str,
-    /// The number of bytes of the members of the change `c`.
+    /// The order of texts by code point, after an expression.
+    pub by_code_point: &'static str,
+    /// The bytes of the members of the change `c`.
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
-    /// Joins a table that has an index for the condition: the kind of the join, the table, the name
-    /// of its row, and the condition. The index is used for each row, however small the planner
-    /// takes the table to be, and the order of the rows is kept.
+    /// Joins a table by an index: the kind of the join, the table, its row, and the condition. Even a
+    /// planner without statistics looks into the index for each row, and keeps the order of the rows.
     pub joined_by_index: fn(&str, &str, &str, &str) -> String,
-    /// `i.id` as people write it.
     pub readable_id: &'static str,
-    /// A column of microseconds since the epoch, as a time people can read.
+    /// A column of microseconds since the epoch as a time for people.
     pub readable_time: fn(&str) -> String,
-    /// The number that the row `e` of a JSON value holds, if it holds one.
+    /// The number of the row `e` of a JSON value, or `NULL`.
     pub number_of_value: &'static str,
-    /// The text it holds, compared by code point.
+    /// Its text, compared by code point.
     pub text_of_value: &'static str,
-    /// `'true'` or `'false'`, if it holds a boolean.
+    /// `'true'` or `'false'` of a boolean.
     pub boolean_of_value: &'static str,
 }
 
@@ -36,6 +33,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     backend: DbBackend::Sqlite,
     name: "SQLite",
     uuid: "BLOB",
+    by_code_point: "",
     bytes_of_members: "octet_length(c.members)",
     id_text: "hex(n.id)",
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
@@ -53,6 +51,7 @@ pub(crate) static POSTGRES: Dialect = Dialect {
     backend: DbBackend::Postgres,
     name: "PostgreSQL",
     uuid: "uuid",
+    by_code_point: " COLLATE \"C\"",
     bytes_of_members: "octet_length(c.members::text)",
     id_text: "n.id::text",
     joined_by_index: |join, table, row, condition| {
@@ -68,8 +67,7 @@ pub(crate) static POSTGRES: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// Joins tables [by an index](Self::joined_by_index), one after the other: the kind of each
-    /// join, the table, the name of its row, and the condition.
+    /// Joins tables [by an index](Self::joined_by_index), one after the other.
     pub fn joins(&self, joins: &[[&str; 4]]) -> String {
         let joins = joins.iter().map(|[join, table, row, condition]| {
             (self.joined_by_index)(join, table, row, condition)
@@ -77,12 +75,11 @@ impl Dialect {
         joins.collect::<Vec<_>>().join(" ")
     }
 
-    /// The spellings of an engine.
     pub fn of(backend: DbBackend) -> &'static Self {
         if backend == DbBackend::Sqlite { &SQLITE } else { &POSTGRES }
     }
 
-    /// `text` with `$1`, `$2`, … standing for `values`.
+    /// `text` with values for `$1`, `$2`, ….
     pub fn statement(&self, text: &str, values: impl IntoIterator<Item = Value>) -> Statement {
         Statement::from_sql_and_values(self.backend, text, values)
     }

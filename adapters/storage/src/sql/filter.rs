@@ -1,4 +1,4 @@
-//! Filters as SQL conditions on the row `w` of `items`.
+//! Filters as conditions on the row `w` of `items`.
 
 use std::slice::from_ref;
 
@@ -9,7 +9,6 @@ use sea_orm::DbBackend;
 use crate::sql::json_member::Member;
 use crate::sql::sql_text::SqlText;
 
-/// A filter's condition.
 pub(crate) fn condition(text: &mut SqlText, collection: Collection, filter: &Filter) -> String {
     match (&filter.subject, Member::of_subject(text, collection, &filter.subject)) {
         (_, Some(member)) => of_member(text, &member, &filter.condition),
@@ -18,7 +17,7 @@ pub(crate) fn condition(text: &mut SqlText, collection: Collection, filter: &Fil
     }
 }
 
-/// Times are columns, and always there.
+/// Times are never missing.
 fn of_time(text: &mut SqlText, column: &str, condition: &Condition) -> String {
     let mut time = |operand: &Operand| {
         text.bind(operand.number.as_deref().and_then(|micros| micros.parse::<i64>().ok()))
@@ -102,13 +101,13 @@ fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -
         .number
         .as_deref()
         .map(|number| format!("{} {operator} {}", dialect.number_of_value, numeric(text, number)));
-    let as_string = operand
+    let string = operand
         .text
         .as_deref()
         .map(|wanted| format!("{} {operator} {}", dialect.text_of_value, text.bind(wanted)));
     let boolean = operand.boolean.filter(|_| comparison == Comparison::Equal);
     let boolean = boolean.map(|wanted| format!("{} = '{wanted}'", dialect.boolean_of_value));
-    [number, as_string, boolean].into_iter().flatten().collect()
+    [number, string, boolean].into_iter().flatten().collect()
 }
 
 /// A number that was written down, as the engine computes with it.
@@ -150,15 +149,15 @@ fn regular_expression(piece: &str) -> String {
 /// The letter in all its cases, as a class of characters. A `^` or `]` is safe where it is alone or
 /// first.
 fn class(letter: char, written: &dyn Fn(char) -> String) -> String {
+    let text = letter.to_string();
+    let (lower, upper) = (text.to_lowercase(), text.to_uppercase());
     let mut cases = vec![letter];
-    let mut one = |mut cased: Box<dyn Iterator<Item = char>>| match (cased.next(), cased.next()) {
-        (Some(only), None) if !cases.contains(&only) => cases.push(only),
-        _ => {}
-    };
-    one(Box::new(letter.to_lowercase()));
-    one(Box::new(letter.to_uppercase()));
-    one(Box::new(letter.to_lowercase().flat_map(char::to_uppercase)));
-    one(Box::new(letter.to_uppercase().flat_map(char::to_lowercase)));
+    for cased in [&lower, &upper, &lower.to_uppercase(), &upper.to_lowercase()] {
+        let mut letters = cased.chars();
+        cases.extend(
+            letters.next().filter(|only| letters.next().is_none() && !cases.contains(only)),
+        );
+    }
     match cases.as_slice() {
         ['^'] => written('^'),
         _ => format!("[{}]", cases.into_iter().map(written).collect::<String>()),
@@ -173,7 +172,6 @@ fn any_of(conditions: &[String]) -> String {
     }
 }
 
-/// A condition that always holds, or never.
 const fn truth(holds: bool) -> &'static str {
     if holds { "TRUE" } else { "FALSE" }
 }

@@ -1,11 +1,9 @@
-//! Full-text search as SQL: which items hold the words, and how well they match.
+//! Full-text search: the items with the words, and their scores.
 //!
-//! Both engines get words that `application::query` has folded already, so they find the same
-//! items. Words are letters and digits alone: none can be taken for an operator of an engine. The
-//! newest matches are ranked, [`COUNTED_MATCHES`] of them at most, so that a search for
-//! common words costs no more in a large store. The score of an item depends on the item alone: its
-//! position in the order of scores stays while others write. So it is not `bm25()`, which weighs a
-//! word by how rare it is among all items.
+//! The words are folded by `application::query`, and letters and digits alone, so both engines find the
+//! same items, and no word is an operator. Only the newest matches are ranked, so common words cost no
+//! more in a large store. A score depends on its item alone, so places in the order of scores stay while
+//! others write. `bm25()` also weighs the rarity of words.
 
 use application::query::COUNTED_MATCHES;
 use application::{Search, SearchTerm};
@@ -14,13 +12,11 @@ use sea_orm::DbBackend;
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 
-/// The items that a search found, with their `score`: a table expression.
 pub(crate) const SOURCE: &str = "(SELECT i.*, f.score FROM ranked f JOIN items i ON i.id = f.id)";
 
 /// The last code point. No word has it, so that it ends the words with a beginning.
 const LAST: char = char::MAX;
 
-/// The number of items that were found, up to one more than are ranked.
 pub(crate) const MATCHES: &str = "(SELECT COUNT(*) FROM found)";
 
 /// The tables `found` and `ranked` of a statement: the newest of the items `w` that hold all terms

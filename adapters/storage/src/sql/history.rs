@@ -1,80 +1,33 @@
-//! Reading what was: versions of items, and what a scope held at a time.
-//!
-//! Each change in the log has the members that it left, so it is the version that it made.
+//! Versions of items, and pages of the past. A change in the log is the version that it made.
 
-use application::query::{COUNTED_MATCHES, PageStart, SortPosition, Total};
-use application::{
-    Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Revision, Scope, ShownItem,
-};
-use domain::{Item, ItemId, Version};
+use application::query::{COUNTED_MATCHES, PageStart, SortPosition};
+use application::{Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Scope, ShownItem};
+use domain::{Item, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
+use crate::sql::page::listed;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{parent, scope_values};
+use crate::sql::statements::parent;
 
-/// The columns of the version that the change `c` made, with [`JOINS`]. The page depends on its
-/// request; `version.sql` has them for a single version.
+/// The columns of the version of the change `c`, with [`JOINS`]; the same as in `version.sql`.
 const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
                                   c.client, c.request_id, c.removed_at, c.parent, c.continues, \
                                   f.time AS created_at, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
 
-/// The first version, and the item as it is now.
-const JOINS: [[&str; 4]; 2] = [
+const JOINS: [[&str; 4]; 3] = [
+    ["JOIN", "changes", "c", "c.item_id = w.id AND c.version = w.version"],
     ["JOIN", "changes", "f", "f.item_id = c.item_id AND f.version = 1"],
     ["LEFT JOIN", "items", "i", "i.id = c.item_id"],
 ];
 
-/// The members of an item whose body was removed.
 const NO_MEMBERS: &str = "{}";
 
-/// A way to name a version of an item.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum VersionSelector {
-    /// This one.
-    Numbered(Version),
-    /// The one it was at.
-    At(Timestamp),
-}
-
-/// Looks for one version.
-pub(crate) fn version_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    id: ItemId,
-    selector: VersionSelector,
-) -> Statement {
-    let (version, time) = match selector {
-        VersionSelector::Numbered(version) => (Some(version.number()), None),
-        VersionSelector::At(time) => (None, Some(time.as_microsecond())),
-    };
-    let [item, collection, parent] = scope_values(scope, id);
-    let values = [item, collection, parent, version.into(), time.into()];
-    dialect.statement(sql_file!("both/version"), values)
-}
-
-/// Looks for the versions of an item, the newest first.
-pub(crate) fn versions_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    id: ItemId,
-    newest: Version,
-    limit: u64,
-) -> Statement {
-    let [item, collection, parent] = scope_values(scope, id);
-    let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
-    dialect.statement(sql_file!("both/versions"), values)
-}
-
-/// The versions that were found.
-pub(crate) use change_log::changes as versions;
-
-/// The version of a row.
 pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     let change = change_log::change(row)?;
     let members: Option<String> = row_mapping::get(row, "members")?;
@@ -98,9 +51,8 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     })
 }
 
-/// Looks for what a scope held at a time, in the order of ids: candidates are the items that exist
-/// and those whose last change is their removal; each is taken in the version it was at. One more
-/// is asked for than is wanted.
+/// Finds the items of a scope at a time, in the order of ids, one more than requested. Candidates are
+/// the items that exist and those whose last change is their removal.
 pub(crate) fn page_statement(
     dialect: &'static Dialect,
     scope: Scope,
@@ -109,63 +61,50 @@ pub(crate) fn page_statement(
 ) -> Statement {
     let mut text = SqlText::new(dialect);
     let time = text.bind(time.as_microsecond());
+    let parent = parent(scope).map(|parent| format!(" AND parent = {}", text.bind(parent)));
     let collection = literal(scope.collection.name());
-    let parent = parent(scope).map(|parent| text.bind(parent));
-    let held = |beyond: &dyn Fn(&str) -> String, end: &str| {
-        let held_by = |row: &str| {
-            parent
-                .as_ref()
-                .map(|parent| format!(" AND {row}.parent = {parent}"))
-                .unwrap_or_default()
-        };
-        let items = format!("i.collection = {collection}{}{}", held_by("i"), beyond("i.id"));
-        let removals =
-            format!("d.collection = {collection}{}{}", held_by("d"), beyond("d.item_id"));
-        held_at(&time, &items, &removals, end)
-    };
+    let within = format!("collection = {collection}{}", parent.unwrap_or_default());
     let counted = if query.is_counted {
         let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
-        let all = held(&|_| String::new(), &most);
+        let all = held_at(&time, &within, None, &most);
         format!("(SELECT COUNT(*) FROM (SELECT * FROM ({all}) a{most}) m)")
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
     };
     let (beyond, offset, order) = match &query.position {
-        PageStart::Offset(offset) => (None, i64::try_from(*offset).unwrap_or(i64::MAX), "ASC"),
-        PageStart::After(place) => (Some(format!(" > {}", text.bind(place.id.uuid()))), 0, "ASC"),
-        PageStart::Before(place) => (Some(format!(" < {}", text.bind(place.id.uuid()))), 0, "DESC"),
+        PageStart::Offset(offset) => (None, clamped(*offset), "ASC"),
+        PageStart::After(place) => (Some((">", place)), 0, "ASC"),
+        PageStart::Before(place) => (Some(("<", place)), 0, "DESC"),
     };
-    let limit = i64::try_from(query.limit.saturating_add(1)).unwrap_or(i64::MAX);
+    let beyond = beyond.map(|(sign, place)| format!("{sign} {}", text.bind(place.id.uuid())));
+    let limit = clamped(query.limit.saturating_add(1));
     let most = text.bind(limit.saturating_add(offset));
-    let walk = held(
-        &|id| beyond.as_ref().map(|beyond| format!(" AND {id}{beyond}")).unwrap_or_default(),
-        &format!(" ORDER BY e.id {order} LIMIT {most}"),
-    );
+    let end = format!(" ORDER BY e.id {order} LIMIT {most}");
+    let walk = held_at(&time, &within, beyond.as_deref(), &end);
     let (limit, offset) = (text.bind(limit), text.bind(offset));
     text.finish(&format!(
         "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
          SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
-         {version} {joins}) s ON TRUE ORDER BY s.item_id {order}",
-        version = dialect.joins(&[[
-            "JOIN",
-            "changes",
-            "c",
-            "c.item_id = w.id AND c.version = w.version"
-        ]]),
+         {joins}) s ON TRUE ORDER BY s.item_id {order}",
         joins = dialect.joins(&JOINS),
     ))
 }
 
-/// The versions of items at a time: of items that exist, and of items whose last change is their
-/// removal, each with its own condition. Each kind is walked along a separate index with a separate
-/// limit, because `PostgreSQL` would otherwise sort all rows of both.
-fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
+/// Each kind of candidates is walked along its own index with its own limit, because `PostgreSQL`
+/// would otherwise sort all rows of both.
+fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str) -> String {
+    let within = |id| {
+        let beyond = beyond.map(|beyond| format!(" AND {id} {beyond}"));
+        format!("{within}{}", beyond.unwrap_or_default())
+    };
     let version = format!(
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
          WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
     );
+    let items = within("i.id");
     let items = format!("SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}");
+    let removals = within("d.item_id");
     let removals = format!(
         "SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND {removals} \
          AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)"
@@ -179,33 +118,20 @@ fn held_at(time: &str, items: &str, removals: &str, end: &str) -> String {
     held.join(" UNION ALL ")
 }
 
-/// The page that was found.
 pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
-    let first = row_mapping::first(rows)?;
-    let total = match row_mapping::get::<Option<i64>>(first, "matches")?.map(u64::try_from) {
-        Some(Ok(matches)) if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
-        Some(Ok(matches)) => Total::Exact(matches),
-        _ => Total::NotCounted,
-    };
-    let mut items = Vec::with_capacity(rows.len());
+    let total = row_mapping::total(row_mapping::first(rows)?, false)?;
+    let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
-            items.extend(listed(version(row)?));
+            let PastVersion { change, item, .. } = version(row)?;
+            found.extend(item.map(|item| {
+                let place = SortPosition { keys: Vec::new(), id: item.id };
+                let shown = ShownItem { item, links: Links::default() };
+                let removed_at = change.removed_at;
+                (place, ListedItem { shown, score: None, snippet: None, removed_at })
+            }));
         }
     }
-    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    if matches!(query.position, PageStart::Before(_)) {
-        items.reverse();
-    }
-    let place = |listed: &ListedItem| SortPosition { keys: Vec::new(), id: listed.shown.item.id };
-    let (first, last) = (items.first().map(place), items.last().map(place));
-    Ok(ListedPage { total, revision: Revision(0), items, first, last, has_more, counts: None })
-}
-
-fn listed(PastVersion { change, item, .. }: PastVersion) -> Option<ListedItem> {
-    let removed_at = change.removed_at;
-    let shown = ShownItem { item: item?, links: Links::default() };
-    Some(ListedItem { shown, score: None, snippet: None, removed_at })
+    let is_backward = matches!(query.position, PageStart::Before(_));
+    Ok(ListedPage { total, ..listed(found, query.limit, is_backward) })
 }

@@ -1,7 +1,5 @@
-//! Requests that may be sent again: what was written for them, by caller, path and key.
-//!
-//! The row is written in the transaction of the write it belongs to. It names the version that was
-//! written and the links it was shown with; what else was shown is in the change log.
+//! Requests that may be repeated, by caller, path and key. Their row is written with the item. It names
+//! the written version and the links that were shown; the rest is in the change log.
 
 use std::collections::HashMap;
 
@@ -13,21 +11,17 @@ use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::json;
 use crate::sql::{history, row_mapping};
 
-/// The text of links to those that continue an item.
 pub(crate) fn continued_by(links: &Links) -> String {
     links.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A caller, a path and a key.
 pub(crate) type KeyIdentity = [String; 3];
 
-/// Looks for the answers to earlier requests with the same keys.
 pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Statement {
     dialect.statement(sql_file!(dialect, "answered"), [json(keys)])
 }
 
-/// The answers that [`answered_statement`] found, with the times in microseconds at which they
-/// expire.
+/// The answers, with the times in microseconds at which they expire.
 pub(crate) fn answered(
     rows: &[QueryResult],
 ) -> Result<HashMap<KeyIdentity, (i64, Answered)>, DbErr> {
@@ -44,7 +38,7 @@ pub(crate) fn answered(
 
 fn stored_answer(row: &QueryResult) -> Result<Answered, DbErr> {
     let past = history::version(row)?;
-    // Nor is the body of an answer removed.
+    // The body of an answer is never removed.
     let item = past.item.filter(|_| past.change.removed_at.is_none()).ok_or_else(|| {
         row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
     })?;

@@ -1,9 +1,5 @@
-//! Keys: selective members in separate columns, each with an index, so that the cost of a lookup does
-//! not grow with the collection.
-//!
-//! A key is the beginning of the member's value as a string. This module extracts it from the
-//! members once per write; with an index on an expression over `members`, the engine would parse the
-//! JSON for every index and every write.
+//! Keys: the beginnings of selective members, in columns with an index each. They are extracted once per
+//! write; an index on an expression over `members` would parse the JSON for every index and write.
 
 use domain::{Collection, Value};
 
@@ -13,12 +9,10 @@ pub(crate) const COLUMNS: [&str; 5] = ["key_1", "key_2", "key_3", "key_4", "key_
 /// Most characters of a value that are kept: an index entry of `PostgreSQL` is below 2,700 bytes.
 pub(crate) const LENGTH: usize = 200;
 
-/// An item's keys, in the order of [`COLUMNS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Keys([Option<String>; COLUMNS.len()]);
 
 impl Keys {
-    /// The keys among an item's members.
     pub fn of(collection: Collection, members: &str) -> Self {
         let mut keys = Self::default();
         if collection.spec().indexed.is_empty() {
@@ -33,29 +27,24 @@ impl Keys {
         keys
     }
 
-    /// The key in a column.
     pub fn in_column(&self, column: &str) -> Option<&str> {
         let mut keys = COLUMNS.iter().zip(&self.0);
         keys.find(|(name, _)| **name == column).and_then(|(_, key)| key.as_deref())
     }
 
-    /// Returns whether the column has the key of what is written so.
     pub fn begin_as(&self, column: &str, text: &str) -> bool {
         self.in_column(column).is_some_and(|key| key == key_of_text(text))
     }
 
-    /// The keys, in the order of [`COLUMNS`].
     pub const fn columns(&self) -> &[Option<String>; COLUMNS.len()] {
         &self.0
     }
 }
 
-/// The key of what is written so.
 pub(crate) fn key_of_text(text: impl AsRef<str>) -> String {
     text.as_ref().chars().take(LENGTH).collect()
 }
 
-/// The column of a member's key, if it is indexed.
 pub(crate) fn column(collection: Collection, member: &str) -> Option<&'static str> {
     index(collection, member).map(|index| COLUMNS[index])
 }
@@ -65,15 +54,9 @@ fn index(collection: Collection, member: &str) -> Option<usize> {
     indexed.map(|indexed| indexed.key - 1)
 }
 
-/// Returns whether a string compares to a key as it does to the whole value: it is shorter than
-/// what is cut off a value.
+/// A shorter string compares to a key as to the whole value.
 pub(crate) fn compares_to_keys(text: &str) -> bool {
     text.chars().count() < LENGTH
-}
-
-/// A string for each of the columns, one after the other.
-pub(crate) fn each(text: impl Fn(&str) -> String) -> String {
-    COLUMNS.iter().map(|name| text(name)).collect()
 }
 
 #[cfg(test)]

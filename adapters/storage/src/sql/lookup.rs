@@ -1,38 +1,33 @@
-//! The lookups of rules, as SQL: the items of an id, of a parent, or with a member of some value.
-//!
-//! The same lookups are repeated where a write is decided (`write/read_set.rs`), so both use the
-//! same condition on the row `w`.
+//! The lookups of rules: the items of an id, of a parent, or with a value of a member. A write repeats
+//! them with the same condition on the row `w` (`write/read_set.rs`).
 
 use application::{Ownership, ShownItem, UndeletableItems};
-use domain::json::encode_string;
-use domain::{Collection, Fields, Found, ItemId, Lookup, LookupKey};
+use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::sql::arrays::texts;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
-use crate::sql::sql_text::{SqlText, json, literal};
-use crate::sql::statements::{listed, shown_columns, with_members};
+use crate::sql::sql_text::{SqlText, keyed, literal};
+use crate::sql::statements::{shown_columns, with_members};
 
-/// The kind of key that one condition looks for.
+/// A kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape<'a> {
     Id,
     Parent,
-    /// The value of this member.
     Member {
         name: &'a str,
-        /// The column that has the beginning of the value, and whether that is all of it.
+        /// The column with the beginning of the value, and whether that is all of it.
         column: Option<(&'static str, bool)>,
     },
 }
 
 impl<'a> Shape<'a> {
-    /// `None` where nothing can be found: no stored text holds the character NUL.
+    /// `None` if nothing can be found: no stored text has the character NUL.
     pub fn of(collection: Collection, key: &'a LookupKey) -> Option<Self> {
         match key {
             LookupKey::Id(_) => Some(Self::Id),
@@ -52,11 +47,10 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Rows of one collection by keys of one shape.
+/// Finds rows of one collection by keys of one shape.
 pub(crate) struct LookupCondition {
-    /// The condition on `w`.
     pub condition: String,
-    /// The member's value where one is looked for, as a string.
+    /// The member's value as a string, if the shape is a member.
     pub value: String,
 }
 
@@ -70,29 +64,28 @@ impl LookupCondition {
     ) -> Self {
         let no_value = || "CAST(NULL AS TEXT)".to_owned();
         let (condition, value, is_indexed) = match shape {
-            Shape::Id => (format!("w.id {}", among_ids(text, keys)), no_value(), true),
-            Shape::Parent => (format!("w.parent {}", among_ids(text, keys)), no_value(), true),
+            Shape::Id => (format!("w.id {}", text.among_ids(ids(keys))), no_value(), true),
+            Shape::Parent => (format!("w.parent {}", text.among_ids(ids(keys))), no_value(), true),
             Shape::Member { column: Some((column, true)), .. } => {
-                let wanted = among_texts(text, values(keys));
+                let wanted = text.among_texts(values(keys));
                 (format!("w.{column} {wanted}"), format!("w.{column}"), true)
             }
             Shape::Member { name, column } => {
-                let member = member(text, collection, name);
+                let member = Member::of(text, name, None);
                 let written = member.as_written();
-                let wanted = among_texts(text, values(keys));
+                let wanted = text.among_texts(values(keys));
                 let is_written = format!("{written} {wanted} AND {}", member.is_written());
                 match column {
                     Some((column, _)) => {
-                        let keys =
-                            among_texts(text, values(keys).map(indexed_columns::key_of_text));
+                        let keys = values(keys).map(indexed_columns::key_of_text);
+                        let keys = text.among_texts(keys);
                         (format!("w.{column} {keys} AND {is_written}"), written, true)
                     }
                     None => (is_written, written, false),
                 }
             }
         };
-        // The engines may have no statistics. An expression hides the column from the index that
-        // they must not use.
+        // Without statistics an engine would use the index by collection. An expression hides it.
         let expression = match text.dialect.backend {
             _ if !is_indexed => "w.collection",
             DbBackend::Sqlite => "+w.collection",
@@ -103,14 +96,6 @@ impl LookupCondition {
     }
 }
 
-fn member(text: &mut SqlText, collection: Collection, name: &str) -> Member {
-    let field = match collection.spec().fields {
-        Fields::Typed(fields) => fields.iter().find(|field| field.name == name),
-        Fields::Open(_) => None,
-    };
-    Member::of(text, name, field.map(|field| field.kind))
-}
-
 fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
     keys.iter().filter_map(|key| match key {
         LookupKey::Member { value, .. } => Some(value.to_string()),
@@ -118,64 +103,45 @@ fn values<'a>(keys: &'a [&LookupKey]) -> impl Iterator<Item = String> + 'a {
     })
 }
 
-/// The condition that it is one of the ids.
-fn among_ids(text: &mut SqlText, keys: &[&LookupKey]) -> String {
-    let ids = keys.iter().filter_map(|key| match key {
+fn ids(keys: &[&LookupKey]) -> impl Iterator<Item = ItemId> {
+    keys.iter().filter_map(|key| match key {
         LookupKey::Id(id) | LookupKey::Parent(id) => Some(*id),
         _ => None,
-    });
-    match text.dialect.backend {
-        DbBackend::Sqlite => {
-            format!("IN (SELECT unhex(value, '-') FROM json_each({}))", text.bind(listed(ids)))
-        }
-        _ => format!("= ANY ({}::text[]::uuid[])", text.bind(texts(ids.map(|id| id.to_string())))),
-    }
-}
-
-/// The condition that it is one of the strings.
-fn among_texts(text: &mut SqlText, wanted: impl Iterator<Item = String>) -> String {
-    match text.dialect.backend {
-        DbBackend::Sqlite => {
-            let wanted: Vec<_> = wanted.map(|wanted| encode_string(&wanted)).collect();
-            let list = text.bind(format!("[{}]", wanted.join(",")));
-            format!("IN (SELECT value FROM json_each({list}))")
-        }
-        _ => format!("= ANY ({}::text[])", text.bind(texts(wanted))),
-    }
+    })
 }
 
 /// A parameter of `undeletable.sql`.
 #[derive(Serialize)]
 struct Undeletable<'a> {
     collection: &'static str,
-    is_own: bool,
+    is_own: u8,
     caller: Option<&'a str>,
 }
 
-/// Has a row if one of these items belongs to `parent`.
+/// Has a row if such an item belongs to `parent`.
 pub(crate) fn undeletable_statement(
     dialect: &Dialect,
     parent: ItemId,
     undeletable: &[UndeletableItems],
 ) -> Statement {
     let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
-        let is_own = *ownership == Ownership::Own;
+        let is_own = u8::from(*ownership == Ownership::Own);
         Undeletable { collection: collection.name(), is_own, caller: caller.as_deref() }
     });
-    let kinds: Vec<_> = kinds.collect();
-    dialect.statement(sql_file!(dialect, "undeletable"), [parent.uuid().into(), json(&kinds)])
+    let values = [parent.uuid().into(), keyed(kinds.enumerate())];
+    dialect.statement(sql_file!("both/undeletable"), values)
 }
 
-/// Finds the items of a lookup. If they are too many or too large, the result says so and contains no
-/// members. `None` if the lookup has nothing to find.
+/// If the items are too many or too large, the result says so and has no members. `None` if nothing
+/// can be found.
 pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
     let shape = Shape::of(lookup.collection, &lookup.key)?;
     let mut text = SqlText::new(dialect);
     let sought = LookupCondition::new(&mut text, lookup.collection, shape, &[&lookup.key]);
     let without = text.bind(lookup.without.uuid());
-    // A single item may be cached as it is shown. The links of several items are not needed.
+    // A single item is cached as it is shown. The links of several are not needed.
     let columns = if shape == Shape::Id {
-        shown_columns(dialect, lookup.collection, "i")
+        shown_columns(dialect, lookup.collection)
     } else {
         columns_alone(dialect)
     };
@@ -195,7 +161,6 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
     )))
 }
 
-/// The columns of an item that is shown without its links.
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
@@ -203,8 +168,6 @@ fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     )
 }
 
-/// The items that [`statement`] found. The links of the items are known only where it looked for an
-/// id.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, Found>, DbErr> {
     let first = row_mapping::first(rows)?;
     if row_mapping::count(first, "items")? > Lookup::MOST_ITEMS as u64 {
@@ -219,7 +182,6 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, 
     row_mapping::shown_items(rows).map(Ok)
 }
 
-/// The result of a lookup of one item that is already known, without a query.
 pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {
     Found::of(if item.id == lookup.without { Vec::new() } else { vec![item] })
 }

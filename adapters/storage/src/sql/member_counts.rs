@@ -1,48 +1,48 @@
-//! The number of selected items for each value of a member. It is computed in the statement of the
-//! page, so that both describe the same state.
+//! The number of selected items per value of a member, in the snapshot of the page.
 
 use application::query::{COUNTED_VALUES, LONGEST_COUNTED_VALUE};
 use application::{MemberCounts, ValueCount};
-use domain::{Value, json};
 use sea_orm::{DbBackend, DbErr, QueryResult};
 
+use crate::sql::dialect::Dialect;
 use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
+use crate::sql::statements::with_members;
 
-/// The group of the row `w`: the JSON text as it was written, the empty string if that is too long,
-/// `NULL` if the member has no value. The size of a group is therefore limited.
-pub(crate) fn value(member: &Member) -> String {
+/// The table `counted` and the column `counts` of a statement, each after a comma. A group of rows has
+/// the JSON as written, the empty string if that is too long, or `NULL`, so its size is limited.
+///
+/// The column is a JSON array of the number of all items, of those without a value, and of the values
+/// with their numbers. Only the first row has it: it may be larger than the rows.
+pub(crate) fn parts(
+    dialect: &Dialect,
+    member: &Member,
+    source: &str,
+    conditions: &str,
+) -> (String, String) {
     let json = member.as_json();
-    format!(
+    let value = format!(
         "CASE WHEN length({json}) <= {LONGEST_COUNTED_VALUE} THEN NULLIF({json}, 'null') WHEN {json} IS NOT NULL THEN '' END"
-    )
-}
-
-/// The table `counted`: the number of `items` for each value of the rows of a source.
-pub(crate) fn table(value: &str, source: &str, conditions: &str) -> String {
-    format!(
-        "counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
+    );
+    let source = with_members(source, &[&value, conditions]);
+    let table = format!(
+        ", counted AS MATERIALIZED (SELECT {value} AS value, COUNT(*) AS items \
          FROM {source} w WHERE {conditions} GROUP BY 1)"
-    )
-}
-
-/// The column `counts` of a statement that has that table: a JSON array of the number of all items, of
-/// those without a value, and of the values with their numbers. It is on the first row alone: it
-/// may be larger than the rows.
-pub(crate) fn column(backend: DbBackend) -> String {
-    let (array, list, as_json, by_code_point) = match backend {
-        DbBackend::Sqlite => ("json_array", "json_group_array", "json", ""),
-        _ => ("json_build_array", "json_agg", "", " COLLATE \"C\""),
+    );
+    let (array, list, as_json) = match dialect.backend {
+        DbBackend::Sqlite => ("json_array", "json_group_array", "json"),
+        _ => ("json_build_array", "json_agg", ""),
     };
-    format!(
-        "CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
+    let column = format!(
+        ", CASE ROW_NUMBER() OVER () WHEN 1 THEN CAST({array}((SELECT COALESCE(SUM(items), 0) FROM counted), \
          (SELECT COALESCE(SUM(items), 0) FROM counted WHERE value IS NULL), \
          {as_json}((SELECT {list}({array}(value, items)) FROM (SELECT value, items FROM counted WHERE value <> '' \
-         ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts"
-    )
+         ORDER BY items DESC, value{by_code_point} LIMIT {COUNTED_VALUES}) f))) AS TEXT) END AS counts",
+        by_code_point = dialect.by_code_point,
+    );
+    (table, column)
 }
 
-/// The counts in the rows of the statement.
 pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
     for row in rows {
         if let Some(counts) = row_mapping::get::<Option<String>>(row, "counts")? {
@@ -55,30 +55,16 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<MemberCounts, DbErr> {
 
 /// Neither engine promises that an aggregate keeps the order of its rows.
 fn counts_in(text: &str) -> Option<MemberCounts> {
-    let text = json::read(text.as_bytes()).ok()?;
-    let [all, absent, found] = parts(text.value())?;
-    let count = |found: Value<'_>| {
-        let [value, items] = parts(found)?;
-        Some(ValueCount { value: value.as_string()?.into(), items: number(items)? })
-    };
     // PostgreSQL has `null` for a list of nothing.
-    let found = found.elements().into_iter().flatten();
-    let mut values = found.map(count).collect::<Option<Vec<_>>>()?;
+    type Counts = (u64, u64, Option<Vec<(Box<str>, u64)>>);
+    let (all, absent, found): Counts = serde_json::from_str(text).ok()?;
+    let count = |(value, items): (Box<str>, u64)| ValueCount { value: value.into(), items };
+    let mut values: Vec<_> = found.unwrap_or_default().into_iter().map(count).collect();
     values.sort_by(|one, other| {
         other.items.cmp(&one.items).then_with(|| one.value.cmp(&other.value))
     });
-    let (all, absent) = (number(all)?, number(absent)?);
     let listed = values.iter().map(|count| count.items).sum::<u64>();
     Some(MemberCounts { values, rest: all.checked_sub(absent)?.checked_sub(listed)?, absent })
-}
-
-/// The elements of an array if it has exactly `N`.
-fn parts<const N: usize>(array: Value<'_>) -> Option<[Value<'_>; N]> {
-    array.elements()?.collect::<Vec<_>>().try_into().ok()
-}
-
-fn number(value: Value<'_>) -> Option<u64> {
-    value.as_written()?.parse().ok()
 }
 
 #[cfg(test)]

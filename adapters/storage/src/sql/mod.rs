@@ -1,6 +1,5 @@
 //! Statements as strings, and the way from their rows to values.
 
-pub(crate) mod arrays;
 pub(crate) mod change_log;
 pub(crate) mod cost;
 pub(crate) mod dialect;

@@ -1,5 +1,4 @@
-//! Pages: a walk over an index, wherever there is one, finds which items; they are joined to it, so
-//! that the items are as they were selected.
+//! Pages: an index is walked first, and the items found are joined in its order.
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{ListedItem, ListedPage, Revision, Scope, Totals};
@@ -11,63 +10,46 @@ use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
-use crate::sql::indexed_columns;
+use crate::sql::indexed_columns::COLUMNS;
 use crate::sql::json_member::Member;
 use crate::sql::member_counts;
 use crate::sql::row_mapping;
-use crate::sql::sort::{Order, Part};
+use crate::sql::sort::{Order, Run};
 use crate::sql::sql_text::{SqlText, literal};
-use crate::sql::statements::{Statements, item_columns, parent, parent_collection, with_members};
+use crate::sql::statements::{item_columns, parent, with_members};
 
-/// The items of a page and the changes that they are at, joined to their places `s` in the order of
-/// these.
+/// The items of the places `s` of a page.
 const ITEMS_OF_PAGE: [[&str; 4]; 2] = [
     ["LEFT JOIN", "items", "i", "i.id = s.place"],
     ["LEFT JOIN", "changes", "c", "c.sequence = i.sequence"],
 ];
 
-/// The statement that reads a page, and how its rows are understood.
 pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
     is_backward: bool,
-    count: Count,
-    has_mark: bool,
 }
 
-/// A place in the order of the ids that a page is walked to from, as of a change of the log.
+/// An id from which a page is walked to, as of a change of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageMark {
     pub id: Uuid,
-    /// The items on the near side of it: before it, or from it on where the greatest come first.
+    /// The items before it; from it on if the order is descending.
     pub passed: i64,
-    /// All items.
     pub items: i64,
-    /// The number of the change.
     pub sequence: i64,
 }
 
-/// The way the items of a page are counted.
-#[derive(Clone, Copy)]
-enum Count {
-    /// The totals of the scope tell.
-    All,
-    /// One by one, up to a limit.
-    Matches,
-    No,
-}
-
 impl PageStatement {
-    /// `known` is what was last known of the scope: it helps to choose the end to walk from, and
-    /// nothing hangs on its truth. With a mark, the rows tell whether it led to the page.
+    /// `known` only helps to choose the end to walk from. With a mark, the rows tell whether it led to
+    /// the page.
     pub fn new(
-        statements: &Statements,
+        dialect: &'static Dialect,
         scope: Scope,
         query: &PageQuery,
         known: Option<Totals>,
         mark: Option<&PageMark>,
     ) -> Self {
-        let dialect = statements.dialect;
         let mut text = SqlText::new(dialect);
         let totals = totals(&mut text, scope, &query.related);
         let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
@@ -75,88 +57,66 @@ impl PageStatement {
         let order = order(&mut text, scope.collection, &query.order);
         let selected = Selected::new(&mut text, scope, query);
         let is_everything = query.selection.is_everything();
-        let count = match (query.is_counted, is_everything) {
-            (false, _) => Count::No,
-            (true, true) => Count::All,
-            (true, false) => Count::Matches,
+        let matches = match (query.is_counted, is_everything) {
+            (false, _) => "CAST(NULL AS BIGINT)".to_owned(),
+            (true, true) => "t.total_items".to_owned(),
+            (true, false) => selected.matches(),
         };
         let known = known.filter(|_| is_everything);
         let window = Window::of(&mut text, &order, query, known, mark);
-        let (walk, walked) = mark.map_or_else(Default::default, |mark| {
-            (walk(&mut text, scope.collection, &order, query, mark), WALKED)
-        });
+        let (walk, was_led) = match mark {
+            Some(mark) => (walk(&mut text, scope.collection, &order, query, mark), WAS_LED),
+            None => (String::new(), "TRUE"),
+        };
         let is_search = query.selection.search.is_some();
         let how_well = if is_search { "w.score" } else { "CAST(NULL AS DOUBLE PRECISION)" };
-        let matches = match count {
-            Count::Matches => selected.matches(),
-            Count::All | Count::No => "CAST(NULL AS BIGINT)".to_owned(),
-        };
         let columns = format!("w.id AS place, {how_well} AS score{}", order.columns());
         let (first, rows) = window.rows(dialect.backend, &order, &selected, &columns);
-        let counts = query.count_by.as_ref();
-        let counts = counts.and_then(|member| selected.counts(&mut text, scope.collection, member));
+        let member = query.count_by.as_ref();
+        let member = member.and_then(|it| Member::of_subject(&mut text, scope.collection, it));
+        let Selected { tables, source, conditions } = &selected;
+        let counts = member.map(|it| member_counts::parts(dialect, &it, source, conditions));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
-            "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches{walked}, s.*, {items}{counts} FROM t \
+            "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches, {was_led} AS was_led, s.*, {items}{counts} FROM t \
              LEFT JOIN ({rows}) s ON TRUE {joined}",
-            tables = selected.tables,
             items = item_columns(&mut text, scope.collection, query.fields.as_ref()),
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
-        Self { statement, order, is_backward, count, has_mark: mark.is_some() }
+        Self { statement, order, is_backward }
     }
 
-    /// Returns whether the mark led to the page: the items before it are those that were passed, and
-    /// there are as many in all as there would have to be.
-    fn was_led(&self, row: &QueryResult) -> Result<bool, DbErr> {
-        let get = |column| row_mapping::get::<i64>(row, column);
-        Ok(!self.has_mark || get("walked")? >= 0 && get("counted")? == get("total_items")?)
-    }
-
-    /// Reads the page from the rows, and whether the scope's parent exists. Returns `None` if the mark
-    /// did not lead to the page. The statement selects one item more than requested, to find out
-    /// whether more items follow.
+    /// Reads the page, and whether the scope's parent exists. `None` if the mark did not lead to it. One
+    /// item more than requested is selected, to see whether more follow.
     pub fn read(
         &self,
         query: &PageQuery,
         rows: Vec<QueryResult>,
     ) -> Result<Option<(ListedPage, bool)>, DbErr> {
-        let totals = rows
-            .first()
-            .ok_or_else(|| DbErr::RecordNotFound("a page without totals".to_owned()))?;
-        if !self.was_led(totals)? {
+        let totals = row_mapping::first(&rows)?;
+        if !row_mapping::get::<bool>(totals, "was_led")? {
             return Ok(None);
         }
-        let (total, revision) = (self.total(totals)?, row_mapping::get(totals, "revision")?);
+        let total = row_mapping::total(totals, query.selection.is_everything())?;
+        let items = row_mapping::count(totals, "total_items")?;
+        let revision = Revision(row_mapping::get(totals, "revision")?);
         let has_parent = row_mapping::get(totals, "has_parent")?;
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
-        let more_by_total = self.more_by_total(query, totals)?;
         let is_counted = query.count_by.is_some();
         let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
-        // Neither engine promises that a join keeps the order, but with one row on the left, and
-        // one on the right of each, nothing is left to reorder. A row is dropped when its item is
-        // made: they may be large.
+        // The joins keep the order: they add one row to each. A row is dropped when its item is made,
+        // because it may be large.
         let rows = rows.into_iter().filter(|_| !is_empty);
-        let found = rows.map(|row| self.found(query, &row));
-        let mut found = found.collect::<Result<Vec<_>, DbErr>>()?;
-        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        let has_more = more_by_total.unwrap_or(found.len() > limit);
-        if more_by_total.is_none() {
-            found.truncate(limit);
+        let found = rows.map(|row| self.found(query, &row)).collect::<Result<Vec<_>, _>>()?;
+        let mut page = listed(found, query.limit, self.is_backward);
+        if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
+            // It ends at the offset, so its rows do not tell.
+            page.has_more = offset.saturating_add(query.limit) < items;
         }
-        if self.is_backward {
-            found.reverse();
-        }
-        let place = |found: &(SortPosition, ListedItem)| found.0.clone();
-        let (first, last) = (found.first().map(place), found.last().map(place));
-        let items = found.into_iter().map(|(_, listed)| listed).collect();
-        let revision = Revision(revision);
-        let page = ListedPage { total, revision, items, first, last, has_more, counts };
-        Ok(Some((page, has_parent)))
+        Ok(Some((ListedPage { total, revision, counts, ..page }, has_parent)))
     }
 
-    /// An item with its place.
     fn found(
         &self,
         query: &PageQuery,
@@ -169,36 +129,28 @@ impl PageStatement {
         let score = row_mapping::get(row, "score")?;
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
-
-    /// Returns whether more items follow a numbered page that is read backwards, according to the
-    /// total; `None` for any other page, whose rows include the next item.
-    fn more_by_total(
-        &self,
-        query: &PageQuery,
-        totals: &QueryResult,
-    ) -> Result<Option<bool>, DbErr> {
-        let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) else {
-            return Ok(None);
-        };
-        let total = row_mapping::count(totals, "total_items")?;
-        Ok(Some(offset.saturating_add(query.limit) < total))
-    }
-
-    fn total(&self, row: &QueryResult) -> Result<Total, DbErr> {
-        Ok(match self.count {
-            Count::No => Total::NotCounted,
-            Count::All => Total::Exact(row_mapping::count(row, "total_items")?),
-            Count::Matches => match row_mapping::count(row, "matches")? {
-                matches if matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
-                matches => Total::Exact(matches),
-            },
-        })
-    }
 }
 
-/// The rows a page is cut from.
+/// A page of rows that are one more than requested if more follow.
+pub(crate) fn listed(
+    mut found: Vec<(SortPosition, ListedItem)>,
+    limit: u64,
+    is_backward: bool,
+) -> ListedPage {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    if is_backward {
+        found.reverse();
+    }
+    let place = |(place, _): &(SortPosition, ListedItem)| place.clone();
+    let (first, last) = (found.first().map(place), found.last().map(place));
+    let items = found.into_iter().map(|(_, listed)| listed).collect();
+    let (total, revision) = (Total::NotCounted, Revision(0));
+    ListedPage { total, revision, items, first, last, has_more, counts: None }
+}
+
 pub(crate) struct Selected {
-    /// Tables of the statement that the others are about, each after a comma.
     pub tables: String,
     pub source: String,
     pub conditions: String,
@@ -228,21 +180,6 @@ impl Selected {
         }
     }
 
-    /// The table and the column that count the rows by the values of a member, each as it follows
-    /// others; `None` of a subject that is no member.
-    fn counts(
-        &self,
-        text: &mut SqlText,
-        collection: Collection,
-        member: &Subject,
-    ) -> Option<(String, String)> {
-        let value = member_counts::value(&Member::of_subject(text, collection, member)?);
-        let source = with_members(&self.source, &[&value, &self.conditions]);
-        let table = member_counts::table(&value, &source, &self.conditions);
-        let column = member_counts::column(text.dialect.backend);
-        Some((format!(", {table}"), format!(", {column}")))
-    }
-
     fn matches(&self) -> String {
         let Self { tables, source, conditions } = self;
         if tables.is_empty() {
@@ -257,30 +194,27 @@ impl Selected {
     }
 }
 
-/// Returns whether a page is selected or sorted by the times of the last writes.
 pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
     let mut subjects = query.selection.filters.iter().map(|filter| &filter.subject);
     subjects.any(|subject| *subject == Subject::UpdatedAt)
         || query.order.first().is_some_and(|key| key.subject == Subject::UpdatedAt)
 }
 
-/// Items by the time of their last change, in the log's index. No change of an item is later than
-/// its current one, so `<=` finds the same rows as `=`. With `=`, `PostgreSQL` would expect almost
-/// no rows and choose a bad plan.
+/// Items in the order of the log's index. No change of an item is later than its current one, so `<=`
+/// finds the same rows as `=`, for which `PostgreSQL` expects almost no rows and plans badly.
 fn by_update() -> String {
     format!(
         "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
          FROM changes c JOIN items i ON i.id = c.item_id AND i.sequence <= c.sequence)",
-        indexed_columns::each(|name| format!(", i.{name}"))
+        COLUMNS.map(|name| format!(", i.{name}")).concat()
     )
 }
 
-/// The rows of the selection that are on the page.
 struct Window {
-    parts: Vec<Part>,
+    runs: Vec<Run>,
     limit: String,
     offset: String,
-    /// The rows up to the end of the page, if they are read in two parts.
+    /// The rows up to the end of the page, if there are two runs.
     most: Option<String>,
     is_backward: bool,
 }
@@ -298,10 +232,10 @@ impl Window {
             let [sign, _] = order.signs_at_mark();
             let condition = format!(" AND w.id {sign} {}", text.bind(mark.id));
             let sorted = order.clause(false);
-            let parts = vec![Part { condition, sorted, is_by_index: false }];
+            let runs = vec![Run { condition, sorted, is_by_index: false }];
             let offset = "(SELECT CASE WHEN walked < 0 THEN 0 ELSE walked END FROM m)".to_owned();
             let limit = text.bind(one_more);
-            return Self { parts, limit, offset, most: None, is_backward: false };
+            return Self { runs, limit, offset, most: None, is_backward: false };
         }
         let (place, offset, is_backward) = match &query.position {
             PageStart::Offset(offset) => {
@@ -314,15 +248,15 @@ impl Window {
             PageStart::After(place) => (Some(place), 0, false),
             PageStart::Before(place) => (Some(place), 0, true),
         };
-        let parts = order.parts(text, place, is_backward);
+        let runs = order.runs(text, place, is_backward);
         let offset = clamped(offset);
-        let most = (parts.len() > 1).then(|| text.bind(one_more.saturating_add(offset)));
+        let most = (runs.len() > 1).then(|| text.bind(one_more.saturating_add(offset)));
         let (limit, offset) = (text.bind(one_more), text.bind(offset));
-        Self { parts, limit, offset, most, is_backward }
+        Self { runs, limit, offset, most, is_backward }
     }
 
-    /// The rows of the page, and a table before others if the rows are in two parts: those of the
-    /// second are read only as far as the first has too few.
+    /// The rows of the page, and a table for the first of two runs: the second is read only as far as the
+    /// first has too few rows.
     fn rows(
         &self,
         backend: DbBackend,
@@ -332,10 +266,9 @@ impl Window {
     ) -> (String, String) {
         let Self { limit, offset, .. } = self;
         let Selected { source, conditions, .. } = selected;
-        let select = |columns: &str, Part { condition, sorted, is_by_index }: &Part| {
+        let select = |columns: &str, Run { condition, sorted, is_by_index }: &Run| {
             let source = with_members(source, &[columns, conditions, condition, sorted]);
-            // SQLite has no statistics. An expression hides the column from the index that it must
-            // not use.
+            // SQLite has no statistics. `+` hides the column from the index that it must not use.
             let hidden =
                 is_by_index.then(|| conditions.replacen("w.collection", "+w.collection", 1));
             let is_sqlite = backend == DbBackend::Sqlite;
@@ -344,13 +277,13 @@ impl Window {
                 "SELECT {columns} FROM {source} w WHERE {conditions}{condition} ORDER BY {sorted}"
             )
         };
-        let (Some(most), [first, second]) = (&self.most, self.parts.as_slice()) else {
-            let rows = self.parts.first().map(|part| select(columns, part)).unwrap_or_default();
+        let (Some(most), [first, second]) = (&self.most, self.runs.as_slice()) else {
+            let rows = self.runs.first().map(|run| select(columns, run)).unwrap_or_default();
             return (String::new(), format!("{rows} LIMIT {limit} OFFSET {offset}"));
         };
         let (ordered, sorted) = order.output(self.is_backward);
         let columns = columns.to_owned() + &ordered;
-        let [first, second] = [first, second].map(|part| select(&columns, part));
+        let [first, second] = [first, second].map(|run| select(&columns, run));
         (
             format!(", first AS MATERIALIZED ({first} LIMIT {most})"),
             format!(
@@ -361,13 +294,12 @@ impl Window {
         )
     }
 
-    /// Where the page is counted from the end, the statement itself looks how many items there are,
-    /// in the snapshot it reads them in.
+    /// The statement itself counts the items, in the snapshot of the page.
     fn from_the_end(text: &mut SqlText, order: &Order, limit: u64, offset: u64) -> Self {
         let (limit, offset) = (text.bind(clamped(limit)), text.bind(clamped(offset)));
         let rest = format!("(total_items - CAST({offset} AS BIGINT))");
         Self {
-            parts: order.parts(text, None, true),
+            runs: order.runs(text, None, true),
             most: None,
             limit: format!(
                 "(SELECT CASE WHEN {rest} < 0 THEN 0 WHEN {rest} < {limit} THEN {rest} ELSE {limit} END FROM t)"
@@ -380,11 +312,11 @@ impl Window {
     }
 }
 
-/// The columns that tell whether a mark led to the page.
-const WALKED: &str = ", (SELECT walked FROM m) AS walked, (SELECT counted FROM m) AS counted";
+/// The mark led to the page if the items before it were passed, and all are accounted for.
+const WAS_LED: &str = "(SELECT walked >= 0 AND is_complete FROM m)";
 
-/// The table of how many items lie between a mark and a page, with what came and went since the
-/// mark's change, and how many there have to be in all.
+/// The table `m`: the number of items between a mark and a page, and if the number of all is right. The
+/// log has the items added and removed since the mark's change.
 fn walk(
     text: &mut SqlText,
     collection: Collection,
@@ -396,7 +328,7 @@ fn walk(
     let [_, passed] = order.signs_at_mark();
     format!(
         ", m AS (SELECT CAST({between} - COALESCE(SUM(CASE WHEN c.item_id {passed} {id} THEN {added} ELSE 0 END), 0) AS BIGINT) AS walked, \
-         CAST({items} + COALESCE(SUM({added}), 0) AS BIGINT) AS counted FROM changes c \
+         {items} + COALESCE(SUM({added}), 0) = (SELECT total_items FROM t) AS is_complete FROM changes c \
          WHERE c.collection = {collection} AND c.sequence > {sequence})",
         between = clamped(offset) - mark.passed,
         id = text.bind(mark.id),
@@ -407,7 +339,6 @@ fn walk(
     )
 }
 
-/// The statement that asks for a scope's totals alone.
 pub(crate) fn totals_statement(
     dialect: &'static Dialect,
     scope: Scope,
@@ -418,17 +349,15 @@ pub(crate) fn totals_statement(
     text.finish(&totals)
 }
 
-/// The counts of a scope: `total_items`, `revision`, `has_parent`, in one row.
-///
-/// A page shows what writes to related collections make and break, so those count in its revision
-/// too.
+/// `total_items`, `revision` and `has_parent` of a scope. A page shows effects of writes to related
+/// collections, so those count in the revision.
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));
-    let parent_name = text.bind(parent_collection(scope.collection));
+    let parent_name = text.bind(scope.collection.parent().map(Collection::name));
     let mut names: Vec<_> = related.iter().map(|collection| literal(collection.name())).collect();
     let counted = if scope.parent.is_none() {
-        // Said so that the engine looks into the primary key once for each.
+        // In this form the engine looks into the primary key once for each.
         names.push(own.clone());
         format!("c.parent = {parent} AND c.collection IN ({})", names.join(", "))
     } else if names.is_empty() {

@@ -1,22 +1,20 @@
-//! Turns rows into items: the one place that knows what a column holds.
+//! Turns rows into items.
 
 use std::sync::Arc;
 
-use application::{Creator, Links, Revision, ShownItem, Totals};
+use application::query::{COUNTED_MATCHES, Total};
+use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, TryGetable};
 use uuid::Uuid;
 
-use crate::sql::references;
-
-/// The value of a named column.
 pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, DbErr> {
     row.try_get_by(column)
 }
 
-/// The item of a row, with its members from elsewhere.
+/// The item of a row without members.
 pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<ShownItem, DbErr> {
     let item = Item {
         id: ItemId::from_uuid(get(row, "id")?),
@@ -30,28 +28,23 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
     Ok(ShownItem { item, links: relations(row)? })
 }
 
-/// The links of the item of a row.
 pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
-    let links = references::COLUMNS.iter().map(|column| id(row, column));
     Ok(Links {
         continues: id(row, "continues_link")?,
         continued_by: continued_by(row)?,
-        references: references::trimmed(links.collect::<Result<_, _>>()?),
+        references: id(row, "reference_0")?.into_iter().map(Some).collect(),
         hides_parent: false,
     })
 }
 
-/// All items of a query's rows.
 pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr> {
     rows.iter().map(shown_item).collect()
 }
 
-/// The item of a row.
 pub(crate) fn shown_item(row: &QueryResult) -> Result<ShownItem, DbErr> {
     written_item(row, get::<String>(row, "members")?.into())
 }
 
-/// The item of a row, with the members that were asked for alone.
 pub(crate) fn item_with_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<ShownItem, DbErr> {
     written_item(row, members_of_fields(row, fields)?)
 }
@@ -71,16 +64,16 @@ fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>,
     Ok(members.into())
 }
 
-/// The creator of an item, if it was found.
-pub(crate) fn creator(rows: &[QueryResult]) -> Result<Option<Creator>, DbErr> {
-    let creator = |row| {
-        let caller: Option<String> = get(row, "created_by")?;
-        Ok(Creator { caller: caller.map(Into::into) })
-    };
-    rows.first().map(creator).transpose()
+/// The number of matches, which are counted up to a limit unless it is exact.
+pub(crate) fn total(row: &QueryResult, is_exact: bool) -> Result<Total, DbErr> {
+    Ok(match get::<Option<i64>>(row, "matches")?.map(i64::cast_unsigned) {
+        None => Total::NotCounted,
+        Some(matches) if !is_exact && matches > COUNTED_MATCHES => Total::AtLeast(COUNTED_MATCHES),
+        Some(matches) => Total::Exact(matches),
+    })
 }
 
-/// The totals of a scope, and whether the item that owns it exists.
+/// The totals of a scope, and whether its parent exists.
 pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
     let row = first(rows)?;
     Ok((
@@ -89,28 +82,23 @@ pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
     ))
 }
 
-/// The identifier in a column that is never empty.
 pub(crate) fn item_id(row: &QueryResult, column: &str) -> Result<ItemId, DbErr> {
     Ok(ItemId::from_uuid(get(row, column)?))
 }
 
-/// A column that counts something.
 pub(crate) fn count(row: &QueryResult, column: &str) -> Result<u64, DbErr> {
     let count: i64 = get(row, column)?;
     u64::try_from(count).map_err(|_| not_understood(column, count))
 }
 
-/// The identifier in a column that may be empty.
 pub(crate) fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {
     Ok(get::<Option<Uuid>>(row, column)?.map(ItemId::from_uuid))
 }
 
-/// The time in a column that is never empty.
 pub(crate) fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
     Timestamp::from_microsecond(get(row, column)?).map_err(|error| not_understood(column, error))
 }
 
-/// The time in a column that may be empty.
 pub(crate) fn optional_timestamp(
     row: &QueryResult,
     column: &str,
@@ -119,7 +107,7 @@ pub(crate) fn optional_timestamp(
     time.transpose().map_err(|error| not_understood(column, error))
 }
 
-/// The first of rows that cannot be missing.
+/// The first row, which cannot be missing.
 pub(crate) fn first(rows: &[QueryResult]) -> Result<&QueryResult, DbErr> {
     rows.first().ok_or_else(|| DbErr::RecordNotFound("a row".to_owned()))
 }
@@ -129,7 +117,6 @@ fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {
     ids(&listed.unwrap_or_default()).map_err(|error| not_understood("continued_by", error))
 }
 
-/// Reads identifiers with commas between them.
 pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
     listed
         .split(',')
@@ -138,7 +125,6 @@ pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {
         .collect()
 }
 
-/// The error of a stored value that makes no sense.
 pub(crate) fn not_understood(what: &str, cause: impl std::fmt::Display) -> DbErr {
     DbErr::Type(format!("{what}: {cause}"))
 }

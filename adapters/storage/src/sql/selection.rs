@@ -1,26 +1,22 @@
-//! The selection of items as a list of the changes that they are at.
-//!
-//! One statement finds them all, so they are of one moment; their content is read afterwards, some
-//! at a time, as the log keeps it. Nothing is open in the database meanwhile.
+//! A selection: the changes that the items are at, found by one statement at one moment. Their contents
+//! are read afterwards from the log, so nothing stays open in the database.
 
-use application::ports::CONTENT_BYTES;
 use application::query::PageQuery;
 use application::{ItemContent, Scope, Sequence};
 use domain::Version;
 use sea_orm::{DbErr, QueryResult, Statement};
 
-use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::page::Selected;
 use crate::sql::row_mapping;
 use crate::sql::sort::Order;
-use crate::sql::sql_text::{SqlText, json};
+use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 
-/// Numbers in a row of the answer: a row for each would take many times the memory.
+/// A row for each number would take many times the memory.
 const NUMBERS_A_ROW: u32 = 8_192;
 
-/// Looks for the changes that the selected items are at, in the order asked for.
+/// In the order asked for.
 pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQuery) -> Statement {
     let mut text = SqlText::new(dialect);
     let order = Order::new(&mut text, scope.collection, &query.order);
@@ -35,7 +31,6 @@ pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQue
     ))
 }
 
-/// The changes that were found.
 pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
     let mut sequences = Vec::with_capacity(rows.len() * NUMBERS_A_ROW as usize);
     for row in rows {
@@ -49,19 +44,6 @@ pub(crate) fn sequences(rows: &[QueryResult]) -> Result<Vec<Sequence>, DbErr> {
     Ok(sequences)
 }
 
-/// Looks for the contents that changes left, in their order, up to a number of bytes.
-pub(crate) fn contents_statement(
-    dialect: &Dialect,
-    scope: Scope,
-    changes: &[Sequence],
-) -> Statement {
-    let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
-    let most = clamped(CONTENT_BYTES as u64);
-    let values = [json(&changes), scope.collection.name().into(), most.into()];
-    dialect.statement(sql_file!(dialect, "contents"), values)
-}
-
-/// The contents that were found.
 pub(crate) fn contents(rows: &[QueryResult]) -> Result<Vec<ItemContent>, DbErr> {
     let content = |row: &QueryResult| {
         let Some(members) = row_mapping::get::<Option<String>>(row, "members")? else {

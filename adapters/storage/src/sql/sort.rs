@@ -1,8 +1,9 @@
-//! The order of a page as SQL: what rows are sorted by, and which lie beyond a place.
+//! The order of a page: the expressions that rows are sorted by, and the rows beyond a place.
 
 use application::query::{SortKey, SortPosition, SortValue, Subject};
-use domain::{Collection, Members};
-use sea_orm::{DbErr, QueryResult, Value};
+use domain::Collection;
+use domain::json::Kind;
+use sea_orm::{DbErr, QueryResult};
 
 use crate::sql::filter::numeric;
 use crate::sql::indexed_columns::{compares_to_keys, key_of_text};
@@ -10,32 +11,35 @@ use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
 
-/// One expression that rows are sorted by.
 struct Component {
     expression: String,
     descending: bool,
+    part: Part,
 }
 
-/// The values that are sorted.
+/// The part of a value that a component compares.
 #[derive(Clone, Copy)]
-enum Kind {
+enum Part {
+    /// A time or a score, which is a column.
     Column,
+    Absence,
+    TypeRank,
+    Number,
     String,
-    /// A string of any length, by its key and, if that is cut, by the whole.
+    /// The beginning of a text, as in the key's column.
+    StringKey,
+    /// The whole text if the column has only its beginning, otherwise the empty text.
     LongString,
-    Mixed,
 }
 
 struct Key {
     /// The SQL of the value that a place remembers.
     value: String,
-    kind: Kind,
     /// Its column with an index, if it has one.
     column: Option<&'static str>,
     components: Vec<Component>,
 }
 
-/// The order of a page.
 pub(crate) struct Order {
     keys: Vec<Key>,
     is_id_descending: bool,
@@ -44,17 +48,16 @@ pub(crate) struct Order {
 }
 
 /// Rows that are read one after the other, by an index if there is one.
-pub(crate) struct Part {
+pub(crate) struct Run {
     /// The condition, with a leading `AND`.
     pub condition: String,
-    /// The text after `ORDER BY`.
     pub sorted: String,
     /// True for the rows that the index of the first key has.
     pub is_by_index: bool,
 }
 
 impl Order {
-    /// Keys after the key `id` sort nothing any more.
+    /// Keys after the id have no effect.
     pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
         let mut order = Self { keys: Vec::new(), is_id_descending: false, indexed: None };
         for key in keys {
@@ -81,89 +84,82 @@ impl Order {
         order
     }
 
-    /// Returns whether it is the order of the ids alone.
     pub const fn is_by_id(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// How the ids from a mark on, and those before it, compare with the mark's.
+    /// Compare the ids from a mark on, and those before it, with the mark's.
     pub const fn signs_at_mark(&self) -> [&'static str; 2] {
         if self.is_id_descending { ["<", ">="] } else { [">=", "<"] }
     }
 
-    /// The values a place remembers, each with a leading comma.
+    /// The values a place remembers, each after a comma.
     pub fn columns(&self) -> String {
         let columns = self.keys.iter().enumerate();
         let columns = columns.map(|(number, key)| format!(", {} AS sort_{number}", key.value));
         columns.collect()
     }
 
-    /// The text after `ORDER BY`.
     pub fn clause(&self, is_backward: bool) -> String {
-        self.sorted(self.components(0), "w.id", is_backward)
+        self.clause_from(0, is_backward)
     }
 
-    /// The sorted expressions as columns `order_0`, …, each with a leading comma, and the text after
-    /// `ORDER BY` that sorts rows of these columns and `place`.
+    fn clause_from(&self, first_key: usize, is_backward: bool) -> String {
+        let components = self.components(first_key);
+        let components = components.map(|one| (one.expression.clone(), one.descending));
+        self.sorted(components, "w.id", is_backward)
+    }
+
+    /// The expressions as columns `order_0`, …, each after a comma, and the text after `ORDER BY` for these
+    /// and `place`.
     pub fn output(&self, is_backward: bool) -> (String, String) {
-        let components: Vec<_> = self.components(0).collect();
-        let named = components.iter().enumerate().map(|(number, component)| Component {
-            expression: format!("order_{number}"),
-            descending: component.descending,
-        });
-        let named: Vec<_> = named.collect();
-        let columns = components
-            .iter()
-            .zip(&named)
-            .map(|(component, name)| format!(", {} AS {}", component.expression, name.expression));
-        (columns.collect(), self.sorted(named.iter(), "place", is_backward))
+        let components = || self.components(0).enumerate();
+        let columns = components().map(|(n, one)| format!(", {} AS order_{n}", one.expression));
+        let names = components().map(|(n, one)| (format!("order_{n}"), one.descending));
+        (columns.collect(), self.sorted(names, "place", is_backward))
     }
 
-    /// The components of the keys from this one on.
     fn components(&self, first_key: usize) -> impl Iterator<Item = &Component> {
         self.keys[first_key..].iter().flat_map(|key| &key.components)
     }
 
-    fn sorted<'a>(
+    fn sorted(
         &self,
-        components: impl Iterator<Item = &'a Component>,
+        expressions: impl Iterator<Item = (String, bool)>,
         id: &str,
         is_backward: bool,
     ) -> String {
         let direction = |descending: bool| if descending == is_backward { "" } else { " DESC" };
-        let keys = components.map(|component| {
-            format!("{}{}, ", component.expression, direction(component.descending))
-        });
+        let keys = expressions.map(|(key, descending)| format!("{key}{}, ", direction(descending)));
         format!("{}{id}{}", keys.collect::<String>(), direction(self.is_id_descending))
     }
 
-    /// The rows beyond a place, or all rows, in the parts that they are read in. Rows without a value
-    /// of the first key are the last part.
-    pub fn parts(
+    /// The rows beyond a place, or all rows. Rows without a value of the first key are the last run.
+    pub fn runs(
         &self,
         text: &mut SqlText,
         place: Option<&SortPosition>,
         is_backward: bool,
-    ) -> Vec<Part> {
+    ) -> Vec<Run> {
         let Some(column) = self.indexed else {
             let beyond = place.map(|place| self.beyond(text, place, 0, is_backward));
             let condition = beyond.map_or_else(String::new, |beyond| format!(" AND {beyond}"));
-            return vec![Part { condition, sorted: self.clause(is_backward), is_by_index: false }];
+            return vec![Run { condition, sorted: self.clause(is_backward), is_by_index: false }];
         };
         let is_absent = |place: &SortPosition| place.keys.first() == Some(&SortValue::Absent);
         let is_before = |absent: &bool| place.is_some_and(|place| is_absent(place) != *absent);
-        let mut parts = Vec::new();
+        let mut runs = Vec::new();
         for absent in [is_backward, !is_backward].into_iter().skip_while(is_before) {
             let (null, first_key) = if absent { ("IS NULL", 1) } else { ("IS NOT NULL", 0) };
             let mut condition = format!(" AND w.{column} {null}");
-            if let Some(place) = place.filter(|_| parts.is_empty()) {
+            if let Some(place) = place.filter(|_| runs.is_empty()) {
                 let beyond = self.beyond(text, place, first_key, is_backward);
                 condition = format!("{condition} AND {beyond}");
             }
-            let sorted = self.sorted(self.components(first_key), "w.id", is_backward);
-            parts.push(Part { condition, sorted, is_by_index: !absent });
+            let sorted = self.clause_from(first_key, is_backward);
+            runs.push(Run { condition, sorted, is_by_index: !absent });
         }
-        parts
+        runs
     }
 
     /// The condition that a row lies beyond the place by the keys from this one on.
@@ -179,14 +175,13 @@ impl Order {
         let mut condition = format!("w.id {} {id}", sign(self.is_id_descending));
         let mut bounds = Vec::new();
         for (key, value) in self.keys.iter().zip(&place.keys).skip(first_key) {
-            let values = bound(text, key.kind, value);
-            // One component less where the presence of the value is known.
-            let known = values.len() - key.components.len();
-            bounds.extend(key.components.iter().zip(values.into_iter().skip(known)));
+            for component in &key.components {
+                bounds.push((component, bound(text, component.part, value)));
+            }
         }
-        for (Component { expression, descending }, value) in bounds.iter().rev() {
+        for (Component { expression, descending, .. }, value) in bounds.iter().rev() {
             let sign = sign(*descending);
-            // Said first on its own, so that an index on the first key is walked from there.
+            // Alone at the beginning, so that an index on the first key is walked from there.
             condition = format!(
                 "({expression} {sign}= {value} AND ({expression} {sign} {value} OR {condition}))"
             );
@@ -194,20 +189,15 @@ impl Order {
         condition
     }
 
-    /// The place of a row.
     pub fn place(&self, row: &QueryResult) -> Result<SortPosition, DbErr> {
-        let keys = (0..self.keys.len())
-            .map(|number| sort_value(row_mapping::get(row, &format!("sort_{number}"))?));
-        Ok(SortPosition {
-            keys: keys.collect::<Result<_, DbErr>>()?,
-            id: row_mapping::item_id(row, "place")?,
-        })
+        let value = |number| row_mapping::get(row, &format!("sort_{number}")).map(sort_value);
+        let keys = (0..self.keys.len()).map(value).collect::<Result<_, _>>()?;
+        Ok(SortPosition { keys, id: row_mapping::item_id(row, "place")? })
     }
 }
 
 fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
-    let descending = key.descending;
-    let component = |expression: String| Component { expression, descending };
+    let component = |(part, expression)| Component { expression, descending: key.descending, part };
     let Some(member) = Member::of_subject(text, collection, &key.subject) else {
         let column = match key.subject {
             Subject::CreatedAt => "w.created_at",
@@ -215,12 +205,8 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
             _ => "w.updated_at",
         };
         let value = format!("CAST({column} AS TEXT)");
-        let components = vec![component(column.to_owned())];
-        return Key { value, kind: Kind::Column, column: None, components };
-    };
-    let absent_last = |exists: String| Component {
-        expression: format!("CASE WHEN {exists} THEN 0 ELSE 1 END"),
-        descending: false,
+        let components = vec![component((Part::Column, column.to_owned()))];
+        return Key { value, column: None, components };
     };
     let column = member.column_of_text();
     let (value, exists) = match column {
@@ -228,66 +214,57 @@ fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
         None => (member.as_json(), member.exists()),
     };
     let text = |text: &str| format!("COALESCE({text}, '')");
-    let (kind, parts) = match column {
-        Some(column) if member.is_short() => (Kind::String, vec![text(&format!("w.{column}"))]),
-        Some(column) => {
-            (Kind::LongString, vec![text(&format!("w.{column}")), member.cut_text(column)])
-        }
-        None if member.is_text() => (Kind::String, vec![text(&member.as_string())]),
-        None => (Kind::Mixed, vec![member.type_rank(), member.number(), member.text_or_json()]),
+    let parts = match column {
+        Some(column) if member.is_short() => vec![(Part::String, text(&format!("w.{column}")))],
+        Some(column) => vec![
+            (Part::StringKey, text(&format!("w.{column}"))),
+            (Part::LongString, member.cut_text(column)),
+        ],
+        None if member.is_text() => vec![(Part::String, text(&member.as_string()))],
+        None => vec![
+            (Part::TypeRank, member.type_rank()),
+            (Part::Number, member.number()),
+            (Part::String, member.text_or_json()),
+        ],
     };
+    let expression = format!("CASE WHEN {exists} THEN 0 ELSE 1 END");
+    let absent_last = Component { expression, descending: false, part: Part::Absence };
     let parts = parts.into_iter().map(component);
-    let components = std::iter::once(absent_last(exists)).chain(parts).collect();
-    Key { value, kind, column, components }
+    Key { value, column, components: std::iter::once(absent_last).chain(parts).collect() }
 }
 
-/// The values of a key's components at a place.
-fn bound(text: &mut SqlText, kind: Kind, value: &SortValue) -> Vec<String> {
+fn bound(text: &mut SqlText, part: Part, value: &SortValue) -> String {
     let (rank, number, letters) = match value {
         SortValue::Number(number) => (0, number.as_ref(), ""),
         SortValue::String(letters) => (1, "0", letters.as_ref()),
         SortValue::Other(json) => (2, "0", json.as_ref()),
         SortValue::Absent => (3, "0", ""),
     };
-    let is_absent = i32::from(rank == 3).to_string();
-    match kind {
-        Kind::Column => vec![column_value(text, number)],
-        Kind::String => vec![is_absent, text.bind(letters)],
-        Kind::LongString => {
-            let rest = if compares_to_keys(letters) { "" } else { letters };
-            vec![is_absent, text.bind(key_of_text(letters)), text.bind(rest)]
-        }
-        Kind::Mixed => {
-            vec![is_absent, rank.to_string(), numeric(text, number), text.bind(letters)]
-        }
+    match part {
+        // Times are whole, scores are not.
+        Part::Column => match number.parse::<i64>() {
+            Ok(whole) => text.bind(whole),
+            Err(_) => text.bind(number.parse::<f64>().unwrap_or_default()),
+        },
+        Part::Absence => u8::from(rank == 3).to_string(),
+        Part::TypeRank => rank.to_string(),
+        Part::Number => numeric(text, number),
+        Part::String => text.bind(letters),
+        Part::StringKey => text.bind(key_of_text(letters)),
+        Part::LongString => text.bind(if compares_to_keys(letters) { "" } else { letters }),
     }
 }
 
-/// Times are whole, scores are not.
-fn column_value(text: &mut SqlText, number: &str) -> String {
-    let value: Value = match number.parse::<i64>() {
-        Ok(whole) => whole.into(),
-        Err(_) => number.parse::<f64>().unwrap_or_default().into(),
-    };
-    text.bind(value)
-}
-
-/// Understands the JSON text of a value, or the text of a number.
-fn sort_value(json: Option<String>) -> Result<SortValue, DbErr> {
-    let Some(json) = json.filter(|json| json != "null") else { return Ok(SortValue::Absent) };
-    Ok(match json.as_bytes().first() {
-        Some(b'"') => {
-            let object = Members::read(format!("{{\"v\":{json}}}").as_bytes()).ok().flatten();
-            let letters = object.as_ref().and_then(|object| {
-                object.get("v")?.as_string().map(|letters| letters.into_owned().into())
-            });
-            SortValue::String(
-                letters.ok_or_else(|| DbErr::Type("a sort key is not JSON text".to_owned()))?,
-            )
-        }
-        Some(b'{' | b'[' | b't' | b'f') => SortValue::Other(json.into()),
-        _ => SortValue::Number(json.into()),
-    })
+/// Takes the JSON of a value, or a number.
+fn sort_value(json: Option<String>) -> SortValue {
+    let json = json.unwrap_or_default();
+    let value = domain::Value::from_encoded(&json);
+    match value.kind() {
+        Kind::Null => SortValue::Absent,
+        Kind::Number => SortValue::Number(json.into()),
+        Kind::String => SortValue::String(value.as_string().unwrap_or_default().into()),
+        Kind::Boolean | Kind::Array | Kind::Object => SortValue::Other(json.into()),
+    }
 }
 
 #[cfg(test)]
@@ -304,7 +281,6 @@ mod tests {
     use crate::migration::schema;
     use crate::sql::dialect::SQLITE;
     use crate::sql::page::PageStatement;
-    use crate::sql::statements::Statements;
 
     fn plan(position: PageStart, name: &str, kind: FieldKind, descending: bool) -> Vec<String> {
         let subject = Subject::Member { name: name.into(), kind: Some(kind) };
@@ -319,7 +295,7 @@ mod tests {
             related: Vec::new(),
         };
         let scope = Scope::of(Collection::known("proposals"));
-        let page = PageStatement::new(&Statements::new(&SQLITE), scope, &query, None, None);
+        let page = PageStatement::new(&SQLITE, scope, &query, None, None);
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema(&SQLITE)).unwrap();
         let explained = format!("EXPLAIN QUERY PLAN {}", page.statement.sql);

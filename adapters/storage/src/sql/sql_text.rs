@@ -1,12 +1,16 @@
-//! A statement that is put together while its parameters are collected.
+//! The text of a statement with its parameters.
 
+use std::collections::BTreeMap;
+
+use domain::ItemId;
 use domain::json::encode_string;
+use sea_orm::sea_query::ArrayType;
 use sea_orm::{DbBackend, Statement, Value};
 use serde::Serialize;
 
 use crate::sql::dialect::Dialect;
 
-/// A string under construction; `bind` gives the next parameter its number.
+/// `bind` gives the next parameter its number.
 pub(crate) struct SqlText {
     pub dialect: &'static Dialect,
     values: Vec<Value>,
@@ -23,29 +27,67 @@ impl SqlText {
         format!("${}", self.values.len())
     }
 
-    /// The member of the change `c` as JSON text; any name is allowed.
-    pub fn member_as_json(&mut self, name: &str) -> String {
+    /// The condition that it is one of the ids.
+    pub fn among_ids(&mut self, ids: impl Iterator<Item = ItemId>) -> String {
         match self.dialect.backend {
             DbBackend::Sqlite => {
-                format!("(c.members -> {})", self.bind(format!("$.{}", encode_string(name))))
+                let ids = self.bind(listed(ids));
+                format!("IN (SELECT unhex(value, '-') FROM json_each({ids}))")
             }
-            _ => format!("CAST(c.members -> {}::text AS TEXT)", self.bind(name)),
+            _ => {
+                let ids = self.bind(texts(ids.map(|id| id.to_string())));
+                format!("= ANY ({ids}::text[]::uuid[])")
+            }
         }
     }
 
-    /// The statement with all values that were bound.
+    /// The condition that it is one of the strings.
+    pub fn among_texts(&mut self, wanted: impl Iterator<Item = String>) -> String {
+        match self.dialect.backend {
+            DbBackend::Sqlite => {
+                let wanted = self.bind(json(&wanted.collect::<Vec<_>>()));
+                format!("IN (SELECT value FROM json_each({wanted}))")
+            }
+            _ => format!("= ANY ({}::text[])", self.bind(texts(wanted))),
+        }
+    }
+
+    /// A member's name for the operators of the engine. That of a field is a literal.
+    pub fn member(&mut self, name: &str, is_field: bool) -> String {
+        let path = format!("$.{}", encode_string(name));
+        match (self.dialect.backend, is_field) {
+            (DbBackend::Sqlite, true) => literal(&path),
+            (DbBackend::Sqlite, false) => self.bind(path),
+            (_, true) => literal(name),
+            (_, false) => format!("{}::text", self.bind(name)),
+        }
+    }
+
     pub fn finish(self, text: &str) -> Statement {
         self.dialect.statement(text, self.values)
     }
 }
 
-/// Rows as a parameter: a JSON array. Nothing in them can fail to be written.
+/// A JSON object as a parameter: only its `json_each` is common to both engines.
+pub(crate) fn keyed<K: Serialize + Ord, V: Serialize>(rows: impl Iterator<Item = (K, V)>) -> Value {
+    json(&rows.collect::<BTreeMap<_, _>>())
+}
+
+/// JSON as a parameter. These values cannot fail to be written.
 pub(crate) fn json(rows: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_string(rows).unwrap_or_default().into()
 }
 
-/// A string as a literal. Only for names that are constants of this program, so that an index on
-/// them can be found.
+pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
+    json(&ids.map(ItemId::uuid).collect::<Vec<_>>())
+}
+
+/// An array as a parameter of `PostgreSQL`.
+pub(crate) fn texts(values: impl Iterator<Item = String>) -> Value {
+    Value::Array(ArrayType::String, Some(Box::new(values.map(Value::from).collect())))
+}
+
+/// Only for names that are constants of this program: the planner sees how common they are.
 pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -1,5 +1,4 @@
-//! The reads, which are the same text on both engines, and the pieces of text that reads and writes
-//! share.
+//! Reads of items, and text that reads and writes share.
 
 use std::fmt::Write;
 
@@ -13,28 +12,22 @@ use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::{SqlText, literal};
 
-/// The columns that are shown of a row of a collection, all but its members.
-pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection, row: &str) -> String {
-    let target = referenced(collection).map_or_else(|| "NULL".to_owned(), literal);
+/// The columns of the item `i` without its members.
+pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String {
+    let target = collection.referenced().next();
+    let target = target.map_or_else(|| "NULL".to_owned(), |target| literal(target.name()));
     format!(
-        "{row}.id, {row}.version, {row}.created_at, {row}.updated_at, {row}.parent, {row}.continues, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.continues) AS continues_link, \
-         (SELECT n.id FROM items n WHERE n.id = {row}.reference_0 AND n.collection = {target}) AS reference_0, \
-         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = {row}.id) AS continued_by",
+        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
+         (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link, \
+         (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = {target}) AS reference_0, \
+         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by",
         id_text = dialect.id_text,
     )
 }
 
-/// The collection that a collection's reference leads to.
-pub(crate) fn referenced(collection: Collection) -> Option<&'static str> {
-    collection.referenced().next().map(Collection::name)
-}
-
-/// The row of `items` and the change it is at, which has its members.
 pub(crate) const ITEMS: &str = "items i JOIN changes c ON c.sequence = i.sequence";
 
-/// A source of the rows `w` of conditions and orders: items, with their members where those are
-/// used.
+/// A source of the rows `w` of conditions and orders: items, with members if those are used.
 pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
     if used.iter().any(|sql| sql.contains("w.members")) {
         format!("(SELECT i.*, c.members FROM {items} i JOIN changes c ON c.sequence = i.sequence)")
@@ -43,102 +36,73 @@ pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
     }
 }
 
-/// All members that the change `c` has, after other columns.
-const MEMBERS: &str = ", CAST(c.members AS TEXT) AS members";
-
-/// The reads that look for items by their ids.
-#[derive(Debug)]
-pub(crate) struct Statements {
-    pub dialect: &'static Dialect,
+/// Finds items by their ids, with all members or some.
+pub(crate) fn find(
+    dialect: &'static Dialect,
+    scope: Scope,
+    ids: &[ItemId],
+    fields: Option<&MemberNames>,
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let columns = item_columns(&mut text, scope.collection, fields);
+    let wanted = in_scope(&mut text, scope, ids);
+    text.finish(&format!("SELECT {columns} FROM {ITEMS} WHERE {wanted}"))
 }
 
-impl Statements {
-    pub const fn new(dialect: &'static Dialect) -> Self {
-        Self { dialect }
-    }
-
-    pub fn find(&self, scope: Scope, id: ItemId) -> Statement {
-        self.of_scope(sql_file!(self.dialect, "find"), scope, id.uuid())
-    }
-
-    pub fn find_many(&self, scope: Scope, ids: &[ItemId]) -> Statement {
-        self.of_scope(sql_file!(self.dialect, "find_many"), scope, listed(ids.iter().copied()))
-    }
-
-    fn of_scope(&self, text: &str, scope: Scope, items: impl Into<Value>) -> Statement {
-        let [collection, to] = [Some(scope.collection.name()), referenced(scope.collection)];
-        let values = [items.into(), collection.into(), parent(scope).into(), to.into()];
-        self.dialect.statement(text, values)
-    }
-
-    /// Looks for who created an item.
-    pub fn creator(&self, scope: Scope, id: ItemId) -> Statement {
-        self.dialect.statement(sql_file!("both/creator"), scope_values(scope, id))
-    }
-
-    /// An item with the members that are wanted alone.
-    pub fn find_fields(&self, scope: Scope, id: ItemId, fields: &MemberNames) -> Statement {
-        let mut text = SqlText::new(self.dialect);
-        let [item, collection, parent] = scope_values(scope, id).map(|value| text.bind(value));
-        let columns = item_columns(&mut text, scope.collection, Some(fields));
-        text.finish(&format!(
-            "SELECT {columns} FROM {ITEMS} WHERE i.id = {item} AND i.collection = {collection} \
-             AND (i.parent = {parent} OR {parent} IS NULL)"
-        ))
-    }
-
-    pub fn belonging_to(
-        &self,
-        collection: Collection,
-        parents: &[ItemId],
-        limit: u64,
-    ) -> Statement {
-        let [name, to] = [Some(collection.name()), referenced(collection)];
-        let values =
-            [listed(parents.iter().copied()), name.into(), to.into(), clamped(limit).into()];
-        self.dialect.statement(sql_file!(self.dialect, "belonging_to"), values)
-    }
-
-    /// Something trivial that only a store in working order answers.
-    pub fn ready(&self) -> Statement {
-        self.dialect.statement(sql_file!("both/ready"), [])
-    }
+pub(crate) fn creator(dialect: &'static Dialect, scope: Scope, id: ItemId) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let wanted = in_scope(&mut text, scope, &[id]);
+    text.finish(&format!("SELECT i.created_by FROM items i WHERE {wanted}"))
 }
 
-/// The columns of the row `i` of `items` at the change `c`, with a column `field_0`, `field_1`, … per member that
-/// is wanted, as JSON text, in the place of them all.
+fn in_scope(text: &mut SqlText, scope: Scope, ids: &[ItemId]) -> String {
+    let wanted = match ids {
+        [id] => format!("= {}", text.bind(id.uuid())),
+        ids => text.among_ids(ids.iter().copied()),
+    };
+    let collection = text.bind(scope.collection.name());
+    let parent = parent(scope).map(|parent| format!(" AND i.parent = {}", text.bind(parent)));
+    format!("i.id {wanted} AND i.collection = {collection}{}", parent.unwrap_or_default())
+}
+
+pub(crate) fn belonging_to(
+    dialect: &'static Dialect,
+    collection: Collection,
+    parents: &[ItemId],
+    limit: u64,
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let columns = item_columns(&mut text, collection, None);
+    let parents = text.among_ids(parents.iter().copied());
+    let (collection, limit) = (text.bind(collection.name()), text.bind(clamped(limit)));
+    text.finish(&format!(
+        "SELECT {columns} FROM {ITEMS} WHERE i.parent {parents} AND i.collection = {collection} \
+         ORDER BY i.id LIMIT {limit}"
+    ))
+}
+
+/// The columns of the row `i` at the change `c`. Members that are asked for by name are the columns
+/// `field_0`, `field_1`, ….
 pub(crate) fn item_columns(
     text: &mut SqlText,
     collection: Collection,
     fields: Option<&MemberNames>,
 ) -> String {
-    let mut columns = shown_columns(text.dialect, collection, "i");
-    let Some(fields) = fields else { return columns + MEMBERS };
+    let mut columns = shown_columns(text.dialect, collection);
+    let Some(fields) = fields else { return columns + ", CAST(c.members AS TEXT) AS members" };
     for (number, name) in fields.iter().enumerate() {
-        let value = text.member_as_json(name);
+        let name = text.member(name, false);
         // Writing to a String cannot fail.
-        let _ = write!(columns, ", {value} AS field_{number}");
+        let _ = write!(columns, ", CAST(c.members -> {name} AS TEXT) AS field_{number}");
     }
     columns
 }
 
-/// Ids as a parameter: a JSON array.
-pub(crate) fn listed(ids: impl Iterator<Item = ItemId>) -> Value {
-    format!("[{}]", ids.map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",")).into()
-}
-
-/// The parameters that name an item: its id, its collection, and the parent that the scope is limited
-/// to.
+/// The parameters of an item: its id, collection, and the parent of the scope.
 pub(crate) fn scope_values(scope: Scope, id: ItemId) -> [Value; 3] {
     [id.uuid().into(), scope.collection.name().into(), parent(scope).into()]
 }
 
-/// The parent a scope is limited to.
 pub(crate) fn parent(scope: Scope) -> Option<Uuid> {
     scope.parent.map(ItemId::uuid)
-}
-
-/// The name of the collection that owns the items of this one.
-pub(crate) fn parent_collection(collection: Collection) -> Option<String> {
-    collection.parent().map(|parent| parent.name().to_owned())
 }

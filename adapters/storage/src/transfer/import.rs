@@ -18,8 +18,7 @@ use crate::sql::change_log;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::Keys;
 use crate::sql::references;
-use crate::sql::sql_text::json as parameter;
-use crate::sql::statements::listed;
+use crate::sql::sql_text::{json as parameter, listed};
 use crate::{Store, StoreError, StoreOptions};
 
 /// Changes of a statement.
@@ -138,7 +137,7 @@ fn item_row(
 ) -> serde_json::Value {
     // A version without a body is not the last one, and its item's columns are filled by that.
     let members = record.members.as_deref().unwrap_or("{}");
-    let [reference_0] = references::values(&record.collection.references_in(members));
+    let reference_0 = references::column(&record.collection.references_in(members));
     let keys = Keys::of(record.collection, members);
     let [key_1, key_2, key_3, key_4, key_5] = keys.columns();
     json!({

@@ -2,7 +2,6 @@
 //! be executed again.
 
 use std::collections::HashMap;
-use std::iter;
 
 use application::{
     CollectionContent, CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata,
@@ -45,10 +44,6 @@ impl ContentChange {
             .map(|replacement| RowChange::update(scope, replacement, WriteOperation::Replace));
         let inserts = additions.into_iter().map(|item| RowChange::insert(scope, item));
         Self { collection, rows: updates.chain(inserts).collect(), expected, related }
-    }
-
-    pub fn counted(&self) -> impl Iterator<Item = Collection> {
-        iter::once(self.collection).chain(self.related.iter().copied())
     }
 
     /// The deletions of the `current` items, by id with their versions, that are replaced by none; or

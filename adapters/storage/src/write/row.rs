@@ -149,7 +149,7 @@ impl<'a> WriteRow<'a> {
         let collection = row.scope.collection;
         let [key_1, key_2, key_3, key_4, key_5] =
             row.keys.columns().each_ref().map(Option::as_deref);
-        let [reference_0] = references::values(&row.references);
+        let reference_0 = references::column(&row.references);
         let warrant = &metadata.warrant;
         Self {
             id: row.id.uuid(),

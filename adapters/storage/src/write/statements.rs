@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use application::{CollectionWrite, RepositoryError, Revision, ShownItem, WriteMetadata};
+use application::{CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata};
 use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::sql::dialect::Dialect;
 use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
+use crate::sql::page::totals_statement;
 use crate::sql::sql_text::json;
 use crate::sql::{references, row_mapping};
 use crate::write::batch::fitting;
@@ -178,7 +179,7 @@ fn idempotent_answer<'a>(
     [caller, path, key]: [&'a str; 3],
     ShownItem { item, links }: &ShownItem,
 ) -> IdempotentAnswer<'a> {
-    let [reference_0] = references::values(&links.references);
+    let reference_0 = references::column(&links.references);
     IdempotentAnswer {
         caller,
         path,
@@ -254,7 +255,7 @@ async fn replace_all(
         .iter()
         .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
     let versions = versions.collect::<Result<_, DbErr>>()?;
-    let revision = revision_of(connection, content).await?;
+    let Revision(revision) = revision_of(connection, content).await?;
     let deletions = match content.deletions(versions, revision) {
         Ok(deletions) => deletions,
         Err(refusal) => return Ok(Err(refusal)),
@@ -267,7 +268,7 @@ async fn replace_all(
             return Err(DbErr::Custom(format!("a step of a replacement was refused: {refusal}")));
         }
     }
-    let revision = Revision(revision_of(connection, content).await?);
+    let revision = revision_of(connection, content).await?;
     Ok(Ok(Written::Collection(CollectionWrite { time, revision })))
 }
 
@@ -275,14 +276,10 @@ async fn replace_all(
 async fn revision_of(
     connection: &impl ConnectionTrait,
     content: &ContentChange,
-) -> Result<i64, DbErr> {
+) -> Result<Revision, DbErr> {
     let dialect = Dialect::of(connection.get_database_backend());
-    let mut revision = 0;
-    for counted in content.counted() {
-        let statement = dialect
-            .statement(sql_file!("both/revision"), [counted.name().into(), Uuid::nil().into()]);
-        let rows = connection.query_all_raw(statement).await?;
-        revision += rows.first().map_or(Ok(0), |row| row_mapping::get::<i64>(row, "revision"))?;
-    }
-    Ok(revision)
+    let scope = Scope::of(content.collection);
+    let totals = totals_statement(dialect, scope, &content.related);
+    let (totals, _) = row_mapping::totals(&connection.query_all_raw(totals).await?)?;
+    Ok(totals.revision)
 }

@@ -1,45 +1,56 @@
 //! Marks among the items of a collection, as of a change of the log.
 
+use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::statements::{DISTANCE, Found};
 use crate::sql::page::PageMark;
 
-/// The items from an identifier on, up to the next block's.
+/// Items between two marks when they are set (`marks_set.sql`).
+const DISTANCE: i64 = 1_000;
+
+/// A mark, or an item that was added or removed.
+#[derive(FromQueryResult)]
+pub(super) struct Found {
+    pub id: Uuid,
+    /// The number of the change; 0 of a mark.
+    pub sequence: i64,
+    /// 1 of an item that was added, -1 of one that was removed, 0 of a mark.
+    pub added: i64,
+    pub total: i64,
+}
+
+/// The items from an id up to the next block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     first: Uuid,
     items: i64,
 }
 
-/// How many items each part of a collection had at a change.
+/// The number of items per part of a collection.
 #[derive(Debug)]
 pub(super) struct Marks {
-    /// The number of the change.
     pub sequence: i64,
-    /// In which the number holds.
+    /// A number that changes when the store may have lost changes.
     pub epoch: u64,
     blocks: Vec<Block>,
 }
 
 impl Marks {
-    /// None yet: a single block has all items.
     pub fn none(sequence: i64, epoch: u64) -> Self {
         Self { sequence, epoch, blocks: vec![Block { first: Uuid::nil(), items: 0 }] }
     }
 
-    /// The items of the last block, and where it begins.
     pub fn last_block(&self) -> (Uuid, i64) {
         self.blocks.last().map_or_else(Default::default, |last| (last.first, last.items))
     }
 
-    /// Divides the last block at the marks in the rows. The rows also contain the items added and
-    /// removed since the marks' change, as of the snapshot of the query.
+    /// Divides the last block at the marks in the rows, which also have the items added and removed since
+    /// the marks' change.
     pub fn divide(&mut self, rows: &[Found]) -> Option<()> {
         let begin = self.blocks.pop()?;
         let (marks, moved): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.sequence == 0);
         let since: i64 = moved.iter().map(|row| row.added).sum();
-        // The first marks are set where no count is known yet: the totals have it.
+        // The first count is that of the totals.
         let items = if self.blocks.is_empty() { rows.first()?.total - since } else { begin.items };
         let first = self.blocks.len();
         self.blocks.push(Block { items: DISTANCE, ..begin });
@@ -66,8 +77,7 @@ impl Marks {
         self.are_sound()
     }
 
-    /// The last mark at least `margin` items before the item at `offset`. Counts from the end of the
-    /// collection if `is_descending`.
+    /// The last mark at least `margin` items before the item at `offset`, from the end if `is_descending`.
     pub fn before(&self, offset: i64, margin: i64, is_descending: bool) -> Option<PageMark> {
         let items = self.blocks.iter().map(|block| block.items).sum();
         let (mut passed, mut found) = (0, None);
@@ -101,8 +111,7 @@ impl Marks {
 mod tests {
     use uuid::Uuid;
 
-    use super::super::statements::Found;
-    use super::Marks;
+    use super::{Found, Marks};
     use crate::sql::page::PageMark;
 
     const TOTAL: i64 = 3_500;

@@ -1,13 +1,10 @@
-//! Marks among the items of large collections, from which a page in the middle is walked to: a page
-//! number is a count of items, and to count millions of them takes too long for a page.
+//! Marks in large collections: counting millions of items to reach a page number takes too long.
 //!
-//! Marks are kept in memory, as of a change of the log. The statement of a page adds the items
-//! created and subtracts those removed since then, as the log has them in the same snapshot, so the
-//! page is the same as if all items before it were counted. It also returns the expected number of
-//! items; if the actual number differs, the marks are forgotten and the items are counted.
+//! Marks are in memory, as of a change of the log. The statement of a page adds the items created and
+//! removed since then, in its snapshot, so it finds the same page as a count. If the number of all items
+//! does not match, the marks are forgotten and the items are counted.
 
 mod marks;
-mod statements;
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -17,37 +14,37 @@ use std::sync::Arc;
 use application::query::{PageQuery, PageStart, Subject};
 use application::{RepositoryError, Scope, Sequence};
 use domain::Collection;
+use sea_orm::{FromQueryResult as _, Value};
 use tokio::sync::Mutex as AsyncMutex;
+use uuid::Uuid;
 
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log;
 use crate::sql::page::PageMark;
-use marks::Marks;
+use marks::{Found, Marks};
 
-/// The number of items that are counted as fast as from a mark.
+/// So few items are counted as fast as from a mark.
 const FEW: u64 = 10_000;
 
-/// The maximum number of changes that a page adds to its mark; after more, the marks are advanced.
+/// Changes that a page adds to its mark; after more, the marks are advanced.
 const MOST_SINCE: i64 = 2_000;
 
 /// The maximum number of changes for an advance of the marks; after more, they are set again.
 const MOST_MOVED: i64 = 100_000;
 
-/// The items of the last block above which it is divided.
+/// The last block is divided above this number of items.
 const LARGEST_BLOCK: i64 = 10_000;
 
-/// Changes that may be written between the look at the log's end and a page.
+/// Changes that may be written between the look at the log's end and the page.
 const MARGIN: i64 = 1_000;
 
-/// Returns whether a page is so far from both ends of the collection that counting the items before
-/// it is slow.
+/// Counting the items before it is slow, because it is far from both ends.
 pub(crate) const fn is_deep(query: &PageQuery, items: u64) -> bool {
     matches!(query.position, PageStart::Offset(offset) if offset > FEW && items.saturating_sub(offset) > FEW)
 }
 
-/// Returns whether the items of a page are all there are in the order of their ids, the greatest first
-/// if that is `Some(true)`; marks are for no others.
+/// The direction, if the page is of all items in the order of their ids; marks serve no others.
 fn order(scope: Scope, query: &PageQuery) -> Option<bool> {
     let is_everything =
         scope.parent.is_none() && query.selection.is_everything() && query.count_by.is_none();
@@ -61,7 +58,6 @@ fn order(scope: Scope, query: &PageQuery) -> Option<bool> {
 /// The marks of a collection, held while they are set.
 type Kept = Arc<AsyncMutex<Option<Marks>>>;
 
-/// The marks of all collections that need them.
 pub(crate) struct PageMarks {
     engine: Arc<dyn ReadEngine>,
     high_water_mark: Arc<HighWaterMark>,
@@ -73,19 +69,18 @@ impl PageMarks {
         Self { engine, high_water_mark, kept: Mutex::default() }
     }
 
-    /// Returns whether there are marks for a page that is deep: without them it takes long.
+    /// A deep page without marks is slow.
     pub fn are_set_for(&self, scope: Scope, query: &PageQuery) -> bool {
         order(scope, query).is_some()
             && self.kept(scope.collection).try_lock().is_ok_and(|marks| marks.is_some())
     }
 
-    /// Discards the page marks of a collection.
     pub fn forget(&self, collection: Collection) {
         self.kept.lock().remove(&collection);
     }
 
-    /// The mark from which to walk to a page of a scope with this number of items; `None` if the page
-    /// is not deep, another request is setting the marks, or no mark is near.
+    /// The mark to walk from; `None` if the page is not deep, another request is setting the marks, or no
+    /// mark is near.
     pub async fn find(
         &self,
         scope: Scope,
@@ -100,7 +95,7 @@ impl PageMarks {
         let collection = scope.collection;
         let kept = self.kept(collection);
         let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
-        // Read before the marks are locked, because concurrent requests get no mark during the lock.
+        // Before the lock, during which concurrent requests get no mark.
         let mut end = self.end().await?;
         let Ok(mut marks) = kept.try_lock() else { return Ok(None) };
         if marks.as_ref().is_some_and(|known| end < known.sequence) {
@@ -135,8 +130,8 @@ impl PageMarks {
         Arc::clone(kept.entry(collection).or_default())
     }
 
-    /// A number that changes when the store may have lost changes: a hash of the history and the
-    /// timeline of the server, or the number of lost connections for an engine without timelines.
+    /// Changes when the store may have lost changes: a hash of history and timeline, or the number of lost
+    /// connections if there are no timelines.
     fn epoch(&self) -> u64 {
         match self.engine.timeline() {
             0 => self.engine.losses(),
@@ -148,7 +143,7 @@ impl PageMarks {
         }
     }
 
-    /// The number of the last committed change; changes with smaller numbers may still be committed.
+    /// Changes with smaller numbers may still be committed.
     async fn end(&self) -> Result<i64, RepositoryError> {
         let last = change_log::last_statement(self.engine.dialect());
         query(&*self.engine, "page_marks", ReadMode::QUICK, last, |rows| {
@@ -157,7 +152,7 @@ impl PageMarks {
         .await
     }
 
-    /// Advances the marks if too many changes were written since; false if they are no longer valid.
+    /// Advances the marks after too many changes; false if they are no longer valid.
     async fn advance(
         &self,
         collection: Collection,
@@ -171,27 +166,34 @@ impl PageMarks {
         if up_to - marks.sequence > MOST_MOVED {
             return Ok(false);
         }
-        let dialect = self.engine.dialect();
-        let moved = statements::moved(dialect, collection, marks.sequence, up_to);
-        let moved = query(&*self.engine, "page_marks", ReadMode::QUICK, moved, |rows| {
-            statements::found(&rows)
-        })
-        .await?;
+        let values = [collection.name().into(), marks.sequence.into(), up_to.into()];
+        let moved = self.found(ReadMode::QUICK, sql_file!("both/marks_moved"), values).await?;
         Ok(marks.advance(up_to, &moved).is_some())
     }
 
-    /// Divides the last block; false where it does not add up.
+    /// False if the counts do not match.
     async fn divide(
         &self,
         collection: Collection,
         marks: &mut Marks,
     ) -> Result<bool, RepositoryError> {
         let (from, _) = marks.last_block();
-        let set = statements::set(self.engine.dialect(), collection, from, marks.sequence);
-        let found = query(&*self.engine, "page_marks", ReadMode::SLOW, set, |rows| {
-            statements::found(&rows)
-        })
-        .await?;
+        let (name, nil) = (collection.name().into(), Uuid::nil().into());
+        let values = [name, from.into(), nil, marks.sequence.into()];
+        let found = self.found(ReadMode::SLOW, sql_file!("both/marks_set"), values).await?;
         Ok(marks.divide(&found).is_some())
+    }
+
+    async fn found<const N: usize>(
+        &self,
+        mode: ReadMode,
+        text: &str,
+        values: [Value; N],
+    ) -> Result<Vec<Found>, RepositoryError> {
+        let statement = self.engine.dialect().statement(text, values);
+        query(&*self.engine, "page_marks", mode, statement, |rows| {
+            rows.iter().map(|row| Found::from_query_result(row, "")).collect()
+        })
+        .await
     }
 }
