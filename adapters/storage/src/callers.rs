@@ -54,7 +54,7 @@ impl CallerDirectory for SqlCallerDirectory {
             return Ok(());
         }
         let values = [id.into(), name.into(), time.as_microsecond().into()];
-        self.database.execute("seen", sql_file!("both/caller_seen"), values).await?;
+        self.database.execute("seen", sql_file!("both/callers/seen"), values).await?;
         self.forget(id);
         Ok(())
     }
@@ -73,7 +73,7 @@ impl CallerDirectory for SqlCallerDirectory {
             let (edition, read_at) = (*self.edition.lock(), Instant::now());
             let (reader, dialect) = (&*self.database.reader, self.database.reader.dialect());
             let among = [keyed(unknown.iter().map(|id| (id, ())))];
-            let statement = dialect.statement(sql_file!("both/caller_names"), among);
+            let statement = dialect.statement(sql_file!("both/callers/names"), among);
             let found = query(reader, "names", ReadMode::QUICK, statement, |rows| {
                 rows.iter().map(entry).collect::<Result<CallerNames, _>>()
             });
@@ -103,8 +103,8 @@ impl CallerDirectory for SqlCallerDirectory {
 /// Marks an unknown caller as erased, and clears the name of a known one.
 pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statement; 2] {
     let values = [id.into(), time.as_microsecond().into()];
-    let mark = dialect.statement(sql_file!("both/caller_erased"), values);
-    [mark, dialect.statement(sql_file!("both/caller_cleared"), [id.into()])]
+    let mark = dialect.statement(sql_file!("both/callers/erased"), values);
+    [mark, dialect.statement(sql_file!("both/callers/cleared"), [id.into()])]
 }
 
 impl StoreOptions {

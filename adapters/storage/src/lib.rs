@@ -11,7 +11,7 @@
 //! A new proposal field needs no change here. A new table or column is in `schema.sql` of both engines
 //! and in `check_tables.sql`. A new condition on a write is in `write/condition.rs`.
 
-/// The text of a file in `sql/`: `sql_file!("both/NAME")`, or the one of a dialect's engine.
+/// The text of a file in `sql/`: `sql_file!("both/FOLDER/NAME")`, or the one of a dialect's engine.
 macro_rules! sql_file {
     ($path:literal) => {
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/", $path, ".sql"))

@@ -27,7 +27,7 @@ impl VersionBodies for Database {
     ) -> Result<SupersededPage, RepositoryError> {
         let dialect = self.reader.dialect();
         let values = [after.0.into(), clamped(limit).into(), before.as_microsecond().into()];
-        let statement = dialect.statement(sql_file!("both/superseded"), values);
+        let statement = dialect.statement(sql_file!("both/retention/superseded"), values);
         query(&*self.reader, "superseded", ReadMode::SLOW, statement, |rows| page(&rows, limit))
             .await
     }
@@ -36,7 +36,7 @@ impl VersionBodies for Database {
         let dialect = self.reader.dialect();
         let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let values = [time.as_microsecond().into(), json(&changes)];
-        self.execute("remove_bodies", sql_file!(dialect, "bodies_remove"), values).await
+        self.execute("remove_bodies", sql_file!(dialect, "retention/bodies_remove"), values).await
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
@@ -62,10 +62,10 @@ impl VersionBodies for Database {
     ) -> Result<Option<CompactionProgress>, RepositoryError> {
         let values =
             [(&**holder).into(), until.as_microsecond().into(), now.as_microsecond().into()];
-        if self.execute("lease", sql_file!("both/compaction_lease"), values).await? == 0 {
+        if self.execute("lease", sql_file!("both/retention/lease"), values).await? == 0 {
             return Ok(None);
         }
-        let progress = sql_file!("both/compaction_progress");
+        let progress = sql_file!("both/retention/progress");
         let progress = self.reader.dialect().statement(progress, []);
         let found = |rows: Vec<QueryResult>| rows.first().map(found).transpose();
         query(&*self.reader, "progress", ReadMode::QUICK, progress, found).await
@@ -84,7 +84,7 @@ impl VersionBodies for Database {
             i64::from(is_released).into(),
             holder.into(),
         ];
-        self.execute("advance", sql_file!("both/compaction_advance"), values).await.map(drop)
+        self.execute("advance", sql_file!("both/retention/advance"), values).await.map(drop)
     }
 }
 

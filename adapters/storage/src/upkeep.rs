@@ -60,7 +60,7 @@ impl Store {
 
     async fn sample_index_lag(&self, here: Timestamp) -> Result<(), RepositoryError> {
         let reader = &*self.database.reader;
-        let lag = reader.dialect().statement(sql_file!("both/index_progress"), []);
+        let lag = reader.dialect().statement(sql_file!("both/index/progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let Some(row) = rows.first() else { return Ok((0, None)) };
             let get = |column| row_mapping::get::<i64>(row, column);

@@ -1,10 +1,13 @@
 //! Limits of sizes.
 
+use std::collections::BTreeMap;
+
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 use crate::sources::{Crate, SourceFile, every_file, product, product_files};
+use crate::workspace;
 
 const FILES_IN_A_FOLDER: usize = 20;
 const LINES_OF_A_FILE: usize = 500;
@@ -17,6 +20,18 @@ fn a_folder_has_at_most_20_files() {
     let folders = product().into_iter().flat_map(|product| product.folders);
     let large: Vec<_> = folders.filter(|(_, files)| *files > FILES_IN_A_FOLDER).collect();
     assert!(large.is_empty(), "{large:#?}");
+}
+
+#[test]
+fn a_folder_of_sql_has_at_most_20_files() {
+    let mut folders = BTreeMap::<_, usize>::new();
+    let files = workspace::files().into_iter();
+    for path in files.filter(|path| workspace::has_extension(path, "sql")) {
+        let (folder, _) = path.rsplit_once('/').expect("a folder");
+        *folders.entry(folder.to_owned()).or_default() += 1;
+    }
+    folders.retain(|_, files| *files > FILES_IN_A_FOLDER);
+    assert!(folders.is_empty(), "{folders:#?}");
 }
 
 #[test]

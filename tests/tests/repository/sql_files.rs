@@ -21,14 +21,14 @@ const ROWS: u64 = 20_000;
 
 /// Files that read all items or changes, with the reasons.
 const SCANS: [(&str, &str); 4] = [
-    ("both/check_tables", "reads no row"),
-    ("both/import_totals", "counts everything once"),
-    ("both/item_versions", "reads a whole collection, on connections that do not scan"),
-    ("postgres/import_end", "reads the log once"),
+    ("both/migration/check_tables", "reads no row"),
+    ("both/transfer/import_totals", "counts everything once"),
+    ("both/write/item_versions", "reads a whole collection, on connections that do not scan"),
+    ("postgres/transfer/import_end", "reads the log once"),
 ];
 
 struct SqlFile {
-    /// As in `both/version`.
+    /// As in `both/read/version`.
     name: String,
     text: String,
 }
@@ -37,14 +37,18 @@ fn storage() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../adapters/storage")
 }
 
-/// The files of some folders.
+/// The files of some folders and of those below.
 fn files(folders: &[&str]) -> Vec<SqlFile> {
     let mut files = Vec::new();
     for folder in folders {
         for entry in fs::read_dir(storage().join("sql").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = format!("{folder}/{}", path.file_stem().unwrap().display());
-            files.push(SqlFile { name, text: fs::read_to_string(path).unwrap() });
+            if path.is_dir() {
+                files.extend(self::files(&[&name]));
+            } else {
+                files.push(SqlFile { name, text: fs::read_to_string(path).unwrap() });
+            }
         }
     }
     files
@@ -73,7 +77,7 @@ fn each_file_is_used_and_names_its_parameters_and_its_result() {
         assert!(by_path || by_dialect, "{name} is not used");
         let header: Vec<_> = text.lines().take_while(|line| line.starts_with("--")).collect();
         let header = header.join("\n");
-        let is_script = ["schema", "writer"].contains(&file);
+        let is_script = ["schema", "write/writer"].contains(&file);
         let is_complete = header.contains("Parameters: ") && header.contains("Result: ");
         assert!(!header.is_empty() && (is_script || is_complete), "{name}: {header}");
     }
@@ -83,7 +87,7 @@ fn each_file_is_used_and_names_its_parameters_and_its_result() {
 fn files_of_sqlite_lead_through_indexes() {
     let database = Connection::open_in_memory().unwrap();
     let mut files = files(&["both", "sqlite"]);
-    for script in ["sqlite/schema", "sqlite/writer"] {
+    for script in ["sqlite/schema", "sqlite/write/writer"] {
         let at = files.iter().position(|file| file.name == script).unwrap();
         database.execute_batch(&files.swap_remove(at).text).unwrap();
     }

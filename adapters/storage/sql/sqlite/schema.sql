@@ -1,4 +1,4 @@
--- The tables of an empty store. Other statements assume them; both/check_tables.sql names their columns.
+-- The tables of an empty store. Other statements assume them; both/migration/check_tables.sql names their columns.
 -- A statement ends with a semicolon at the end of a line.
 
 -- The change log: each version of each item, with the members it left; NULL for a deletion, and

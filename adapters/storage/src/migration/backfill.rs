@@ -80,7 +80,7 @@ async fn batch(
 /// The last identifier of the next rows; `None` if fewer are left.
 async fn end_of_batch(engine: &dyn WriteEngine, from: Uuid) -> Result<Option<Uuid>, DbErr> {
     let values = [from.into(), (ROWS - 1).into()];
-    let end = engine.dialect().statement(sql_file!("both/backfill_end"), values);
+    let end = engine.dialect().statement(sql_file!("both/migration/backfill_end"), values);
     let row = engine.schema().query_one_raw(end).await?;
     row.map(|row| row_mapping::get(&row, "id")).transpose()
 }

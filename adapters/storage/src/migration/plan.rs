@@ -98,6 +98,8 @@ async fn items(connection: &DatabaseConnection) -> Result<i64, DbErr> {
     if !has_table(connection, "totals").await? {
         return Ok(0);
     }
-    let row = connection.query_one_raw(dialect.statement(sql_file!("both/item_count"), [])).await?;
+    let row = connection
+        .query_one_raw(dialect.statement(sql_file!("both/migration/item_count"), []))
+        .await?;
     row.map_or(Ok(0), |row| row_mapping::get(&row, "items"))
 }

@@ -22,7 +22,9 @@ pub(super) async fn pending(database: &impl ConnectionTrait) -> Result<Vec<Pendi
     let dialect = Dialect::of(database.get_database_backend());
     let mut done = HashSet::new();
     if has_table(database, "schema_steps").await? {
-        for row in database.query_all_raw(dialect.statement(sql_file!("both/steps"), [])).await? {
+        for row in
+            database.query_all_raw(dialect.statement(sql_file!("both/migration/steps"), [])).await?
+        {
             done.insert((get::<String>(&row, "migration")?, get::<String>(&row, "step")?));
         }
     }
@@ -48,7 +50,7 @@ impl PendingStep {
             position.into(),
             i64::from(is_done).into(),
         ];
-        dialect.statement(sql_file!("both/step_record"), values)
+        dialect.statement(sql_file!("both/migration/step_record"), values)
     }
 
     /// Advances the step from the position `was`, if it is still there.
@@ -61,7 +63,7 @@ impl PendingStep {
     ) -> Statement {
         let (migration, step) = (self.migration.into(), (&*self.name).into());
         let values = [position.into(), i64::from(is_done).into(), migration, step, was.into()];
-        dialect.statement(sql_file!("both/step_advance"), values)
+        dialect.statement(sql_file!("both/migration/step_advance"), values)
     }
 
     /// The position of the step; `None` if it is complete, or has not begun.
@@ -69,7 +71,7 @@ impl PendingStep {
         let dialect = Dialect::of(database.get_database_backend());
         let values = [self.migration.into(), (&*self.name).into()];
         let row = database
-            .query_one_raw(dialect.statement(sql_file!("both/step_position"), values))
+            .query_one_raw(dialect.statement(sql_file!("both/migration/step_position"), values))
             .await?;
         row.map(|row| get(&row, "position")).transpose()
     }

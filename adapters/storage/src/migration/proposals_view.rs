@@ -57,7 +57,7 @@ fn wanted() -> impl Iterator<Item = &'static str> {
 }
 
 async fn columns(database: &impl ConnectionTrait, dialect: &Dialect) -> Result<Vec<String>, DbErr> {
-    let query = dialect.statement(sql_file!(dialect, "view_columns"), []);
+    let query = dialect.statement(sql_file!(dialect, "migration/view_columns"), []);
     let rows = database.query_all_raw(query).await?;
     rows.iter().map(|row| row_mapping::get(row, "name")).collect()
 }

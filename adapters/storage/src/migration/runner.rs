@@ -142,7 +142,7 @@ impl Runner<'_> {
             return transaction.commit().await;
         }
         let database = self.0.schema();
-        let state = dialect.statement(sql_file!("postgres/index_state"), [name.into()]);
+        let state = dialect.statement(sql_file!("postgres/migration/index_state"), [name.into()]);
         let found = database.query_one_raw(state).await?;
         match found.map(|row| row_mapping::get(&row, "is_valid")).transpose()? {
             Some(true) => return Ok(()),
@@ -171,7 +171,7 @@ async fn refuse_older_instances(transaction: &DatabaseTransaction) -> Result<(),
     if dialect.backend == DbBackend::Sqlite || !has_table(transaction, "service_instances").await? {
         return Ok(());
     }
-    let older = dialect.statement(sql_file!("postgres/older_instance"), []);
+    let older = dialect.statement(sql_file!("postgres/migration/older_instance"), []);
     let Some(row) = transaction.query_one_raw(older).await? else { return Ok(()) };
     Err(StoreError::OlderInstance {
         address: row_mapping::get(&row, "address")?,

@@ -31,13 +31,13 @@ pub(crate) async fn history(database: &impl ConnectionTrait) -> Result<String, D
 
 /// Fails if a table or a column is missing.
 pub(crate) async fn check_tables(database: &impl ConnectionTrait) -> Result<(), StoreError> {
-    let checked = database.execute_unprepared(sql_file!("both/check_tables")).await;
+    let checked = database.execute_unprepared(sql_file!("both/migration/check_tables")).await;
     checked.map(drop).map_err(StoreError::tables)
 }
 
 pub(crate) async fn has_table(database: &impl ConnectionTrait, table: &str) -> Result<bool, DbErr> {
     let dialect = Dialect::of(database.get_database_backend());
-    let look = dialect.statement(sql_file!(dialect, "has_table"), [table.into()]);
+    let look = dialect.statement(sql_file!(dialect, "migration/has_table"), [table.into()]);
     database.query_one_raw(look).await.map(|row| row.is_some())
 }
 
@@ -52,7 +52,8 @@ pub(crate) async fn is_up_to_date(
         return if is_old { Err(too_old(FIRST)) } else { Ok(false) };
     }
     let dialect = Dialect::of(database.get_database_backend());
-    let row = database.query_one_raw(dialect.statement(sql_file!("both/schema_version"), []));
+    let row =
+        database.query_one_raw(dialect.statement(sql_file!("both/migration/schema_version"), []));
     let missing = || DbErr::RecordNotFound("the schema's version".to_owned());
     let row = row.await?.ok_or_else(missing)?;
     let version = get(&row, "version")?;

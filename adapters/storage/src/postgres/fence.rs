@@ -13,14 +13,14 @@ use sea_orm::{DbErr, QueryResult};
 use crate::sql::row_mapping;
 
 /// Waits for writes in progress.
-pub(crate) const PASS: &str = sql_file!("postgres/fence_pass");
+pub(crate) const PASS: &str = sql_file!("postgres/write/fence_pass");
 
 /// Statements that exclude all other writes until the transaction ends.
-pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/fence_exclude_others");
+pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/write/fence_exclude_others");
 
 /// Begins a transaction that reads the state at a moment without a write in progress, and closes the
 /// current `time` and the times of all changes.
-pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/fence_settle");
+pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/write/fence_settle");
 
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {
     let row = rows.iter().flatten().next();

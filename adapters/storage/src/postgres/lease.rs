@@ -124,7 +124,7 @@ impl Lease {
     async fn ask(&self) -> Result<(), DbErr> {
         let asked = Some(Instant::now());
         let values = [self.id.clone().into(), SCHEMA_VERSION.into()];
-        let renew = POSTGRES.statement(sql_file!("postgres/lease_renew"), values);
+        let renew = POSTGRES.statement(sql_file!("postgres/migration/lease_renew"), values);
         let rows = self.writers.query(Limits::BRIEF, renew).await?;
         let row = first(&rows)?;
         let (oldest_reader, oldest_writer) =
@@ -142,7 +142,8 @@ impl Lease {
         if self.state().asked.is_none() {
             return;
         }
-        let end = POSTGRES.statement(sql_file!("postgres/lease_end"), [self.id.clone().into()]);
+        let end =
+            POSTGRES.statement(sql_file!("postgres/migration/lease_end"), [self.id.clone().into()]);
         if let Err(error) = self.writers.query(Limits::BRIEF, end).await {
             tracing::debug!(%error, "cannot remove the row of this instance");
         }

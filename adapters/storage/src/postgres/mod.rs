@@ -233,11 +233,12 @@ impl WriteEngine for Postgres {
 
     async fn sample(&self) -> Result<Sample, RepositoryError> {
         let sampled = async {
-            let sizes = POSTGRES.statement(sql_file!("postgres/sizes"), []);
+            let sizes = POSTGRES.statement(sql_file!("postgres/servers/sizes"), []);
             let sizes = self.readers.quick.query(Limits::BRIEF, sizes).await?;
             let size = |row: &QueryResult| Ok((get(row, "part")?, count(row, "bytes")?));
             let sizes = sizes.iter().map(size).collect::<Result<_, DbErr>>()?;
-            let followers = self.one(&self.readers.quick, sql_file!("postgres/replicas")).await?;
+            let followers =
+                self.one(&self.readers.quick, sql_file!("postgres/servers/replicas")).await?;
             let lag = Duration::from_micros(count(&followers, "lag")?);
             Ok(Sample {
                 sizes,
@@ -289,7 +290,8 @@ impl WriteEngine for Postgres {
     /// The server is asked on a connection that writes, as it is the log of the writes.
     async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
         let position = async {
-            let row = self.one(&self.writer.pool, sql_file!("postgres/log_position")).await?;
+            let row =
+                self.one(&self.writer.pool, sql_file!("postgres/servers/log_position")).await?;
             let timeline = u32::try_from(count(&row, "timeline")?);
             let timeline = timeline.map_err(|error| not_understood("timeline", error))?;
             Ok((timeline, count(&row, "position")?))
@@ -320,7 +322,7 @@ impl WriteEngine for Postgres {
     }
 
     async fn now(&self, _here: Timestamp) -> Result<Timestamp, RepositoryError> {
-        let now = self.one(&self.readers.quick, sql_file!("postgres/now")).await;
+        let now = self.one(&self.readers.quick, sql_file!("postgres/write/now")).await;
         now.and_then(|row| timestamp(&row, "now")).map_err(|error| logged(&error, "now"))
     }
 

@@ -139,7 +139,7 @@ impl Standby {
         if !schema_version::is_up_to_date(session, Access::Read).await? {
             return Err("its schema is older than this service".into());
         }
-        let state = POSTGRES.statement(sql_file!("postgres/standby_state"), []);
+        let state = POSTGRES.statement(sql_file!("postgres/servers/standby_state"), []);
         let rows = session.query_all_raw(state).await?;
         let columns = ["started", "is_standby", "replayed", "timeline"].map(str::to_owned);
         type Row = (String, bool, Option<i64>, i64);

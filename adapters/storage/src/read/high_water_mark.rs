@@ -102,7 +102,7 @@ impl HighWaterMark {
             return self.pass_fence().await;
         }
         let above = [mark.sequence.into()];
-        let end = self.engine.dialect().statement(sql_file!("both/changes_end"), above);
+        let end = self.engine.dialect().statement(sql_file!("both/read/changes_end"), above);
         let end = query(&*self.engine, "last", ReadMode::QUICK, end, |rows| {
             let row = row_mapping::first(&rows)?;
             let last: Option<i64> = row_mapping::get(row, "last")?;

@@ -62,7 +62,7 @@ impl PastReads {
     ) -> Result<Option<PastVersion>, RepositoryError> {
         let [item, collection, parent] = scope_values(scope, id);
         let values = [item, collection, parent, version.into(), time.into()];
-        self.read("past_version", sql_file!("both/version"), values, |rows| {
+        self.read("past_version", sql_file!("both/read/version"), values, |rows| {
             rows.first().map(history::version).transpose()
         })
         .await
@@ -98,7 +98,7 @@ impl History for PastReads {
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
         let [item, collection, parent] = scope_values(reach.scope(), id);
         let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
-        let text = sql_file!("both/versions");
+        let text = sql_file!("both/read/versions");
         self.read("versions", text, values, |rows| change_log::changes(&rows)).await
     }
 
@@ -144,7 +144,7 @@ impl History for PastReads {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let text = sql_file!(self.engine.dialect(), "contents");
+        let text = sql_file!(self.engine.dialect(), "read/contents");
         let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let most = clamped(CONTENT_BYTES as u64);
         let values = [json(&changes), reach.scope().collection.name().into(), most.into()];

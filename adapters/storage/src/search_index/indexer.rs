@@ -111,7 +111,7 @@ impl Indexer {
     /// Returns when everything that was committed before is indexed; `IndexBuilding` if that takes too
     /// long, at once if it is known.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
-        let progress = self.engine.dialect().statement(sql_file!("both/index_progress"), []);
+        let progress = self.engine.dialect().statement(sql_file!("both/index/progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
             let row = row_mapping::first(&rows)?;
             Ok((row_mapping::get(row, "indexed")?, row_mapping::get(row, "written")?))

@@ -86,7 +86,7 @@ struct Indexing<'a, C> {
     dialect: &'static Dialect,
 }
 
-/// A row for `index_words.sql`. `SQLite` knows an item by the number of its first change.
+/// A row for `index/words.sql`. `SQLite` knows an item by the number of its first change.
 #[derive(Serialize)]
 struct IndexedWords {
     id: Uuid,
@@ -103,17 +103,17 @@ pub(crate) async fn index(
 ) -> Result<Step, DbErr> {
     let dialect = Dialect::of(transaction.get_database_backend());
     let indexing = Indexing { transaction, dialect };
-    let Some(indexed) = indexing.sequence(sql_file!(dialect, "index_begin")).await? else {
-        let indexed = indexing.sequence(sql_file!("sqlite/index_begin")).await?.unwrap_or_default();
+    let Some(indexed) = indexing.sequence(sql_file!(dialect, "index/begin")).await? else {
+        let indexed = indexing.sequence(sql_file!("sqlite/index/begin")).await?.unwrap_or_default();
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
     let values = [indexed.into(), up_to.into(), limit.into()];
-    let next = indexing.query(sql_file!("both/index_next"), values).await?;
+    let next = indexing.query(sql_file!("both/index/next"), values).await?;
     let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
     let (step, items) = step(indexed, &next, limit);
     if step.changes > 0 {
         indexing.index(&items, indexed, step.indexed).await?;
-        indexing.query(sql_file!("both/index_advance"), [step.indexed.into()]).await?;
+        indexing.query(sql_file!("both/index/advance"), [step.indexed.into()]).await?;
     }
     Ok(step)
 }
@@ -158,8 +158,8 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         let added: Vec<_> = counts.into_changed().map(added).collect();
         if !added.is_empty() {
             let added = keyed(added.iter().enumerate());
-            self.query(sql_file!("both/index_counts"), [added.clone()]).await?;
-            self.query(sql_file!("both/index_used_up"), [added]).await?;
+            self.query(sql_file!("both/index/counts"), [added.clone()]).await?;
+            self.query(sql_file!("both/index/used_up"), [added]).await?;
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
                 [item] => item.words.take(),
                 _ => None,
             };
-            self.query(sql_file!(self.dialect, "index_words"), [parameter(&some), single.into()])
+            self.query(sql_file!(self.dialect, "index/words"), [parameter(&some), single.into()])
                 .await?;
         }
         Ok(())

@@ -66,7 +66,7 @@ pub(crate) fn statement(
     limit: u64,
 ) -> Statement {
     let values = [collection.name().into(), member.into(), clamped(limit).into()];
-    dialect.statement(sql_file!("both/value_counts"), values)
+    dialect.statement(sql_file!("both/index/value_counts"), values)
 }
 
 pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {

@@ -14,7 +14,7 @@ pub(crate) const ADDED: &str =
     "CASE c.kind WHEN 'created' THEN 1 WHEN 'deleted' THEN -1 ELSE 0 END";
 
 pub(crate) fn last_statement(dialect: &Dialect) -> Statement {
-    dialect.statement(sql_file!("both/changes_last"), [])
+    dialect.statement(sql_file!("both/read/changes_last"), [])
 }
 
 pub(crate) fn last_of(row: Option<QueryResult>) -> Result<i64, DbErr> {
@@ -94,7 +94,7 @@ pub(crate) fn clamped(limit: u64) -> i64 {
 }
 
 pub(crate) fn latest_time(dialect: &Dialect) -> Statement {
-    dialect.statement(sql_file!("both/changes_latest_time"), [])
+    dialect.statement(sql_file!("both/read/changes_latest_time"), [])
 }
 
 pub(crate) fn time(rows: &[QueryResult]) -> Result<Option<Timestamp>, DbErr> {

@@ -18,7 +18,7 @@ pub(crate) fn continued_by(links: &Links) -> String {
 pub(crate) type KeyIdentity = [String; 3];
 
 pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Statement {
-    dialect.statement(sql_file!(dialect, "answered"), [json(keys)])
+    dialect.statement(sql_file!(dialect, "write/answered"), [json(keys)])
 }
 
 /// The answers, with the times in microseconds at which they expire.

@@ -129,7 +129,7 @@ pub(crate) fn undeletable_statement(
         Undeletable { collection: collection.name(), is_own, caller: caller.as_deref() }
     });
     let values = [parent.uuid().into(), keyed(kinds.enumerate())];
-    dialect.statement(sql_file!("both/undeletable"), values)
+    dialect.statement(sql_file!("both/write/undeletable"), values)
 }
 
 /// If the items are too many or too large, the result says so and has no members. `None` if nothing

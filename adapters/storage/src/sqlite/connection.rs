@@ -39,11 +39,11 @@ const PRAGMAS: [(&str, &str); 6] = [
     ("temp_store", "MEMORY"),
 ];
 
-const WRITTEN: &str = sql_file!("sqlite/written");
-const CLOCK: &str = sql_file!("sqlite/clock");
+const WRITTEN: &str = sql_file!("sqlite/write/written");
+const CLOCK: &str = sql_file!("sqlite/write/clock");
 const GIVEN: &str = "INSERT INTO given (id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, \
     reference_0_in, key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold) VALUES ";
-const BEGIN: &str = sql_file!("sqlite/begin");
+const BEGIN: &str = sql_file!("sqlite/write/begin");
 
 /// A connection that one task uses at a time.
 pub(crate) struct WritingConnection {
@@ -64,7 +64,7 @@ impl WritingConnection {
         let options =
             PRAGMAS.iter().fold(options, |options, (name, value)| options.pragma(*name, *value));
         let mut connection = options.connect().await?;
-        raw_sql(sql_file!("sqlite/writer")).execute(&mut connection).await?;
+        raw_sql(sql_file!("sqlite/write/writer")).execute(&mut connection).await?;
         for kind in [RowKind::Insert, RowKind::Update, RowKind::Delete] {
             raw_sql(of_rows(&DIALECT, kind)).execute(&mut connection).await?;
         }
@@ -149,7 +149,7 @@ impl WritingConnection {
 
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
-        let close = sql_file!("sqlite/close_timestamp");
+        let close = sql_file!("sqlite/write/close_timestamp");
         self.execute_raw(DIALECT.statement(close, [time.as_microsecond().into()])).await.map(drop)
     }
 

@@ -123,9 +123,10 @@ impl Sqlite {
 /// that is forgotten.
 async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), DbErr> {
     if file.was_replaced() {
-        let has_history = SQLITE.statement(sql_file!("sqlite/has_table"), ["history".into()]);
+        let has_history =
+            SQLITE.statement(sql_file!("sqlite/migration/has_table"), ["history".into()]);
         if preparing.query_one_raw(has_history).await?.is_some() {
-            preparing.execute_unprepared(sql_file!("sqlite/history_renew")).await?;
+            preparing.execute_unprepared(sql_file!("sqlite/transfer/history_renew")).await?;
             tracing::warn!("the database file was replaced: it has a new history");
         }
     }

@@ -29,7 +29,7 @@ impl StoreOptions {
         let page_size: u64 = source.pragma_query_value(None, "page_size", |row| row.get(0))?;
         // A transaction begins with its first read.
         let snapshot = source.transaction()?;
-        snapshot.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
+        snapshot.prepare(sql_file!("sqlite/migration/has_table"))?.exists(["history"])?;
         // An incomplete copy is deleted, so it needs neither a rollback nor a flush.
         let mut copy = connect(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         copy.pragma_update(None, "journal_mode", "OFF")?;
@@ -84,9 +84,9 @@ fn connect(file: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
 
 /// Writes a new history id and another mark. Returns `false` if the file has no store.
 fn begin_history(copy: &Connection) -> rusqlite::Result<bool> {
-    let has_history = copy.prepare(sql_file!("sqlite/has_table"))?.exists(["history"])?;
+    let has_history = copy.prepare(sql_file!("sqlite/migration/has_table"))?.exists(["history"])?;
     if has_history {
-        copy.execute(sql_file!("sqlite/history_renew"), [])?;
+        copy.execute(sql_file!("sqlite/transfer/history_renew"), [])?;
         let mark: i32 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
         copy.pragma_update(None, "user_version", another(&[mark]))?;
     }

@@ -44,7 +44,7 @@ impl ImportTransaction {
         let lock = engine.lock_schema().await?;
         let transaction = engine.begin_migration().await?;
         if dialect.backend == DbBackend::Postgres {
-            transaction.execute_unprepared(sql_file!("postgres/import_begin")).await?;
+            transaction.execute_unprepared(sql_file!("postgres/transfer/import_begin")).await?;
         }
         if change_log::last(&transaction).await?.0 > 0 {
             return Err(StoreError::NotEmpty);
@@ -55,17 +55,19 @@ impl ImportTransaction {
     pub async fn store(&mut self, changes: &[CheckedChange]) -> Result<(), StoreError> {
         for changes in changes.chunks(CHANGES) {
             let log: Vec<_> = changes.iter().map(change_row).collect();
-            self.execute(sql_file!(self.dialect, "import_changes"), parameter(&log)).await?;
+            self.execute(sql_file!(self.dialect, "transfer/import_changes"), parameter(&log))
+                .await?;
             let last: HashMap<ItemId, &CheckedChange> =
                 changes.iter().map(|change| (change.record.item, change)).collect();
             let (gone, left): (Vec<_>, Vec<_>) =
                 last.into_values().partition(|change| change.record.kind == WriteOperation::Delete);
             let gone: Vec<_> = gone.into_iter().map(|change| change.record.item).collect();
             let items: Vec<_> = left.into_iter().map(|change| item_row(change, &gone)).collect();
-            self.execute(sql_file!(self.dialect, "import_items"), parameter(&items)).await?;
+            self.execute(sql_file!(self.dialect, "transfer/import_items"), parameter(&items))
+                .await?;
             let gone = listed(gone.into_iter());
-            self.execute(sql_file!(self.dialect, "import_detach"), gone.clone()).await?;
-            self.execute(sql_file!(self.dialect, "import_delete"), gone).await?;
+            self.execute(sql_file!(self.dialect, "transfer/import_detach"), gone.clone()).await?;
+            self.execute(sql_file!(self.dialect, "transfer/import_delete"), gone).await?;
         }
         Ok(())
     }
@@ -73,11 +75,13 @@ impl ImportTransaction {
     pub async fn commit(self) -> Result<(), StoreError> {
         let is_postgres = self.dialect.backend == DbBackend::Postgres;
         if is_postgres {
-            self.transaction.execute_unprepared(sql_file!("postgres/import_analyze")).await?;
+            self.transaction
+                .execute_unprepared(sql_file!("postgres/transfer/import_analyze"))
+                .await?;
         }
-        self.execute(sql_file!("both/import_totals"), Uuid::nil().into()).await?;
+        self.execute(sql_file!("both/transfer/import_totals"), Uuid::nil().into()).await?;
         if is_postgres {
-            self.transaction.execute_unprepared(sql_file!("postgres/import_end")).await?;
+            self.transaction.execute_unprepared(sql_file!("postgres/transfer/import_end")).await?;
         }
         let Self { transaction, store, lock, .. } = self;
         transaction.commit().await?;
@@ -108,7 +112,7 @@ impl StoreOptions {
     }
 }
 
-/// A row of `changes`, for `import_changes.sql`.
+/// A row of `changes`, for `transfer/import_changes.sql`.
 fn change_row(CheckedChange { record, .. }: &CheckedChange) -> serde_json::Value {
     let ChangeAuthor { caller, acting, client, request_id } = &record.author;
     json!({
@@ -129,7 +133,7 @@ fn change_row(CheckedChange { record, .. }: &CheckedChange) -> serde_json::Value
     })
 }
 
-/// The row of an item after its last change, for `import_items.sql`. Items below a deleted one are
+/// The row of an item after its last change, for `transfer/import_items.sql`. Items below a deleted one are
 /// deleted next.
 fn item_row(
     CheckedChange { record, created_at, created_by }: &CheckedChange,

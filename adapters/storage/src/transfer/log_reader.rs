@@ -63,7 +63,7 @@ async fn read(
     let mut after = 0;
     while after < last {
         let values = [after.into(), last.into(), PAGE.into()];
-        let page = Dialect::of(backend).statement(sql_file!("both/log_page"), values);
+        let page = Dialect::of(backend).statement(sql_file!("both/transfer/log_page"), values);
         let mut rows = connection.stream_raw(page).await?;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         after = last;

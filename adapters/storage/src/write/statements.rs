@@ -25,9 +25,9 @@ use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
 
 pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
     match kind {
-        RowKind::Update => sql_file!(dialect, "update"),
-        RowKind::Insert | RowKind::Restore => sql_file!(dialect, "insert"),
-        RowKind::Delete => sql_file!(dialect, "delete"),
+        RowKind::Update => sql_file!(dialect, "write/update"),
+        RowKind::Insert | RowKind::Restore => sql_file!(dialect, "write/insert"),
+        RowKind::Delete => sql_file!(dialect, "write/delete"),
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) trait WriteConnection: ConnectionTrait + Sync {
     ) -> Result<Vec<QueryResult>, DbErr>;
 }
 
-/// A parameter of `remember.sql`.
+/// A parameter of `write/remember.sql`.
 #[derive(Serialize)]
 struct IdempotentAnswer<'a> {
     caller: &'a str,
@@ -169,7 +169,8 @@ async fn remember(
     let now = writes.iter().map(|write| write.metadata.time.as_microsecond()).max();
     let (Some(now), false) = (now, stored.is_empty()) else { return Ok(()) };
     let dialect = Dialect::of(connection.get_database_backend());
-    let statement = dialect.statement(sql_file!(dialect, "remember"), [json(&stored), now.into()]);
+    let statement =
+        dialect.statement(sql_file!(dialect, "write/remember"), [json(&stored), now.into()]);
     let taken = connection.query_all_raw(statement).await?;
     if taken.len() == stored.len() { Ok(()) } else { Err(key_taken()) }
 }
@@ -248,8 +249,8 @@ async fn replace_all(
     time: Timestamp,
 ) -> Result<Answer, DbErr> {
     let dialect = Dialect::of(connection.get_database_backend());
-    let versions =
-        dialect.statement(sql_file!("both/item_versions"), [content.collection.name().into()]);
+    let versions = dialect
+        .statement(sql_file!("both/write/item_versions"), [content.collection.name().into()]);
     let versions = connection.query_all_raw(versions).await?;
     let versions = versions
         .iter()

@@ -55,7 +55,7 @@ impl Writes {
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         let mut forgotten = 0;
         let values = [now.as_microsecond().into(), FORGOTTEN_AT_A_TIME.into()];
-        let forget = self.engine.dialect().statement(sql_file!("both/forget"), values);
+        let forget = self.engine.dialect().statement(sql_file!("both/write/forget"), values);
         loop {
             let some = self.engine.execute("forget", forget.clone()).await?;
             forgotten += some;

@@ -167,7 +167,7 @@ impl PageMarks {
             return Ok(false);
         }
         let values = [collection.name().into(), marks.sequence.into(), up_to.into()];
-        let moved = self.found(ReadMode::QUICK, sql_file!("both/marks_moved"), values).await?;
+        let moved = self.found(ReadMode::QUICK, sql_file!("both/read/marks_moved"), values).await?;
         Ok(marks.advance(up_to, &moved).is_some())
     }
 
@@ -180,7 +180,7 @@ impl PageMarks {
         let (from, _) = marks.last_block();
         let (name, nil) = (collection.name().into(), Uuid::nil().into());
         let values = [name, from.into(), nil, marks.sequence.into()];
-        let found = self.found(ReadMode::SLOW, sql_file!("both/marks_set"), values).await?;
+        let found = self.found(ReadMode::SLOW, sql_file!("both/read/marks_set"), values).await?;
         Ok(marks.divide(&found).is_some())
     }
 
