@@ -175,15 +175,13 @@ async fn serve_sessions(mut client: Client) {
         // An idle task does not keep the pool alive.
         drop(pool);
         drop(permit);
-        match timeout(IDLE_FOR, next).await {
-            Ok(Ok(next)) => (client, open) = (next, Some(kept)),
-            _ => {
-                if !matches!(timeout(PING, kept.connection.close()).await, Ok(Ok(()))) {
-                    tracing::debug!("a PostgreSQL connection did not close cleanly");
-                }
-                return;
+        let Ok(Ok(next)) = timeout(IDLE_FOR, next).await else {
+            if !matches!(timeout(PING, kept.connection.close()).await, Ok(Ok(()))) {
+                tracing::debug!("a PostgreSQL connection did not close cleanly");
             }
-        }
+            return;
+        };
+        (client, open) = (next, Some(kept));
     }
 }
 

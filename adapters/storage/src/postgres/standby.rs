@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use sea_orm::{ConnectionTrait as _, DbErr, QueryResult, Statement, TryGetableMany as _};
+use sea_orm::{ConnectionTrait as _, DbErr, QueryResult, Statement};
 use tokio::sync::{Notify, watch as channel};
 use tokio::time::{sleep, timeout};
 
@@ -25,7 +25,7 @@ use crate::postgres::readers::{Readers, WORKERS};
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Limits, Session};
 use crate::sql::dialect::{Dialect, POSTGRES};
-use crate::sql::row_mapping::first;
+use crate::sql::row_mapping::{first, get};
 
 const TRUSTED_FOR: Duration = Duration::from_secs(3);
 
@@ -141,12 +141,10 @@ impl Standby {
         }
         let state = POSTGRES.statement(sql_file!("postgres/servers/standby_state"), []);
         let rows = session.query_all_raw(state).await?;
-        let columns = ["started", "is_standby", "replayed", "timeline"].map(str::to_owned);
-        type Row = (String, bool, Option<i64>, i64);
-        let (started, is_standby, replayed, timeline) =
-            Row::try_get_many(first(&rows)?, "", &columns).map_err(DbErr::from)?;
-        self.server.watch(started);
-        let Some(replayed) = replayed.filter(|_| is_standby) else {
+        let row = first(&rows)?;
+        let (is_standby, timeline) = (get(row, "is_standby")?, get::<i64>(row, "timeline")?);
+        self.server.watch(get(row, "started")?);
+        let Some(replayed) = get::<Option<i64>>(row, "replayed")?.filter(|_| is_standby) else {
             return Err("it accepts writes itself, or has not replayed any data".into());
         };
         let (timeline, replayed) = (u32::try_from(timeline)?, replayed.cast_unsigned());

@@ -201,9 +201,9 @@ impl<'a> Transaction<'a> {
     async fn exclude_others(
         writer: &'a PostgresWriter,
         limits: Limits,
-        writes: impl Iterator<Item = &'a WriteMetadata>,
+        read_sets: impl Iterator<Item = &'a WriteMetadata>,
     ) -> Result<Self, DbErr> {
-        let looks = looks(writes);
+        let looks = looks(read_sets);
         let (mut message, mut values) = (fence::EXCLUDE_OTHERS.to_owned(), Vec::new());
         for look in &looks {
             message = message + "; " + &with_settings(look.statement(&POSTGRES), &mut values);
@@ -308,8 +308,8 @@ mod tests {
     use sea_orm::Value;
 
     use super::{set, with_settings};
-    use crate::sql::arrays::texts;
     use crate::sql::dialect::POSTGRES;
+    use crate::sql::sql_text::texts;
 
     #[test]
     fn nothing_of_a_value_is_in_the_text() {

@@ -21,12 +21,11 @@ impl Reads {
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
         let losses = self.engine.losses();
-        let now = match self.written_through(scope, query) {
-            Some(now) => now,
-            None => {
-                let revision = self.totals(scope, &query.related).await?.revision.0;
-                CachedAt { losses, revision }
-            }
+        let now = if let Some(now) = self.written_through(scope, query) {
+            now
+        } else {
+            let revision = self.totals(scope, &query.related).await?.revision.0;
+            CachedAt { losses, revision }
         };
         let known = self.cached_page(scope, query, now);
         match self.engine.metrics().pages.count(known) {

@@ -29,16 +29,12 @@ impl SqlText {
 
     /// The condition that it is one of the ids.
     pub fn among_ids(&mut self, ids: impl Iterator<Item = ItemId>) -> String {
-        match self.dialect.backend {
-            DbBackend::Sqlite => {
-                let ids = self.bind(listed(ids));
-                format!("IN (SELECT unhex(value, '-') FROM json_each({ids}))")
-            }
-            _ => {
-                let ids = self.bind(texts(ids.map(|id| id.to_string())));
-                format!("= ANY ({ids}::text[]::uuid[])")
-            }
+        if self.dialect.backend == DbBackend::Sqlite {
+            let ids = self.bind(listed(ids));
+            return format!("IN (SELECT unhex(value, '-') FROM json_each({ids}))");
         }
+        let ids = self.bind(texts(ids.map(|id| id.to_string())));
+        format!("= ANY ({ids}::text[]::uuid[])")
     }
 
     /// The condition that it is one of the strings.
