@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart};
-use application::{ListedPage, RepositoryError, Scope, Sequence};
+use application::{ListedPage, RepositoryError, Scope, Sequence, Totals};
 use sea_orm::DbErr;
 
 use crate::cache::{CachedAt, PageKey};
@@ -21,16 +21,16 @@ impl Reads {
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
         let losses = self.engine.losses();
-        let now = if let Some(now) = self.written_through(scope, query) {
-            now
+        let (now, totals) = if let Some(now) = self.written_through(scope, query) {
+            (now, None)
         } else {
-            let revision = self.totals(scope, &query.related).await?.revision.0;
-            CachedAt { losses, revision }
+            let totals = self.totals(scope, &query.related).await?;
+            (CachedAt { losses, revision: totals.revision.0 }, Some(totals))
         };
         let known = self.cached_page(scope, query, now);
         match self.engine.metrics().pages.count(known) {
             Some(page) => Ok(page),
-            None => self.fresh_page(scope, query, now).await,
+            None => self.fresh_page(scope, query, now, totals).await,
         }
     }
 
@@ -58,16 +58,21 @@ impl Reads {
         scope: Scope,
         query: &PageQuery,
         now: CachedAt,
+        known: Option<Totals>,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let totals = async || match known {
+            Some(known) => Ok(known),
+            None => self.totals(scope, &query.related).await,
+        };
         let is_search = query.selection.search.is_some();
         let (mut indexed, mut is_slow) = (None, is_search);
         if is_search {
-            indexed = Some((now, self.totals(scope, &query.related).await?.revision));
+            indexed = Some((now, totals().await?.revision));
             self.indexer.wait_until_indexed().await?;
         } else if !cost::is_indexed(scope.collection, query) {
-            is_slow = cost::is_large(self.totals(scope, &[]).await?.items);
+            is_slow = cost::is_large(totals().await?.items);
         } else if page_marks::is_deep(query, u64::MAX) {
-            let items = self.totals(scope, &[]).await?.items;
+            let items = totals().await?.items;
             is_slow =
                 page_marks::is_deep(query, items) && !self.page_marks.are_set_for(scope, query);
         }

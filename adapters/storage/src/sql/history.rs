@@ -66,7 +66,7 @@ pub(crate) fn page_statement(
     let within = format!("collection = {collection}{}", parent.unwrap_or_default());
     let counted = if query.is_counted {
         let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
-        let all = held_at(&time, &within, None, &most);
+        let all = held_at(&time, &within, None, &most, true);
         format!("(SELECT COUNT(*) FROM (SELECT * FROM ({all}) a{most}) m)")
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
@@ -80,7 +80,7 @@ pub(crate) fn page_statement(
     let limit = clamped(query.limit.saturating_add(1));
     let most = text.bind(limit.saturating_add(offset));
     let end = format!(" ORDER BY e.id {order} LIMIT {most}");
-    let walk = held_at(&time, &within, beyond.as_deref(), &end);
+    let walk = held_at(&time, &within, beyond.as_deref(), &end, false);
     let (limit, offset) = (text.bind(limit), text.bind(offset));
     text.finish(&format!(
         "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
@@ -93,7 +93,7 @@ pub(crate) fn page_statement(
 
 /// Each kind of candidates is walked along its own index with its own limit, because `PostgreSQL`
 /// would otherwise sort all rows of both.
-fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str) -> String {
+fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str, is_count: bool) -> String {
     let within = |id| {
         let beyond = beyond.map(|beyond| format!(" AND {id} {beyond}"));
         format!("{within}{}", beyond.unwrap_or_default())
@@ -102,6 +102,17 @@ fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str) -> String 
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
          WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
     );
+    // A count needs no version of an item that was never deleted. The limit keeps `PostgreSQL` from
+    // reading the deletions of all items first.
+    let of_item = if is_count {
+        let deletions = within("d.item_id");
+        format!(
+            "CASE WHEN EXISTS (SELECT 1 FROM changes d WHERE d.kind = 'deleted' AND {deletions} AND d.item_id = k.id \
+             LIMIT 1 OFFSET 0) THEN {version} ELSE 1 END"
+        )
+    } else {
+        version.clone()
+    };
     let items = within("i.id");
     let items = format!("SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}");
     let removals = within("d.item_id");
@@ -109,7 +120,7 @@ fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str) -> String 
         "SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND {removals} \
          AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)"
     );
-    let held = [items, removals].map(|candidates| {
+    let held = [(items, of_item), (removals, version)].map(|(candidates, version)| {
         format!(
             "SELECT * FROM (SELECT e.id, e.version FROM (SELECT k.id, {version} AS version FROM ({candidates}) k) e \
              WHERE e.version IS NOT NULL{end}) h"
