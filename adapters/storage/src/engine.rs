@@ -20,7 +20,6 @@ use crate::spans;
 use crate::sql::dialect::Dialect;
 use crate::write::command::{Answer, Write};
 
-/// The connection and the transaction of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ReadMode {
     /// True for a statement that may take long. It runs on a connection that others do not wait for.
@@ -123,7 +122,6 @@ pub(crate) trait WriteEngine: ReadEngine {
     /// Does a write, whole or not at all; it is on disk when this returns `Ok`.
     async fn write(&self, write: Write) -> Answer;
 
-    /// Returns whether a write would go through, without making one.
     async fn check_writes(&self) -> Result<(), RepositoryError>;
 
     /// The time of the clock that timestamps writes: the clock of the database if it has one,
@@ -174,7 +172,6 @@ pub(crate) trait WriteEngine: ReadEngine {
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr>;
 }
 
-/// A database that is read, and written to by this process or not.
 #[derive(Clone)]
 pub(crate) struct Database {
     pub reader: Arc<dyn ReadEngine>,

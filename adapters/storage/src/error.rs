@@ -219,7 +219,6 @@ pub(crate) fn read_only() -> DbErr {
     DbErr::Custom(READ_ONLY.to_owned())
 }
 
-/// Returns whether another connection has an `SQLite` file locked.
 pub(crate) fn is_busy(error: &DbErr) -> bool {
     source(error)
         .and_then(|error| code(error).parse::<i32>().ok())
@@ -261,13 +260,11 @@ pub(crate) fn is_contended(error: &DbErr) -> bool {
     has_code(error, &["55P03", "40P01"])
 }
 
-/// Returns whether another process changed the schema.
 pub(crate) fn is_schema_change(error: &SqlxError) -> bool {
     let code = code(error);
     code == STALE_PLAN || UNDEFINED.contains(&&*code)
 }
 
-/// Returns whether a statement must be prepared again.
 pub(crate) fn needs_new_plan(error: &DbErr) -> bool {
     has_code(error, &[STALE_PLAN])
 }

@@ -25,7 +25,6 @@ const ROWS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512
 /// Waits of writing connections for a lock of an `SQLite` file, of all stores of the process.
 pub(crate) static BUSY_WAITS: AtomicU64 = AtomicU64::new(0);
 
-/// Values that are sampled periodically.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     /// Bytes by part.
@@ -62,7 +61,6 @@ pub(crate) struct CacheReads {
 }
 
 impl CacheReads {
-    /// Counts a read by whether the cache had it, which is returned.
     pub fn count<T>(&self, found: Option<T>) -> Option<T> {
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.inc();
@@ -70,7 +68,6 @@ impl CacheReads {
     }
 }
 
-/// The counters and histograms that all parts of a store share.
 #[derive(Debug)]
 pub(crate) struct StoreMetrics {
     operations: [Histogram; KINDS.len()],
@@ -211,7 +208,6 @@ impl StoreMetrics {
         Ok(())
     }
 
-    /// Writes those of SQLite: its checkpoints and its locks.
     pub fn encode_sqlite(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let waits = ConstCounter::new(BUSY_WAITS.load(Ordering::Relaxed));
         let help =
@@ -248,7 +244,6 @@ impl StoreMetrics {
     }
 }
 
-/// Writes a metric without labels.
 fn write_metric(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -17,7 +17,6 @@ pub struct StoreOptions {
     pub acquire_timeout: Duration,
 }
 
-/// The standbys that are read.
 #[derive(Clone)]
 pub struct ReplicaOptions {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE` of each standby, separated by spaces or line ends.
@@ -28,7 +27,6 @@ pub struct ReplicaOptions {
 }
 
 impl StoreOptions {
-    /// The engine that the URL names.
     pub(crate) fn backend(&self) -> Result<DbBackend, StoreError> {
         match self.url.split_once(':') {
             Some(("sqlite", _)) => Ok(DbBackend::Sqlite),

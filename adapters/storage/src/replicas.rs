@@ -114,7 +114,6 @@ impl Replicas {
         started
     }
 
-    /// Writes how far the standbys are behind, and how often they were read.
     pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let history = self.past.history_id();
         let named = |standby: &Standby| [("standby", standby.server.target())];

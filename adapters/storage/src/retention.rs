@@ -88,7 +88,6 @@ impl VersionBodies for Database {
     }
 }
 
-/// The versions that `superseded.sql` found.
 fn page(rows: &[QueryResult], limit: u64) -> Result<SupersededPage, DbErr> {
     let Some(first) = rows.first() else { return Ok(SupersededPage::default()) };
     let is_full = row_mapping::count(first, "changes")? >= limit;

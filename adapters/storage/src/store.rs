@@ -178,43 +178,36 @@ impl Store {
         Ok(())
     }
 
-    /// The name of the database's engine.
     #[must_use]
     pub fn engine_name(&self) -> &'static str {
         self.database.reader.dialect().name
     }
 
-    /// The items.
     #[must_use]
     pub fn items(&self) -> Arc<dyn ItemRepository> {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 
-    /// The changes that were written.
     #[must_use]
     pub fn change_log(&self) -> Arc<dyn ChangeLog> {
         Arc::<PastReads>::clone(&self.past)
     }
 
-    /// Every version of every item.
     #[must_use]
     pub fn history(&self) -> Arc<dyn History> {
         Arc::<PastReads>::clone(&self.past)
     }
 
-    /// The bodies of versions, which can be removed.
     #[must_use]
     pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
         Arc::new(self.database.clone())
     }
 
-    /// The display names of callers.
     #[must_use]
     pub fn callers(&self) -> Arc<dyn CallerDirectory> {
         Arc::<SqlCallerDirectory>::clone(&self.callers)
     }
 
-    /// The standbys that are read, if there are any.
     #[must_use]
     pub fn standbys(&self) -> Option<Arc<dyn Standbys>> {
         self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
@@ -235,7 +228,6 @@ impl Store {
         }
     }
 
-    /// The check that the store answers.
     #[must_use]
     pub fn readiness(&self) -> Arc<dyn Readiness> {
         Arc::<SqlItemRepository>::clone(&self.items)

@@ -33,7 +33,6 @@ pub(crate) struct CachedAt {
     pub revision: i64,
 }
 
-/// Values in memory, bounded by their bytes.
 pub(crate) struct Cache<K, V>(quick_cache::sync::Cache<K, (CachedAt, V), ByBytes>);
 
 pub(crate) type ItemCache = Cache<ItemId, CachedItem>;

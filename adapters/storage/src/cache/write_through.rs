@@ -70,12 +70,10 @@ impl WriteThroughCache {
         self.items.bytes()
     }
 
-    /// The item, if it is known and in the scope. `None` says nothing about whether it exists.
     pub fn find(&self, scope: Scope, id: ItemId) -> Option<ShownItem> {
         self.items.find_item(scope, id).map(|(_, shown)| shown)
     }
 
-    /// Returns a token, to be taken before an item is read.
     pub fn token(&self, id: ItemId) -> CacheToken {
         CacheToken { writes: *self.part_of(id), inserts: self.dangling.lock().inserts }
     }

@@ -17,7 +17,6 @@ pub(super) struct PendingStep {
     pub step: Step,
 }
 
-/// The pending steps of all migrations, in their order.
 pub(super) async fn pending(database: &impl ConnectionTrait) -> Result<Vec<PendingStep>, DbErr> {
     let dialect = Dialect::of(database.get_database_backend());
     let mut done = HashSet::new();

@@ -29,7 +29,6 @@ enum Change<'a> {
 pub(crate) struct Runner<'a>(pub &'a dyn WriteEngine);
 
 impl Runner<'_> {
-    /// Adds the tables and columns of this version.
     pub async fn expand(&self) -> Result<(), StoreError> {
         let database = self.0.schema();
         // Without the lock first: it needs the right to create tables, and would wait for any other
@@ -157,7 +156,6 @@ impl Runner<'_> {
     }
 }
 
-/// Ends what [`WriteEngine::lock_schema`] began.
 async fn release(lock: Option<DatabaseTransaction>) -> Result<(), DbErr> {
     match lock {
         Some(lock) => lock.commit().await,
@@ -165,7 +163,6 @@ async fn release(lock: Option<DatabaseTransaction>) -> Result<(), DbErr> {
     }
 }
 
-/// Fails while a service runs that is older than the schema allows.
 async fn refuse_older_instances(transaction: &DatabaseTransaction) -> Result<(), StoreError> {
     let dialect = Dialect::of(transaction.get_database_backend());
     if dialect.backend == DbBackend::Sqlite || !has_table(transaction, "service_instances").await? {

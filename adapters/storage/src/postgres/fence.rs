@@ -15,7 +15,6 @@ use crate::sql::row_mapping;
 /// Waits for writes in progress.
 pub(crate) const PASS: &str = sql_file!("postgres/write/fence_pass");
 
-/// Statements that exclude all other writes until the transaction ends.
 pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/write/fence_exclude_others");
 
 /// Begins a transaction that reads the state at a moment without a write in progress, and closes the

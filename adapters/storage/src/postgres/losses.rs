@@ -36,7 +36,6 @@ impl Losses {
         self.last.send_replace(Some(Instant::now()));
     }
 
-    /// Returns whether a connection may be dead.
     pub fn is_suspect(&self, age: Duration, idle_for: Duration) -> bool {
         let since = self.last.borrow().map(|last| last.elapsed());
         idle_for >= TRUSTED_FOR

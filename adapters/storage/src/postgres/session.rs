@@ -31,7 +31,6 @@ use crate::write::statements::{Outcome, WriteConnection, of_rows};
 /// Limits of the answers of the server. When one is reached the connection counts as lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The longest time that an answer may take.
     pub answer: Duration,
     /// True if asking again does no harm: then the loss of another connection shortens the wait.
     pub can_repeat: bool,
@@ -216,7 +215,6 @@ impl WriteConnection for Session {
     }
 }
 
-/// The error of a connection that is of no use any more.
 pub(super) fn lost(
     kind: io::ErrorKind,
     reason: impl Into<Box<dyn Error + Send + Sync>>,

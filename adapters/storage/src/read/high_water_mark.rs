@@ -17,7 +17,6 @@ use crate::sql::{change_log, row_mapping};
 /// Changes at the end of the log that are looked through for holes.
 const AT_END: u64 = 1_000;
 
-/// The number up to which no change is committed any more.
 pub(crate) struct HighWaterMark {
     engine: Arc<dyn ReadEngine>,
     mark: Mutex<Mark>,

@@ -42,7 +42,6 @@ impl PastReads {
         on_timeline(&self.engine.history(), timeline)
     }
 
-    /// Makes sure that every later commit has a later time.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         if self.closed_timestamp.load(Ordering::Relaxed) >= time.as_microsecond() {
             return Ok(());

@@ -78,7 +78,6 @@ impl Reads {
         })
     }
 
-    /// Writes the sizes of the caches, and how many reads wait.
     pub fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let items = match self.engine.write_through_cache() {
             Some(cache) => cache.bytes(),

@@ -17,7 +17,6 @@ const LARGEST_VECTOR: usize = 1_000_000;
 const MOST_PLACES: usize = 255;
 const LAST_PLACE: usize = 16_383;
 
-/// The words of all texts of an item.
 pub(crate) fn index_text(backend: DbBackend, members: &str) -> String {
     let members = Value::from_encoded(members);
     match backend {

@@ -38,10 +38,8 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause while another instance indexes.
 const WHILE_ANOTHER_INDEXES: Duration = Duration::from_millis(50);
 
-/// The pause after a step that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// The task that indexes, and the way to it.
 pub(crate) struct Indexer {
     engine: Arc<dyn ReadEngine>,
     /// The number of changes that wait, as far as this process knows.
@@ -50,7 +48,6 @@ pub(crate) struct Indexer {
     wanted: AtomicI64,
     progress: watch::Sender<Progress>,
     news: Notify,
-    /// The number of changes that may wait while there is something to write.
     most_waiting: i64,
     pace: Pace,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -101,7 +98,6 @@ impl Indexer {
         }
     }
 
-    /// Takes note of committed changes.
     pub fn written(&self, changes: usize) {
         let changes = i64::try_from(changes).unwrap_or(i64::MAX / 2);
         self.waiting.fetch_add(changes, Ordering::Relaxed);
@@ -144,7 +140,6 @@ impl Indexer {
         Err(failed)
     }
 
-    /// Returns whether there is still a task that indexes.
     pub fn is_alive(&self) -> bool {
         self.task.lock().as_ref().is_some_and(|task| !task.is_finished())
     }

@@ -14,7 +14,6 @@ const ASSUMED_SECONDS: u64 = 10;
 /// The maximum number of seconds in `Retry-After`.
 const LONGEST_RETRY: u64 = 300;
 
-/// Changes that are indexed in a second of work.
 pub(super) struct Pace {
     per_second: AtomicU64,
     /// The number of changes that a search waits for, however slow the index is.

@@ -53,7 +53,6 @@ fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String, 
     counted
 }
 
-/// Returns whether items of the collection are counted by any value, or amounts of theirs added up.
 pub(crate) const fn is_counted(collection: Collection) -> bool {
     !collection.spec().counted.is_empty() || collection.spec().summed.is_some()
 }

@@ -42,7 +42,6 @@ fn of(collection: Collection) -> String {
     select(&format!("collection = {}", literal(collection.name())))
 }
 
-/// The changes after a number.
 pub(crate) fn statement(dialect: &Dialect, after: Sequence, limit: u64) -> Statement {
     let text = select("sequence > $1 ORDER BY sequence LIMIT $2");
     dialect.statement(&text, [after.0.into(), clamped(limit).into()])

@@ -9,7 +9,6 @@ use crate::sql::indexed_columns;
 /// Every query of a scope of so few items is fast.
 const FEW: u64 = 2_000;
 
-/// A larger scope may be slow without an index.
 pub(crate) const fn is_large(items: u64) -> bool {
     items > FEW
 }

@@ -67,7 +67,6 @@ pub(crate) static POSTGRES: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// Joins tables [by an index](Self::joined_by_index), one after the other.
     pub fn joins(&self, joins: &[[&str; 4]]) -> String {
         let joins = joins.iter().map(|[join, table, row, condition]| {
             (self.joined_by_index)(join, table, row, condition)

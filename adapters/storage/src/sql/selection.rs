@@ -16,7 +16,6 @@ use crate::sql::statements::with_members;
 /// A row for each number would take many times the memory.
 const NUMBERS_A_ROW: u32 = 8_192;
 
-/// In the order asked for.
 pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQuery) -> Statement {
     let mut text = SqlText::new(dialect);
     let order = Order::new(&mut text, scope.collection, &query.order);

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::sql::dialect::Dialect;
 
-/// `bind` gives the next parameter its number.
 pub(crate) struct SqlText {
     pub dialect: &'static Dialect,
     values: Vec<Value>,
@@ -27,7 +26,6 @@ impl SqlText {
         format!("${}", self.values.len())
     }
 
-    /// The condition that it is one of the ids.
     pub fn among_ids(&mut self, ids: impl Iterator<Item = ItemId>) -> String {
         if self.dialect.backend == DbBackend::Sqlite {
             let ids = self.bind(listed(ids));
@@ -37,7 +35,6 @@ impl SqlText {
         format!("= ANY ({ids}::text[]::uuid[])")
     }
 
-    /// The condition that it is one of the strings.
     pub fn among_texts(&mut self, wanted: impl Iterator<Item = String>) -> String {
         match self.dialect.backend {
             DbBackend::Sqlite => {

@@ -36,7 +36,6 @@ pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
     }
 }
 
-/// Finds items by their ids, with all members or some.
 pub(crate) fn find(
     dialect: &'static Dialect,
     scope: Scope,

@@ -28,7 +28,6 @@ impl Drop for InterruptOnDrop {
 }
 
 impl Interruptible {
-    /// Runs a statement. Dropping the future interrupts it.
     pub async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let pool = self.connections.get_sqlite_connection_pool();
         read(pool, statement)

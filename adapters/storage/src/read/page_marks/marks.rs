@@ -26,7 +26,6 @@ struct Block {
     items: i64,
 }
 
-/// The number of items per part of a collection.
 #[derive(Debug)]
 pub(super) struct Marks {
     pub sequence: i64,
