@@ -1,5 +1,4 @@
-//! The display names of callers, stored separately from the change log. An empty name marks a caller
-//! who was erased.
+//! Display names of callers, stored outside the change log. An empty name marks an erased caller.
 
 use parking_lot::Mutex;
 use std::sync::Arc;

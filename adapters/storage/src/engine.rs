@@ -1,5 +1,4 @@
-//! The interface of a database to the rest of the crate: a standby and a file that another process
-//! serves are only read.
+//! The interface of a database. A standby, or a file that another process serves, is only read.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,15 +1,13 @@
-//! The only crate that knows SQL: it keeps the items of [`application::ItemRepository`] in `SQLite`
-//! or `PostgreSQL`.
-//!
-//! `docs/storage.md` follows a read and a write through the files, and explains the decisions.
+//! The only crate that knows SQL. It stores items in SQLite or PostgreSQL. `docs/storage.md`
+//! follows a read and a write through the files, and explains the decisions.
 //!
 //! - [`Store::connect`] opens an engine (`engine.rs`): `sqlite/` or `postgres/`.
 //! - Reads: `read/` (single-flight), `cache/`, and the statements of `sql/`.
 //! - Writes: `write/`, and the transactions of `postgres/writes.rs` and `sqlite/writer.rs`.
-//! - The full-text index follows the log (`search_index/`); `transfer/` exports, imports and backs up.
+//! - `search_index/` is the full-text index of the log; `transfer/` exports, imports and backs up.
 //!
-//! A new proposal field needs no change here. A new table or column is in `schema.sql` of both engines
-//! and in `check_tables.sql`. A new condition on a write is in `write/condition.rs`.
+//! A new proposal field needs no change here. A new table or column is in `schema.sql` of both
+//! engines and in `check_tables.sql`. A new condition on a write is in `write/condition.rs`.
 
 /// The text of a file in `sql/`: `sql_file!("both/FOLDER/NAME")`, or the one of a dialect's engine.
 macro_rules! sql_file {

@@ -1,6 +1,5 @@
-//! The standbys that may be read now: those in recovery, with the history and the timeline of the primary,
-//! and a lag that the operator permits. Each has its own engine, queues and caches, so that data of one
-//! server is never mistaken for that of another.
+//! The standbys that may be read now: in recovery, with the primary's history and timeline and a
+//! permitted lag. Each has its own engine, queues and caches, so that their data is never mixed up.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;

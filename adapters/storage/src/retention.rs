@@ -1,6 +1,5 @@
-//! Removing the bodies of superseded versions: `changes` keeps its rows, without members.
-//!
-//! Each statement can be repeated, so the work needs no transaction and can stop after any of them.
+//! Removes the bodies of superseded versions: `changes` keeps its rows, without members. Each
+//! statement can be repeated, so the work needs no transaction and can stop after any of them.
 
 use application::{
     CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage,

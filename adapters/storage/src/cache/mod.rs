@@ -1,12 +1,11 @@
-//! Items and pages in memory, each with the state of the store that it was read in.
-//!
-//! The rule of coherence: a value is used only if it is known to be current.
-//! - If this process alone writes, each write updates the items after its commit and before its answer
-//!   ([`write_through`]). A page is current while the number of writes to its collections is the same.
-//! - Otherwise an item or a page is current while its collections have the revision that it was read at
-//!   ([`revisions`]). All waiting reads share one small statement that reads the revision. Values from
-//!   before a connection was lost are not used: a failover may have lost the last commits, and other
-//!   writes may have their revisions now.
+//! Items and pages in memory, each with the state of the store at its read. A value is used only if
+//! it is known to be current:
+//! - If this process alone writes, each write updates the items after its commit and before its
+//!   answer ([`write_through`]). A page is current until the next write to its collections.
+//! - Otherwise a value is current while its collections have the revision of its read
+//!   ([`revisions`]). All waiting reads share one small statement that reads the revision. Values
+//!   from before a lost connection are not used: a failover may have lost the last commits, and
+//!   other writes may have their revisions.
 
 pub(crate) mod revisions;
 pub(crate) mod write_through;

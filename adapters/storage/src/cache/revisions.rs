@@ -1,8 +1,6 @@
-//! Items of a store that other processes write to as well, each with the revision of its collection
-//! at the time of the read.
-//!
-//! When writes are frequent, the check of the revision rarely succeeds, so it runs only for items with
-//! the latest known revision of their collection.
+//! Cached items of a store with other writers, each with the revision of its collection at the
+//! read. With frequent writes the check of the revision rarely succeeds, so it runs only for items
+//! with the latest known revision.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;

@@ -1,16 +1,15 @@
-//! A write-through cache for the process that owns a store.
+//! Write-through cache for the process that owns a store.
 //!
-//! Every write goes through this process ([`WriteThroughCache::committed`] is called for each batch, after
-//! the commit and before the answers), so an item that was read and not written since is current. Two
-//! things rest on that: items that are found in memory, and [`WriteThroughCache::epoch`], which differs
-//! after any write to the items of a page.
+//! [`WriteThroughCache::committed`] is called for each batch after its commit and before its
+//! answers, so an item that was not written since its read is current. [`WriteThroughCache::epoch`]
+//! differs after any write to the items of a page.
 //!
-//! A read may be overtaken by a write. So a reader takes a [`CacheToken`] first, and what was read
-//! is cached only if no write came to the item since: the token is compared and the item cached
-//! under one lock, which writes take too.
+//! A write may overtake a read. So a reader takes a [`CacheToken`] first, and an item is cached
+//! only if it was not written since. One lock, which writes take too, covers the comparison and the
+//! insert.
 //!
-//! The links of an item depend on others. A deletion that may have removed one clears the cache.
-//! An insert makes a link only where an item named the new one before it was there: those names are
+//! The links of an item depend on other items. A deletion that may have removed one clears the
+//! cache. An insert makes a link only if an item already names the new one. Such names are
 //! remembered as dangling references, so that other inserts leave the cache alone.
 
 use parking_lot::{Mutex, MutexGuard};

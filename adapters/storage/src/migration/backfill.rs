@@ -1,4 +1,4 @@
-//! The backfill of existing rows of `items`, in small batches with pauses, while services read and write.
+//! Backfill of existing rows of `items` while services run, in small batches with pauses.
 
 use std::time::{Duration, Instant};
 

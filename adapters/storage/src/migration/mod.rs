@@ -1,7 +1,5 @@
-//! The migrations in their order. None is ever undone.
-//!
-//! A migration is a list of steps; [`runner`] executes the pending ones. Later migrations may have steps
-//! of several phases, so that older services keep running.
+//! The migrations in their order, never undone. [`runner`] executes the pending steps. Steps of
+//! later migrations may have several phases, so that older services keep running.
 
 pub(crate) mod backfill;
 #[cfg(feature = "next-schema")]

@@ -1,8 +1,6 @@
-//! A made-up migration for tests of upgrades, in builds with the feature `next-schema`: the time of
-//! an item's last write is also in a column of another name.
-//!
-//! No service writes to the new column. The contraction therefore creates a trigger that does, before
-//! it repeats the backfill for rows that were written meanwhile.
+//! A made-up migration for tests of upgrades (feature `next-schema`): copies `updated_at` to a
+//! column. Services do not write to it, so the contraction creates a trigger that does, before it
+//! repeats the backfill for rows written meanwhile.
 
 use sea_orm::DbBackend;
 

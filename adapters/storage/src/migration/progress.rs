@@ -1,4 +1,4 @@
-//! The progress of migrations: `schema_steps` has each complete step, and the position of a backfill.
+//! The progress of migrations: `schema_steps` has complete steps, and positions of backfills.
 
 use std::collections::HashSet;
 

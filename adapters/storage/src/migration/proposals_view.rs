@@ -1,5 +1,5 @@
-//! The view `proposals`, for people who query with SQL. It has a column per field of the domain, so a new
-//! field needs no migration: the expansion adds missing columns and removes none.
+//! The view `proposals`, for people who query with SQL: a column per field of the domain. A new
+//! field needs no migration, because the expansion adds missing columns and removes no column.
 
 use domain::Collection;
 use domain::proposal::fields::FIELDS;

@@ -1,4 +1,4 @@
-//! The version of a database's schema, and the oldest versions of services that may read and write it.
+//! The version of a schema, and the oldest versions of services that may read and write it.
 
 use sea_orm::{ConnectionTrait, DbErr};
 

@@ -1,12 +1,8 @@
-//! Connections, each owned by a task.
-//!
-//! A task serves one [session](Session) at a time: it opens or tests its connection, and answers the
-//! questions of the session. A caller that goes away drops its session; the task then cancels the
-//! statement in progress and rolls back. Every wait has a limit, because open connections can fall
-//! silent without a reset, as after the failover of an address. The driver's own pool waits without a
-//! limit, and pings each connection.
-//!
-//! [Session]: crate::postgres::session::Session
+//! A pool of connections, each owned by a task. A task serves one [`Session`] at a time: it opens
+//! or tests its connection, and answers the questions of the session. If a caller drops its
+//! session, the task cancels the statement in progress and rolls back. Every wait has a limit,
+//! because open connections can fall silent without a reset, as after the failover of an address.
+//! The driver's own pool waits without a limit, and pings each connection.
 
 use std::io;
 use std::sync::Arc;

@@ -1,11 +1,9 @@
-//! The fence: writes run concurrently, and an operation that requires that none is in progress waits
-//! for them.
-//!
-//! The statement of every write deletes from the table `write_fence`, without effect, and so locks it
-//! in ROW EXCLUSIVE mode from before its snapshot until its transaction ends. A transaction that locks
-//! the table in a stronger mode waits for the earlier writes, blocks the later ones, and sees all
-//! committed data. The time of a write comes from the clock of the database, and is later than the
-//! last closed time, which is the value of the sequence `write_clock`.
+//! The fence: an operation that requires that no write is in progress waits for the concurrent
+//! ones. The statement of every write deletes from the table `write_fence`, without effect, and so
+//! locks it in ROW EXCLUSIVE mode from before its snapshot until its transaction ends. A
+//! transaction with a stronger lock waits for the earlier writes, blocks the later ones, and sees
+//! all committed data. The time of a write is from the database's clock, and later than the last
+//! closed time, which is the value of the sequence `write_clock`.
 
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult};

@@ -1,12 +1,11 @@
-//! The lock that shows an instance that its database is restored.
-//!
-//! A restored dump drops and creates the tables, whose numbers are part of the history's id
-//! (`sql/postgres/history.sql`). Each instance keeps the table `history` locked in ACCESS SHARE
-//! mode, so `DROP TABLE` waits for it. Every second another session takes the same lock, and the
-//! earlier one releases it: no transaction becomes old, and there is no gap. The new session waits only
-//! if another one, such as a restore, waits to change the table. Then the instance refuses requests,
-//! waits for the writes in progress, and releases the lock. When it gets the lock again, the id shows
-//! whether the database was restored. A read counts only if the lock was held all the time.
+//! The lock that shows an instance that its database is restored. A restored dump drops and creates
+//! the tables, whose numbers are part of the history's id (`sql/postgres/history.sql`). Each
+//! instance locks the table `history` in ACCESS SHARE mode, so `DROP TABLE` waits. Every second
+//! another session takes the same lock, and the earlier one releases it: no transaction becomes
+//! old, and there is no gap. The new session waits only if another one, such as a restore, waits to
+//! change the table. Then the instance refuses requests, waits for the writes in progress, and
+//! releases the lock. When it has the lock again, the id shows whether the database was restored. A
+//! read counts only if the lock was held all the time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,11 +1,8 @@
-//! The lease that permits an instance to write: the database has recorded the instance recently, and
-//! its version was not too old for the schema.
-//!
-//! Each instance has a row with the schema version that it knows. A migration that raises the oldest
-//! writing version locks the row of `schema_version` and reads these rows. An instance that renews
-//! its row takes the same lock. So either the migration sees the instance and refuses, or the
-//! instance sees that it is too old. An instance whose lease expired during a pause renews it before
-//! it writes.
+//! The lease that permits an instance to write: recently recorded, with a version that is not too
+//! old. Each instance has a row with its schema version. A migration that raises the oldest writing
+//! version locks the row of `schema_version` and reads these rows. An instance takes the same lock
+//! to renew its row. So either the migration sees the instance and refuses, or the instance sees
+//! that it is too old. An expired lease is renewed before a write.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Checks at start: some engines and poolers speak the protocol of `PostgreSQL` and behave differently.
+//! Checks at start: some engines and poolers speak PostgreSQL's protocol and behave differently.
 
 use std::io;
 use std::sync::Arc;

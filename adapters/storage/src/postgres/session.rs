@@ -1,5 +1,4 @@
-//! A connection in use: every answer has a limit, and it is known whether something may have been
-//! committed.
+//! A connection in use. Answers have time limits, and it is known if something may be committed.
 
 use std::error::Error;
 use std::io;

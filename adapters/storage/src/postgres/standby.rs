@@ -1,7 +1,5 @@
-//! A standby: a server that follows the primary and accepts no writes.
-//!
-//! A separate connection watches its state. All reading connections must lead to the watched server, so
-//! a read contains every change that the watcher saw replayed before.
+//! A standby, with a connection that watches its state. All reading connections must lead to the
+//! watched server, so a read contains every change that the watcher saw replayed before.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -1,9 +1,7 @@
-//! The end of the change log for followers.
-//!
-//! Numbers are drawn before the commit, so a change may be committed after one with a greater number,
-//! and a follower that skipped the missing number would never see it. So the log is read up to the
-//! first hole. At a hole after the mark the fence waits for the earlier writes: numbers then missing
-//! up to the last change were rolled back. The high-water mark is the number up to which this is known.
+//! The end of the change log for followers. A number is drawn before its commit, so a change may be
+//! committed after a greater number, and a follower that skipped it would never see it. So the log
+//! is read up to the first hole. At a hole after the mark the fence waits for earlier writes:
+//! missing numbers up to the last change were rolled back. The mark then rises to the last change.
 
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The ports of what was: versions, pages of the past, and the change log.
+//! The ports of the past: versions, pages of a time, and the change log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

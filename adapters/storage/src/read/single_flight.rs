@@ -1,10 +1,8 @@
-//! Reads that wait at the same time share statements.
-//!
-//! The cost of a read is mostly the way to the database and back. A few flights are in progress at a
-//! time; each takes the reads that have queued up meanwhile. Equal waiting reads are executed once for
-//! all their callers (single-flight). A read sees every write that was acknowledged before its request,
-//! so a caller never joins a read that has begun; the next one begins when it completes. A read whose
-//! callers have all disconnected is not started, or is dropped.
+//! Single-flight: waiting reads share statements, because a read costs mostly its round trip. A few
+//! flights are in progress at a time; each takes the reads that have queued up, equal ones once. A
+//! read sees every write that was acknowledged before its request, so a caller never joins a read
+//! that has begun; the next one begins when it completes. A read whose callers have all
+//! disconnected is not started, or is dropped.
 
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,5 @@
-//! Keeps the full-text index up to date: between writes, when many changes wait, and when a search
-//! needs it. A search waits until the index contains every change that was committed before its request.
-//! If the wait would be too long (`search_index/pace.rs`), it fails at once.
+//! Indexes between writes, if many changes wait, and for a search. A search waits for all changes
+//! committed before its request, or fails at once if that takes too long (`pace.rs`).
 
 use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,6 @@
-//! A step of the full-text index and the counts of values, in one transaction.
-//!
-//! Indexing many items together is far cheaper than one after the other, so writes do not index: steps
-//! follow the change log, and `search_progress` has the last indexed change.
+//! A step of the full-text index and the counts of values, in one transaction. Writes do not index,
+//! because indexing many items together is far cheaper. Steps follow the change log, and
+//! `search_progress` has the last indexed change.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -1,5 +1,5 @@
-//! The number of items per value, and sums of amounts, for charts and facets. A step of the index takes
-//! away the values of its items before it and adds those after it.
+//! The number of items per value, and sums of amounts, for charts and facets. A step of the index
+//! subtracts the values of its items before it and adds those after it.
 
 use std::collections::BTreeMap;
 

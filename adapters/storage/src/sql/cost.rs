@@ -1,5 +1,4 @@
-//! Estimates the cost of a page before it is read: without an index for it, every item of the scope is
-//! looked at.
+//! Estimates the cost of a page: without an index for it, every item of the scope is looked at.
 
 use application::query::{Comparison, Condition, Filter, PageQuery, Subject};
 use domain::Collection;

@@ -1,9 +1,7 @@
-//! Full-text search: the items with the words, and their scores.
-//!
-//! The words are folded by `application::query`, and letters and digits alone, so both engines find the
-//! same items, and no word is an operator. Only the newest matches are ranked, so common words cost no
-//! more in a large store. A score depends on its item alone, so places in the order of scores stay while
-//! others write. `bm25()` also weighs the rarity of words.
+//! Full-text search: the items with the words, and their scores. `application::query` folds words
+//! to letters and digits, so both engines find the same items, and no word is an operator. Only the
+//! newest matches are ranked, so common words cost no more in a large store. A score depends on its
+//! item alone, unlike `bm25()`, so places in the order of scores stay while others write.
 
 use application::query::COUNTED_MATCHES;
 use application::{Search, SearchTerm};

@@ -1,5 +1,5 @@
-//! Requests that may be repeated, by caller, path and key. Their row is written with the item. It names
-//! the written version and the links that were shown; the rest is in the change log.
+//! Requests that may be repeated, by caller, path and key. Their row is written with the item. It
+//! names the version and the shown links; the rest is in the change log.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Keys: the beginnings of selective members, in columns with an index each. They are extracted once per
-//! write; an index on an expression over `members` would parse the JSON for every index and write.
+//! Keys: the beginnings of selective members, in columns with an index each. They are extracted
+//! once per write; an index on an expression would parse the JSON for every index and write.
 
 use domain::{Collection, Value};
 

@@ -1,5 +1,5 @@
-//! The lookups of rules: the items of an id, of a parent, or with a value of a member. A write repeats
-//! them with the same condition on the row `w` (`write/read_set.rs`).
+//! The lookups of rules: the items of an id, of a parent, or with a value of a member. A write
+//! repeats them with the same condition on the row `w` (`write/read_set.rs`).
 
 use application::{Ownership, ShownItem, UndeletableItems};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};

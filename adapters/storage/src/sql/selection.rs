@@ -1,5 +1,5 @@
-//! A selection: the changes that the items are at, found by one statement at one moment. Their contents
-//! are read afterwards from the log, so nothing stays open in the database.
+//! A selection: the changes that the items are at, found by one statement at one moment. Their
+//! contents are read from the log afterwards, so nothing stays open in the database.
 
 use application::query::PageQuery;
 use application::{ItemContent, Scope, Sequence};

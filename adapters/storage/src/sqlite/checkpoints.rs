@@ -1,8 +1,7 @@
-//! Checkpoints: copying the write-ahead log of an `SQLite` file into the file during writes.
-//!
-//! `SQLite` runs a checkpoint within the commit that makes the log long enough, and all writers wait
-//! for tens of milliseconds. Here a separate connection copies most of the log while the writer
-//! continues. The writer copies the small rest between two transactions, and the log restarts.
+//! Checkpoints copy the write-ahead log of an SQLite file into the file during writes. SQLite runs
+//! one within the commit that makes the log long enough, and all writers wait for tens of
+//! milliseconds. Here a separate connection copies most of the log while the writer continues. The
+//! writer copies the small rest between two transactions, and the log restarts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

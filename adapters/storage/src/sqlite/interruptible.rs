@@ -1,7 +1,5 @@
-//! Slow statements, each interrupted when its future is dropped.
-//!
-//! `SQLite` calls a progress handler every few thousand virtual machine instructions, which decides
-//! whether the statement continues. Without it, a statement whose future was dropped would keep a
+//! Slow statements, interrupted when their future is dropped. SQLite asks a progress handler every
+//! few thousand instructions whether to continue. Otherwise a dropped statement would keep a
 //! processor busy to its end.
 
 use std::sync::Arc;

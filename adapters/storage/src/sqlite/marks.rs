@@ -1,13 +1,10 @@
-//! Marks that show when another file was copied over an `SQLite` file.
-//!
-//! `SQLite` does not notice that: it would mix pages of the new file with those of its write-ahead
-//! log, and copy the log into the new file. So the header of the file has a random mark
-//! (`user_version`). A new one is written at each start and before the log is copied into the file,
-//! so a copy that was made before has another one. `proposal-service backup` gives its copy a
-//! separate mark. The mark is read before and after each use of the file: one read of four bytes.
-//!
-//! A small file has the same marks, `FILE-mark`, as long as the file is served. After a restart it
-//! shows whether the log belongs to the file.
+//! Marks that show when another file was copied over an SQLite file. SQLite does not notice that:
+//! it would mix pages of the new file with those of its write-ahead log, and copy the log into the
+//! new file. So the header of the file has a random mark (`user_version`). A new one is written at
+//! each start and before the log is copied into the file, so an earlier copy has another one. A
+//! backup gets a separate mark. The mark is read before and after each use of the file: one read of
+//! four bytes. While the file is served, `FILE-mark` has the same marks: after a restart it shows
+//! whether the log belongs to the file.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};

@@ -1,8 +1,5 @@
-//! Writing to an `SQLite` file: group commit. Writes that have queued up share a transaction, and
-//! so a flush to the disk.
-//!
-//! If a write of a transaction fails unexpectedly, it is rolled back and each of its writes is
-//! retried in a separate transaction, so that the failure affects no other write.
+//! Group commit: writes that have queued up share a transaction, and so a flush to the disk. If one
+//! fails unexpectedly, each is retried in a separate transaction, so that no other is affected.
 
 use std::sync::Arc;
 use std::time::Instant;

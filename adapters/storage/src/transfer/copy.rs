@@ -1,5 +1,5 @@
-//! Copies of an `SQLite` file, and their history ids. The id is part of every entity tag and cursor, so
-//! a copy needs another: the next versions in both files have equal numbers and different content.
+//! Copies of an SQLite file, and their history ids. The id is part of every entity tag and cursor,
+//! so a copy needs another: its next versions have equal numbers and different content.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
-//! Validates that the changes of a file can follow each other. Rules of the business are not checked:
-//! accepted changes are history.
-//!
-//! The items so far are in a temporary `SQLite` file, so that memory does not grow with their number.
+//! Validates that the changes of a file can follow each other. Business rules are not checked:
+//! accepted changes are history. The items are in a temporary SQLite file, which limits memory.
 
 use domain::{Collection, ItemId, WriteOperation};
 use jiff::Timestamp;

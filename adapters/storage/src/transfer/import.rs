@@ -1,5 +1,5 @@
 //! Stores a history in an empty store in one transaction. The totals are counted at the end. The
-//! full-text index follows when the service is started.
+//! full-text index follows when the service starts.
 
 use std::collections::HashMap;
 

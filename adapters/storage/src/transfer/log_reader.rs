@@ -1,5 +1,5 @@
-//! Reads the whole change log during writes. It is append-only, so its pages are consistent, although each
-//! is read in a separate snapshot.
+//! Reads the whole change log during writes. It is append-only, so its pages are consistent,
+//! although each is read in a separate snapshot.
 
 use application::{LoggedChange, Sequence};
 use domain::WriteOperation;

@@ -1,5 +1,4 @@
-//! Backup and transfer of a whole store. They bypass the repository and use separate connections,
-//! because the transferred data was validated when it was written.
+//! Backup and transfer of a store, past the repository: the data was validated when it was written.
 
 mod change_record;
 mod copy;

@@ -1,5 +1,4 @@
-//! Writes as data, apart from how an engine executes them, so that a write can wait in a queue and
-//! be executed again.
+//! Writes as data, so that a write can wait in a queue and be executed again.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,7 @@
-//! Writes that wait at the same time are done together.
-//!
-//! The cost of a write is mostly the way to the database and the flush to its disk. One worker takes
-//! all writes that have queued up while it was busy: one batches better than two, and large batches are
-//! cheaper. Each write is answered after its commit. A queued write is executed even if its client
-//! disconnects. If the writer panics, its batch is answered as unavailable and the next one is executed.
+//! Group commit: the cost of a write is mostly the round trip and the flush to the disk. One worker
+//! takes all writes that have queued up: one batches better than two, and large batches are
+//! cheaper. Each write is answered after its commit, and executed even if its client disconnects.
+//! If the writer panics, its batch is answered as unavailable and the next one is executed.
 
 use parking_lot::Mutex;
 use std::panic::AssertUnwindSafe;

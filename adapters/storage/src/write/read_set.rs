@@ -1,8 +1,6 @@
-//! The read sets of writes, validated where the writes are executed: a write is executed only while
-//! its lookups find the same items and versions as when it was decided.
-//!
-//! Each engine runs the lookups within the writing transaction, which excludes other writes. One
-//! statement finds all keys of one shape, for any number of writes.
+//! Read sets: a write is executed only while its lookups find the same items and versions as when
+//! it was decided. Each engine runs the lookups in the writing transaction, which excludes other
+//! writes. One statement finds all keys of one shape, for any number of writes.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! The execution of writes in a transaction, the same on both engines: their SQL files take the same
-//! rows and return the same columns.
+//! Executes writes in a transaction. The SQL files of both engines have equal rows and columns.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,7 @@
-//! Marks in large collections: counting millions of items to reach a page number takes too long.
-//!
-//! Marks are in memory, as of a change of the log. The statement of a page adds the items created and
-//! removed since then, in its snapshot, so it finds the same page as a count. If the number of all items
-//! does not match, the marks are forgotten and the items are counted.
+//! Marks in large collections, because counting millions of items before a page takes too long.
+//! Marks are in memory, as of a change of the log. The statement of a page adds the items created
+//! and removed since, in its snapshot, so it finds the same page as a count. If the number of all
+//! items does not match, the marks are forgotten and the items are counted.
 
 mod marks;
 
