@@ -27,7 +27,7 @@ const LONGEST_NAME: usize = 200;
 
 pub(crate) struct SqlCallerDirectory {
     database: Database,
-    /// Names, or `None` for unknown callers, and when they were read.
+    /// Names (`None` of unknown callers), with the times of their reads.
     cache: Cache<Box<str>, (Instant, Option<Arc<str>>)>,
     /// The number of changes by this process: names that were read before the last are not cached.
     edition: Mutex<u64>,
@@ -107,8 +107,7 @@ pub(crate) fn erasure(dialect: &Dialect, id: &str, time: Timestamp) -> [Statemen
 }
 
 impl StoreOptions {
-    /// Erases the display name of a caller, and keeps none from now on. Another process that serves the
-    /// store may return the name for a minute. Returns whether a name was known.
+    /// Erases a name permanently. Other processes may return it for a minute. True if it was known.
     pub async fn erase_caller(&self, id: &str, time: Timestamp) -> Result<bool, StoreError> {
         // The erased name is overwritten in the file.
         let connection = connect_with(self, |file| file.pragma("secure_delete", "ON")).await?;

@@ -21,10 +21,9 @@ use crate::write::command::{Answer, Write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ReadMode {
-    /// True for a statement that may take long. It runs on a connection that others do not wait for.
+    /// True for a statement that may take long, on a connection that others do not wait for.
     pub is_slow: bool,
-    /// True for the state at a time without a write in progress: all later writes have later times
-    /// than the rows found.
+    /// True for a state without writes in progress: later writes have later times than its rows.
     pub is_settled: bool,
 }
 
@@ -33,7 +32,7 @@ impl ReadMode {
     pub const SLOW: Self = Self { is_slow: true, is_settled: false };
 }
 
-/// The numbers of concurrent statements for one kind of read. Other reads share the next statements.
+/// The numbers of concurrent statements per kind of read. Other reads share the next statements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workers {
     pub quick: usize,
@@ -56,14 +55,12 @@ pub(crate) trait ReadEngine: Send + Sync {
         None
     }
 
-    /// A number that changes when a connection to the store is lost or opened. Values that were cached
-    /// before may belong to a history that the store no longer has.
+    /// Changes when a connection is lost or opened: values cached before may be of a lost history.
     fn losses(&self) -> u64 {
         0
     }
 
-    /// The number of the server's timeline, which changes on a failover; 0 for an engine without
-    /// timelines.
+    /// The server's timeline, which changes on a failover; 0 for an engine without timelines.
     fn timeline(&self) -> u32 {
         0
     }
@@ -78,12 +75,10 @@ pub(crate) trait ReadEngine: Send + Sync {
         true
     }
 
-    /// Returns whether changes are committed in the order of their numbers, so that no number below
-    /// a visible one is still to come.
+    /// Returns whether changes become visible in the order of their numbers.
     fn commits_in_order(&self) -> bool;
 
-    /// Waits for the writes in progress. Returns the number of the last change at the time of the
-    /// call: after the fence, no further change up to this number is committed.
+    /// Waits for the writes in progress. Later commits have greater numbers than the returned one.
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         Err(logged(&read_only(), "fence"))
     }
@@ -123,34 +118,30 @@ pub(crate) trait WriteEngine: ReadEngine {
 
     async fn check_writes(&self) -> Result<(), RepositoryError>;
 
-    /// The time of the clock that timestamps writes: the clock of the database if it has one,
-    /// otherwise that of this machine, whose time is `here`.
+    /// The time of the clock that timestamps writes: the database's, or this machine's (`here`).
     async fn now(&self, here: Timestamp) -> Result<Timestamp, RepositoryError> {
         Ok(here)
     }
 
-    /// Returns an error when the schema is one on which writes would go wrong silently.
+    /// Fails if writes would go wrong silently on the schema.
     async fn check_schema(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Reads the id of the history that the database holds, and notices from now on if it is replaced.
-    /// The schema must be up to date.
+    /// Reads the history's id, and notices from now on if it changes. Needs an up-to-date schema.
     async fn begin_history(&self) -> Result<(), StoreError>;
 
-    /// Returns the timeline and a position in its write-ahead log, up to which it has every write that
-    /// was acknowledged before this was asked. Not every engine has such a log.
+    /// Returns the timeline and a log position after every write acknowledged before the call.
     async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
         Err(RepositoryError::Unavailable)
     }
 
     fn schema(&self) -> &DatabaseConnection;
 
-    /// The number of changes that may wait to be indexed while there is something to write: those
-    /// of a few seconds.
+    /// The number of changes that may wait for the index during writes: those of a few seconds.
     fn most_waiting(&self) -> i64;
 
-    /// Adds at most `limit` more changes to the full-text index, none of them after `up_to`.
+    /// Indexes at most `limit` more changes for full-text searches, up to the change `up_to`.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
     /// Runs a statement that writes to tables other than those of the items and their history.
@@ -161,8 +152,7 @@ pub(crate) trait WriteEngine: ReadEngine {
         statement: Statement,
     ) -> Result<u64, RepositoryError>;
 
-    /// Keeps others from changing the schema until the transaction ends, in which nothing else is to be
-    /// done; `None` where this process alone has the database.
+    /// Locks the schema for a transaction that must do nothing else; `None` if no lock is needed.
     async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
         Ok(None)
     }

@@ -19,7 +19,7 @@ const UNDEFINED: [&str; 2] = ["42P01", "42703"];
 /// "Cached plan must not change result type".
 const STALE_PLAN: &str = "0A000";
 
-/// Why the store could not be opened, prepared or transferred: one line with the fix, without a password.
+/// Why the store could not be opened, prepared or transferred: one line with the fix, no password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -230,25 +230,22 @@ pub(crate) fn is_lost(error: &DbErr) -> bool {
     source(error).is_some_and(is_connection_lost)
 }
 
-/// Returns whether a connection is of no more use: it is gone, it goes to a server that takes no
-/// writes (25006), a transaction on it was aborted and not ended (25P02), or the server ended it
-/// (25P03: nothing happened in its transaction).
+/// Returns whether a connection is unusable: lost, to a server without writes (25006), in an
+/// aborted transaction (25P02), or ended by the server (25P03: its transaction was idle).
 pub(crate) fn is_connection_lost(error: &SqlxError) -> bool {
     const OF_NO_USE: [&str; 6] = ["25006", "25P02", "25P03", "57P01", "57P02", "57P03"];
     let code = code(error);
     is_transport(error) || code.starts_with("08") || OF_NO_USE.contains(&&*code)
 }
 
-/// Returns whether the answer of `PostgreSQL` to a commit says that nothing was committed. An
-/// intervention (57) may come after the commit.
+/// Returns whether a failed commit committed nothing. An intervention (57) may follow a commit.
 pub(crate) fn is_refusal(error: &SqlxError) -> bool {
     let code = code(error);
     !code.is_empty() && !code.starts_with("08") && !code.starts_with("57")
 }
 
-/// Returns whether a write that `PostgreSQL` rolled back may succeed in another attempt: a
-/// serialisation failure, a deadlock, a foreign key violated by a concurrent insert, a cancelled
-/// statement, a server that takes no writes any more, a lost connection, or a stale plan.
+/// Returns whether a rolled-back write may succeed again: serialisation failure, deadlock, foreign
+/// key of a concurrent insert, cancelled statement, read-only server, lost connection, stale plan.
 pub(crate) fn is_worth_retrying(error: &DbErr) -> bool {
     const WORTH: [&str; 9] =
         [STALE_PLAN, "23503", "25006", "25P03", "40001", "40P01", "57014", "57P01", "57P02"];

@@ -123,7 +123,7 @@ impl StoreMetrics {
         &self.operations[kind as usize]
     }
 
-    /// Writes what both engines have; `system` is the database engine.
+    /// Writes the metrics of both engines; `system` is the name of the engine.
     pub fn encode(&self, system: &str, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let operations = KINDS.iter().zip(&self.operations).map(|(kind, histogram)| {
             let labels = [("db_system_name", system), ("db_operation_name", *kind)];
@@ -217,8 +217,7 @@ impl StoreMetrics {
         write_metric(encoder, "proposal_service_sqlite_checkpoint_seconds", help, &self.checkpoint)
     }
 
-    /// Writes those of the connections to PostgreSQL: of each pool its name, and how many are used and
-    /// idle; and how often connections were opened or lost.
+    /// Takes the numbers of used and of idle connections of each pool.
     pub fn encode_connections(
         &self,
         pools: &[(&str, (usize, usize))],
@@ -253,7 +252,7 @@ fn write_metric(
     metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
 }
 
-/// Writes the series of a metric, each with its labels, if there are any.
+/// Writes a metric with labelled series, or nothing without series.
 pub(crate) fn write_series<L: EncodeLabelSet, M: EncodeMetric + TypedMetric>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,

@@ -6,21 +6,19 @@ use crate::error::StoreError;
 
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// `sqlite://PATH?mode=rwc` (a path relative to the working folder, or absolute with a third
-    /// slash) or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. `PostgreSQL` may have several
-    /// URLs, separated by spaces or line ends; one of the servers accepts writes.
+    /// `sqlite://PATH?mode=rwc` (a third slash makes PATH absolute), or
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE` of each PostgreSQL server, separated by spaces
+    /// or line ends. One server accepts writes.
     pub url: String,
     /// The most connections to `PostgreSQL`, or the number of readers of an `SQLite` file.
     pub connections: u32,
-    /// The time that a request waits for a connection, or a write for its place in the queue,
-    /// before the store counts as unavailable.
+    /// The longest wait for a connection or a place in the queue; then the store is unavailable.
     pub acquire_timeout: Duration,
 }
 
 #[derive(Clone)]
 pub struct ReplicaOptions {
-    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE` of each standby, separated by spaces or line ends.
-    /// Each leads to one server.
+    /// `postgres://…` of each standby, separated by spaces or line ends. Each leads to one server.
     pub urls: String,
     /// The longest lag with which a standby is read.
     pub max_lag: Duration,

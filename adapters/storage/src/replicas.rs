@@ -38,7 +38,7 @@ const HOPELESS: Duration = Duration::from_secs(3);
 pub(crate) struct Replicas {
     past: Arc<PastReads>,
     primary: Arc<dyn WriteEngine>,
-    /// Asks the primary for its position, once for all who want to know it.
+    /// Asks the primary for its position, once for all waiting callers.
     positions: Arc<SingleFlight<(), (u32, u64)>>,
     noted: Mutex<PrimaryPositions>,
     standbys: Vec<OpenedStandby>,
@@ -54,7 +54,7 @@ pub(crate) struct OpenedStandby {
     store: StandbyStore,
 }
 
-/// Opens each standby that is named, none of them twice. One that cannot be reached is no error.
+/// Opens each standby, no server twice. A standby that cannot be reached is no error.
 pub(crate) fn open_standbys(
     primary: &Arc<dyn WriteEngine>,
     options: &StoreOptions,

@@ -26,8 +26,7 @@ pub(crate) fn write(dialect: &Dialect) -> Span {
     )
 }
 
-/// The span of a batch of writes, some of them with spans in the traces of their requests. A batch
-/// belongs to several requests, so it has a separate trace with a link to each of them.
+/// A batch belongs to several requests, so it has a separate trace with a link to each of them.
 pub(crate) fn batch<'a>(
     dialect: &Dialect,
     writes: usize,

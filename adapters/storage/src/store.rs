@@ -43,11 +43,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store; it may still have to be [migrated](Self::migrate). The folder of an
-    /// `SQLite` file is made when the URL says `mode=rwc`.
+    /// Opens the store, which may still have to be [migrated](Self::migrate). If the URL says
+    /// `mode=rwc`, the folder of an SQLite file is created.
     ///
     /// # Errors
-    /// Where the URL is no use or the database cannot be reached: one line for the operator.
+    /// If the URL is invalid, or the database cannot be reached.
     pub async fn connect(options: &StoreOptions) -> Result<Self, StoreError> {
         let database = match options.backend()? {
             DbBackend::Sqlite => Database::new(Sqlite::open(options).await?),
@@ -56,15 +56,15 @@ impl Store {
         Ok(Self::on(database))
     }
 
-    /// Opens the store for reading while another process may serve it; `None` if its schema is not up
-    /// to date. On `SQLite`, where another process may own the file, writes fail as unavailable.
+    /// Opens the store for reading while another process may serve it; `None` if its schema is not
+    /// up to date. On SQLite, where another process may own the file, writes fail as unavailable.
     ///
     /// # Errors
     /// If the URL is invalid, or the database cannot be reached.
     pub async fn connect_to_look(options: &StoreOptions) -> Result<Option<Self>, StoreError> {
         let schema = connect_to_look(options).await?;
         let is_up_to_date = schema_version::is_up_to_date(&schema, Access::Read).await?;
-        // It only read, so a failure has no consequence.
+        // The connection only read, so a failure has no consequence.
         let _ = schema.close().await;
         if !is_up_to_date {
             return Ok(None);
@@ -107,7 +107,7 @@ impl Store {
     /// Begins to watch standbys, if there are any, which are read when the schema is up to date.
     ///
     /// # Errors
-    /// Where a URL is no use, or the store is no `PostgreSQL`.
+    /// If a URL is invalid, or the store is not on PostgreSQL.
     pub fn with_replicas(
         mut self,
         options: &StoreOptions,
@@ -125,32 +125,29 @@ impl Store {
         Ok(self)
     }
 
-    /// Expands the schema: adds the tables and columns that this version uses. Any number of instances
-    /// may call this concurrently: one does the work, the others wait for it. Existing rows are
-    /// [filled in](Self::fill_in) afterwards.
+    /// Adds the tables and columns of this version. Of concurrent instances one does the work, the
+    /// others wait for it. Existing rows are [filled in](Self::fill_in) afterwards.
     ///
     /// # Errors
-    /// If the database refuses, a newer version of the service has prepared it, or a running service
-    /// is too old for the new schema.
+    /// If the database refuses, is too new, or a running service is too old for the new schema.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         Runner(&**self.writer()?).expand().await?;
         self.writer()?.check_schema().await?;
         self.resume().await
     }
 
-    /// Fills in what new columns lack, to the end, while others use the store.
+    /// Fills in the new columns of all rows, while others use the store.
     ///
     /// # Errors
-    /// Where the database refuses for a minute; what was done stays done.
+    /// If the database refuses for a minute; completed work is kept.
     pub async fn fill_in(&self) -> Result<(), StoreError> {
         Runner(&**self.writer()?).fill_in().await
     }
 
-    /// Takes away what only older versions use, and returns how many migrations did.
+    /// Removes the parts that only older versions use. Returns the number of migrations.
     ///
     /// # Errors
-    /// Where the database refuses, the schema is not [expanded](Self::migrate), or an older service
-    /// runs.
+    /// If the database refuses, the schema is not expanded, or an older service runs.
     pub async fn contract(&self) -> Result<usize, StoreError> {
         Runner(&**self.writer()?).contract().await
     }
@@ -158,7 +155,7 @@ impl Store {
     /// Returns whether nothing is left to [migrate](Self::migrate).
     ///
     /// # Errors
-    /// Where the database cannot be asked, or was prepared by a newer version of the service.
+    /// If the database cannot be asked, or a newer version of the service prepared it.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
         let writer = self.writer()?;
         let is_migrated = schema_version::is_up_to_date(writer.schema(), Access::Write).await?;
@@ -170,8 +167,7 @@ impl Store {
         Ok(is_migrated)
     }
 
-    /// Reads the id of the history in the database, and continues the indexing that an earlier process
-    /// left incomplete.
+    /// Reads the history's id, and continues the indexing that an earlier process left incomplete.
     async fn resume(&self) -> Result<(), StoreError> {
         self.writer()?.begin_history().await?;
         self.indexer.written(1);
@@ -213,15 +209,15 @@ impl Store {
         self.replicas.clone().map(|replicas| replicas as Arc<dyn Standbys>)
     }
 
-    /// Forgets the requests with a key that had expired by a time; how many there were.
+    /// Deletes the idempotency keys that have expired. Returns their number.
     ///
     /// # Errors
-    /// When the store is unavailable; some may be forgotten then.
+    /// If the store is unavailable; some may be deleted then.
     pub async fn forget_requests(&self, now: Timestamp) -> Result<u64, RepositoryError> {
         self.items.writes()?.forget_requests(now).await
     }
 
-    /// Warns in the log when stored times lie ahead of the clock; `now` is the time of this machine.
+    /// Warns in the log if stored times are ahead of the clock; `now` is the time of this machine.
     pub async fn warn_of_times_ahead(&self, now: Timestamp) {
         if let Ok(writes) = self.items.writes() {
             writes.warn_of_times_ahead(now).await;
@@ -233,17 +229,15 @@ impl Store {
         Arc::<SqlItemRepository>::clone(&self.items)
     }
 
-    /// Returns when everything that was written is indexed for searches, which happens after a
-    /// while in any case.
+    /// Waits until all writes are indexed for searches, which happens after a while in any case.
     ///
     /// # Errors
-    /// When the store is unavailable, or it takes longer than a search would wait.
+    /// If the store is unavailable, or it takes longer than a search would wait.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         self.indexer.wait_until_indexed().await
     }
 
-    /// Waits for the writes that were accepted, then closes all connections. What is asked of the
-    /// store afterwards fails as unavailable.
+    /// Waits for the accepted writes, then closes all connections. Later calls fail as unavailable.
     pub async fn close(self) {
         if let Some(replicas) = &self.replicas {
             replicas.close().await;

@@ -21,8 +21,7 @@ const INDEX_PERIOD: Duration = Duration::from_secs(5);
 const SIZES_PERIODS: u32 = 12;
 
 impl Store {
-    /// Periodically deletes expired idempotency keys, which live as long as `lifetime`, and fills in the
-    /// columns of migrations.
+    /// Fills in columns of migrations, and periodically deletes idempotency keys after `lifetime`.
     pub async fn keep_up(self, clock: Arc<dyn Clock>, lifetime: Duration) {
         tokio::join!(self.forget_expired(clock, lifetime), self.fill_in_at_last());
     }
@@ -44,7 +43,7 @@ impl Store {
         }
     }
 
-    /// Periodically samples the metrics of the store that are not counters. Errors are already logged.
+    /// Samples the store's gauges periodically. Errors are already logged.
     pub async fn keep_sampling(self, clock: Arc<dyn Clock>) {
         for period in (0..SIZES_PERIODS).cycle() {
             let _ = self.sample_index_lag(clock.now()).await;

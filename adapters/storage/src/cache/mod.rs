@@ -24,8 +24,8 @@ const OVERHEAD: usize = 384;
 /// The approximate size of a count in bytes, without its value.
 const COUNT_OVERHEAD: usize = 48;
 
-/// The state of the store that something was read in, or an earlier one. After a loss of connections
-/// the store may be one that has other things under the same revision.
+/// A state of the store, no later than a read. After a lost connection, another history may have an
+/// equal revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CachedAt {
     pub losses: u64,
@@ -51,7 +51,7 @@ pub(crate) struct CachedItem {
     shown: ShownItem,
 }
 
-/// A key of the page cache that is only looked for.
+/// A borrowed key, for look-ups without a clone.
 #[derive(Hash)]
 pub(crate) struct PageKey<'a>(pub Scope, pub &'a PageQuery);
 
@@ -88,8 +88,7 @@ impl ItemCache {
         Self::new(10_000, 40 * 1024 * 1024)
     }
 
-    /// The item and the state it was cached at, if it is known and in the scope. `None` says
-    /// nothing about whether it exists.
+    /// Finds a known item of the scope. `None` does not say that it does not exist.
     pub fn find_item(&self, scope: Scope, id: ItemId) -> Option<(CachedAt, ShownItem)> {
         let (cached_at, CachedItem { collection, shown }) = self.find(&id)?;
         let is_in_scope = collection == scope.collection
@@ -103,8 +102,7 @@ impl ItemCache {
 }
 
 impl PageCache {
-    /// So few pages are estimated that they are one shard: a page larger than its shard would not be
-    /// cached, and be read for everybody who waits for it.
+    /// Estimates one shard: a page larger than its shard is not cached, so each caller reads it.
     pub fn of_pages() -> Self {
         Self::new(32, 16 * 1024 * 1024)
     }

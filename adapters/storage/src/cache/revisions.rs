@@ -24,8 +24,7 @@ impl RevisionCache {
         self.items.bytes()
     }
 
-    /// The oldest possible state of the collection after this number of losses. All later reads
-    /// return this state or a newer one.
+    /// The oldest state that a later read of the collection can return after this number of losses.
     pub fn least(&self, collection: Collection, losses: u64) -> CachedAt {
         let states = self.states.read();
         let known = states.get(&collection).copied().unwrap_or_default();
@@ -47,8 +46,7 @@ impl RevisionCache {
             .map(|(_, shown)| shown)
     }
 
-    /// Returns whether it is worth asking for the revision, because the item was read at the newest
-    /// state that is known.
+    /// Returns whether to ask for the revision: the item was read at the newest known state.
     pub fn may_be_current(&self, scope: Scope, id: ItemId, losses: u64) -> bool {
         self.items
             .find_item(scope, id)

@@ -47,7 +47,7 @@ struct Dangling {
     inserts: u64,
 }
 
-/// The state of an item's part, and of what it may refer to, before it was read.
+/// The counts of writes to an item's part and of inserts, before the read.
 #[derive(Clone, Copy)]
 pub(crate) struct CacheToken {
     writes: u64,
@@ -77,8 +77,7 @@ impl WriteThroughCache {
         CacheToken { writes: *self.part_of(id), inserts: self.dangling.lock().inserts }
     }
 
-    /// Caches an item that was read after the token was taken, unless it or what it refers to may
-    /// have been written since.
+    /// Caches an item, unless it or its references may have been written since the token was taken.
     pub fn remember(&self, token: CacheToken, collection: Collection, shown: &ShownItem) {
         let missing = references::missing(collection, shown);
         let part = self.part_of(shown.item.id);
@@ -92,9 +91,8 @@ impl WriteThroughCache {
         collections.map(|collection| self.epoch_of(*collection).load(Ordering::Acquire)).sum()
     }
 
-    /// Updates the cache after writes that were, or may have been, committed. A batch is executed by kind,
-    /// so any of its writes may have changed what the answer to another shows: first all answers are
-    /// cached, then all that may be wrong is forgotten.
+    /// Updates the cache after possible commits. A batch is executed by kind, so a write may change
+    /// the item of another answer: all answers are cached first, then doubtful items are removed.
     pub fn committed(&self, writes: &[&Write], answers: &[Answer]) {
         for (write, answer) in writes.iter().zip(answers) {
             if let (Change::Row(row), Ok(Written::Item(shown))) = (&write.change, answer) {
@@ -155,8 +153,7 @@ impl WriteThroughCache {
         self.count(scope.collection);
     }
 
-    /// Caches an item whose part is locked; not where it names items that are missing and others
-    /// were inserted since it was read.
+    /// Caches an item whose part is locked, unless a missing item that it names may exist by now.
     fn insert(
         &self,
         collection: Collection,

@@ -47,7 +47,7 @@ pub(super) async fn run(
     }
 }
 
-/// Changes the next rows and records the progress. Returns the pause before the next batch.
+/// Returns the pause before the next batch; `None` after the last one.
 async fn batch(
     engine: &dyn WriteEngine,
     step: &PendingStep,

@@ -38,8 +38,7 @@ pub(crate) struct Migration {
 }
 
 pub(crate) enum Step {
-    /// Statements in one transaction, which must be brief, because readers wait for its locks. Each
-    /// ends with a semicolon at the end of a line.
+    /// Statements of one brief transaction, since readers wait for its locks. Each ends with `;\n`.
     Transaction(String),
     #[cfg_attr(
         not(feature = "next-schema"),
@@ -66,7 +65,7 @@ pub(crate) struct Index {
 pub(crate) struct Backfill {
     /// The assignment, as in `a = b`.
     pub set: &'static str,
-    /// The rows that need it.
+    /// The condition of the rows that need it.
     pub stale: fn(&Dialect) -> &'static str,
 }
 

@@ -31,8 +31,7 @@ CREATE FUNCTION items_written() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.w
 CREATE TRIGGER items_written BEFORE INSERT OR UPDATE ON items FOR EACH ROW EXECUTE FUNCTION items_written();
 ";
 
-/// Declares a column not null in four steps, without a table scan under a lock that blocks other
-/// sessions.
+/// Makes a column `NOT NULL` without a table scan under a lock that blocks other sessions.
 const NOT_NULL: [&str; 4] = [
     "ALTER TABLE items ADD CONSTRAINT items_written CHECK (written_at IS NOT NULL) NOT VALID",
     "ALTER TABLE items VALIDATE CONSTRAINT items_written",

@@ -40,7 +40,7 @@ pub struct MigrationStep {
 }
 
 impl StoreOptions {
-    /// The steps of migrations that are left, in their order. Changes nothing.
+    /// Returns the pending steps in their order. Changes nothing.
     pub async fn migration_plan(&self) -> Result<Vec<MigrationStep>, StoreError> {
         let connection = connect_to_look(self).await?;
         is_up_to_date(&connection, Access::Read).await?;
@@ -92,7 +92,7 @@ fn shortened(statement: &str) -> String {
     }
 }
 
-/// The number of items, 0 where there is no store yet.
+/// The number of items; 0 if there is no store yet.
 async fn items(connection: &DatabaseConnection) -> Result<i64, DbErr> {
     let dialect = Dialect::of(connection.get_database_backend());
     if !has_table(connection, "totals").await? {

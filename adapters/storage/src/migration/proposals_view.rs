@@ -12,7 +12,7 @@ use crate::sql::statements::ITEMS;
 
 const ITEM_COLUMNS: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 
-/// Returns whether the view has a column for every field. It may also have those of a newer service.
+/// Returns whether the view has a column per field. It may also have those of a newer service.
 pub(crate) async fn is_complete(
     database: &impl ConnectionTrait,
     dialect: &Dialect,
@@ -21,8 +21,8 @@ pub(crate) async fn is_complete(
     Ok(wanted().all(|name| found.iter().any(|found| found == name)))
 }
 
-/// Adds the missing columns after the existing ones, in place, so that the view keeps its privileges, its
-/// dependent views, and the columns of a newer service. If that fails, and on `SQLite`, it is recreated.
+/// Adds missing columns in place, at the end, so that the view keeps its privileges, dependent
+/// views, and columns of a newer service. If that fails, and on SQLite, the view is recreated.
 pub(crate) async fn refresh(
     transaction: &DatabaseTransaction,
     dialect: &Dialect,

@@ -53,7 +53,7 @@ impl Runner<'_> {
         self.run(BACKFILL).await.map(drop)
     }
 
-    /// Takes away the parts that only older versions use. Returns the number of migrations.
+    /// Removes the parts that only older versions use. Returns the number of migrations.
     pub async fn contract(&self) -> Result<usize, StoreError> {
         if !is_up_to_date(self.0.schema(), Access::Write).await? {
             return Err(StoreError::NotExpanded);
@@ -65,7 +65,7 @@ impl Runner<'_> {
         Ok(contracted)
     }
 
-    /// Executes the pending steps of a phase in their order. Returns the number of migrations.
+    /// Executes the pending steps of a phase. Returns the number of their migrations.
     async fn run(&self, phase: &str) -> Result<usize, StoreError> {
         let pending = pending(self.0.schema()).await?;
         let mut migrations = Vec::new();
@@ -91,8 +91,8 @@ impl Runner<'_> {
         Ok(migrations.len())
     }
 
-    /// Makes a change, and tries again while others hold locks against it. An attempt waits briefly,
-    /// because later sessions wait behind it.
+    /// Retries a change while others hold locks against it. An attempt waits briefly, because later
+    /// sessions wait behind it.
     async fn change(&self, change: &Change<'_>) -> Result<(), StoreError> {
         let mut attempts = 1;
         loop {

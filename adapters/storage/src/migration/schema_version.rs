@@ -9,8 +9,8 @@ use crate::sql::row_mapping::get;
 /// The version of the schema that this service knows. Builds for tests of upgrades are ahead.
 pub const SCHEMA_VERSION: i32 = if cfg!(feature = "next-schema") { BASE + 1 } else { BASE };
 
-/// The version of `sql/*/schema.sql`. Older stores are refused: until the first release, a change of
-/// the tables edits those files and raises this number.
+/// The version of `sql/*/schema.sql`. Older stores are refused: until the first release, a change
+/// of the tables edits those files and raises this number.
 const BASE: i32 = 6;
 
 /// The version of stores without the table `schema_version`.
@@ -41,8 +41,7 @@ pub(crate) async fn has_table(database: &impl ConnectionTrait, table: &str) -> R
     database.query_one_raw(look).await.map(|row| row.is_some())
 }
 
-/// Returns whether the schema is as this service needs it; `false` if it has yet to be migrated. Fails
-/// if the schema is too new or too old.
+/// Returns false if the schema must be migrated first. Fails if it is too new or too old.
 pub(crate) async fn is_up_to_date(
     database: &impl ConnectionTrait,
     access: Access,

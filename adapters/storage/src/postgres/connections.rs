@@ -151,8 +151,7 @@ impl Connections {
     }
 }
 
-/// Serves sessions until the connection is no longer needed. Boxed, because a task that cancels a
-/// statement may start another task.
+/// Boxes the future, because a task that cancels a statement may start another task.
 fn serve(client: Client) -> BoxFuture<'static, ()> {
     serve_sessions(client).boxed()
 }
@@ -284,7 +283,7 @@ impl Connections {
         }
     }
 
-    /// Runs a step that makes a connection ready. Returns false if the connection is lost.
+    /// Prepares a connection for its next use. Returns false if it is lost.
     async fn within_cleaning<T>(&self, step: impl Future<Output = Result<T, SqlxError>>) -> bool {
         let is_done = matches!(timeout(CLEANING, step).await, Ok(Ok(_)));
         if !is_done {

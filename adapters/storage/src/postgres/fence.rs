@@ -15,8 +15,7 @@ pub(crate) const PASS: &str = sql_file!("postgres/write/fence_pass");
 
 pub(crate) const EXCLUDE_OTHERS: &str = sql_file!("postgres/write/fence_exclude_others");
 
-/// Begins a transaction that reads the state at a moment without a write in progress, and closes the
-/// current `time` and the times of all changes.
+/// Begins a read without writes in progress. Closes the current `time` and those of all changes.
 pub(crate) const BEGIN_SETTLED: &str = sql_file!("postgres/write/fence_settle");
 
 pub(crate) fn time(rows: &[Vec<QueryResult>]) -> Result<Timestamp, DbErr> {

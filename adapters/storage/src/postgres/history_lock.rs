@@ -24,8 +24,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The time for which the lock counts as held. The server ends the transaction of a stopped instance
-/// after a minute: the difference is more than a statement takes that began before.
+/// The time for which the lock counts as held. The server ends the transaction of a stopped
+/// instance after a minute: the difference is longer than an earlier statement takes.
 const TERM: Duration = Duration::from_secs(30);
 
 const WAIT: Duration = Duration::from_secs(3);
@@ -95,8 +95,8 @@ impl HistoryLock {
         self.state.borrow().held() == Some(since)
     }
 
-    /// Returns false while another session changes the database. After a lost connection a standby can
-    /// be read, because its history is compared with the known one.
+    /// Returns false while another session changes the database. After a lost connection a standby
+    /// can be read, because its history is compared with the known one.
     pub fn has(&self) -> bool {
         !matches!(*self.state.borrow(), State::Changing)
     }

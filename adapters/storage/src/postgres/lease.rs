@@ -66,8 +66,7 @@ impl Lease {
         Self { id, writers, state: Mutex::default(), asking: tokio::sync::Mutex::default() }
     }
 
-    /// Renews the lease until the task is cancelled, and at once after an error that a change of the
-    /// schema explains.
+    /// Renews the lease periodically, and at once after an error that a schema change explains.
     pub async fn keep(&self) {
         let server = &self.writers.server;
         loop {

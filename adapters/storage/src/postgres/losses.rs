@@ -11,8 +11,8 @@ const TRUSTED_FOR: Duration = Duration::from_secs(10);
 /// The time after a loss within which a connection that was in use then may return to the pool.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// When one connection is dead, the others that were open then may be as well. They alone are tested
-/// before they are used: a ping before every use would double the round trips.
+/// After a lost connection, those that were open then are suspect. Only they are tested before use:
+/// a ping before every use would double the round trips.
 #[derive(Default)]
 pub(crate) struct Losses {
     last: watch::Sender<Option<Instant>>,
@@ -22,7 +22,7 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// A number that changes when a connection is lost or opened: the new one may go to another server.
+    /// A number that changes with a lost or opened connection, which may lead to another server.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }

@@ -59,18 +59,18 @@ const MIGRATION_LOCK: i64 = 0x7072_6f70_6f73_616c;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// An index of many rows takes longer than a role or a database may allow its statements. The
-/// transaction that has the lock is idle while the schema is changed, and has no snapshot then, which
-/// an index that is made would wait for; the server ends it when its machine is gone. Each statement
-/// sees what those it waited for have committed, such as the row of an instance.
+/// transaction with the lock is idle during the change, and has no snapshot, for which a new index
+/// would wait; the server ends it when its machine is gone. A statement sees the commits that it
+/// waited for, such as the row of an instance.
 const SCHEMA_SETTINGS: &str = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET tcp_keepalives_idle = 10; \
                                SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET default_transaction_isolation = 'read committed'";
 
-/// A change of the schema waits for its locks no longer than this, since all later transactions wait
-/// for it; and it ends when the instance that makes it is stopped.
+/// A schema change waits only briefly for its locks, because all later transactions wait behind it.
+/// It ends when its instance is stopped.
 const MIGRATION_SETTINGS: &str =
     "SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '1min'";
 
-/// Connections for the schema: the lock, a change, and what is looked at meanwhile.
+/// Connections for the schema: the lock, a change, and look-ups meanwhile.
 const SCHEMA_CONNECTIONS: u32 = 3;
 
 const IDLE: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 const READS_ACROSS_A_RESTORE: u32 = 3;
 
-/// A statement that fails where no writes are taken: on a standby, and if the database is read-only.
+/// A statement that fails if the server takes no writes: a standby, or a read-only database.
 const REQUIRE_WRITES: &str = "SELECT FROM schema_version WHERE FALSE FOR SHARE";
 
 pub(crate) struct Postgres {
@@ -168,7 +168,7 @@ impl ReadEngine for Postgres {
         false
     }
 
-    /// Numbers up to one that is visible were drawn before, by writes that hold the fence.
+    /// Visible numbers, and those below them, were drawn before, by writes that hold the fence.
     async fn fence(&self) -> Result<Sequence, RepositoryError> {
         let passed = async {
             let session = self.writer.pool.session(Limits::LOCK).await?;
@@ -179,7 +179,7 @@ impl ReadEngine for Postgres {
         passed.await.map_err(|error: DbErr| logged(&error, "fence"))
     }
 
-    /// A time that is still to come by the database's clock is waited for, if it is near.
+    /// Waits for a time that the database's clock has not reached yet, if it is near.
     async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         loop {
             let close = async {
@@ -260,8 +260,7 @@ impl WriteEngine for Postgres {
         answer
     }
 
-    /// The server is asked on a connection that writes, because that may go to another one than
-    /// those that read, or to one that takes no writes any more.
+    /// Asks on a connection that writes: it may lead to another server than reads, or a standby.
     async fn check_writes(&self) -> Result<(), RepositoryError> {
         let check = async {
             let check = POSTGRES.statement(REQUIRE_WRITES, []);
@@ -287,7 +286,7 @@ impl WriteEngine for Postgres {
         Ok(())
     }
 
-    /// The server is asked on a connection that writes, as it is the log of the writes.
+    /// Asks on a connection that writes: the log is that of its server.
     async fn log_position(&self) -> Result<(u32, u64), RepositoryError> {
         let position = async {
             let row =
@@ -339,7 +338,7 @@ impl WriteEngine for Postgres {
     }
 
     /// Each attempt is a separate transaction. Another session that builds an index waits for all
-    /// transactions with an older snapshot, so a transaction that waits for its lock would deadlock.
+    /// older snapshots, so a transaction that waits for that session's lock would deadlock.
     async fn lock_schema(&self) -> Result<Option<DatabaseTransaction>, DbErr> {
         let lock = "SELECT pg_try_advisory_xact_lock($1) AS is_ours";
         let lock = POSTGRES.statement(lock, [MIGRATION_LOCK.into()]);

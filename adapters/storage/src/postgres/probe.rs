@@ -16,8 +16,7 @@ use crate::postgres::session::{Effect, Limits};
 use crate::sql::dialect::POSTGRES;
 use crate::sql::row_mapping::{first, get};
 
-/// Conditions and reasons of a refusal. Known engines come first: they may not understand the other
-/// conditions.
+/// Conditions and reasons of refusals. Known engines first: they may not understand the others.
 const FLAWS: [(&str, &str); 4] = [
     (
         "SELECT version() LIKE 'CockroachDB%'",
@@ -67,7 +66,7 @@ pub(crate) async fn check(server: &Server) -> Result<(), StoreError> {
     }
 }
 
-/// The error of a connection that could not be made. Another engine may know none of the settings.
+/// The error of a failed connection. Another engine may not know the settings.
 pub(crate) async fn start_error(server: &Server, error: &SqlxError) -> StoreError {
     let without_settings =
         async { known_flaw(&mut PgConnection::connect_with(server.options()).await?).await };
@@ -94,8 +93,7 @@ async fn flaw(server: &Server) -> Result<Reason, SqlxError> {
         // A pooler takes a connection back a moment after it has answered.
         sleep(PAUSE).await;
         run(&mut other, "BEGIN").await?;
-        // A pooler in transaction mode now uses another server connection for this one, with the
-        // settings of its previous client.
+        // A pooler in transaction mode now uses another connection, with another client's settings.
         verify(&mut one, Purpose::Write).await?;
         if process(&mut one).await? != own {
             return Err(settings_lost("it changes its server process"));

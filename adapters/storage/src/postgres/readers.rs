@@ -12,8 +12,7 @@ use crate::postgres::fence;
 use crate::postgres::server::{Purpose, Server};
 use crate::postgres::session::{Effect, Limits};
 
-/// Few, so that many reads share a statement; more than one, so that a large page does not hold up
-/// the others.
+/// Few, so that reads share statements; several, so that a large page does not delay others.
 pub(crate) const WORKERS: Workers = Workers { quick: 4, slow: SLOW as usize };
 
 /// Connections for statements that may take long, if there are enough for all.
@@ -21,7 +20,7 @@ const SLOW: u32 = 2;
 
 pub(crate) const READ: Limits = Limits { answer: Duration::from_secs(30), can_repeat: true };
 
-/// The most statements of all connections that may have been prepared before a change of the schema.
+/// The most statements of all connections that may be prepared before a change of the schema.
 const MOST_STALE: u32 = 64;
 
 pub(crate) struct Readers {
@@ -62,8 +61,7 @@ impl Readers {
     }
 }
 
-/// Retries a read once if its connection was lost, as after a restart of the server, and while a
-/// statement must be prepared again.
+/// Retries a read once after a lost connection, and while a statement must be prepared again.
 pub(crate) async fn twice_if_lost<T, F: Future<Output = Result<T, DbErr>>>(
     read: impl Fn() -> F,
 ) -> Result<T, DbErr> {

@@ -25,7 +25,7 @@ const STATEMENTS_KEPT: usize = 256;
 
 const LONGEST_SILENCE: Duration = Duration::from_secs(1);
 
-/// The time for the others after one of several servers accepted writes: another may have taken over.
+/// The time for the other servers after one accepted writes: another may have taken over.
 const OTHERS_ANSWER: Duration = Duration::from_millis(250);
 
 type Setting = (&'static str, &'static str);
@@ -33,9 +33,9 @@ type Setting = (&'static str, &'static str);
 /// The server ends the idle transaction of a stopped instance, and so frees its locks.
 const SAFETY: &[Setting] = &[("idle_in_transaction_session_timeout", "5s"), ("lock_timeout", "8s")];
 
-/// Each statement is planned once, for tables of any size: it finds items by their identifiers, so
-/// sequential scans are never better. JIT compilation takes longer than the execution. A read behind
-/// the fence must see all earlier writes at any default isolation level.
+/// Statements are planned once, for tables of any size. They find items by ids, so sequential scans
+/// are never better. JIT takes longer than the execution. A read behind the fence must see all
+/// earlier writes, also if the default isolation level is another one.
 const WRITING: &[Setting] = &[
     ("statement_timeout", "20s"),
     ("plan_cache_mode", "force_generic_plan"),
@@ -46,8 +46,8 @@ const WRITING: &[Setting] = &[
     ("default_transaction_isolation", "read committed"),
 ];
 
-/// A plan that is made while a table has few rows is kept when it has many, and would scan it for
-/// each; without a usable index a table is scanned all the same.
+/// A plan made for few rows is kept for many, and would scan the table for each. Without a usable
+/// index a table is scanned all the same.
 const READING: &[Setting] =
     &[("enable_seqscan", "off"), ("jit", "off"), ("max_parallel_workers_per_gather", "0")];
 
@@ -55,8 +55,7 @@ const READING: &[Setting] =
 const SEARCHING: &[Setting] =
     &[("max_parallel_workers_per_gather", "0"), ("statement_timeout", "40s")];
 
-/// The server's limits for clients that are gone. They are not checked: poolers have their own, and
-/// not every system supports all.
+/// Limits for clients that are gone. Not verified: poolers have their own; some systems lack some.
 const NETWORK: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
                        SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'; \
                        SET client_connection_check_interval = '2s'";
@@ -93,8 +92,8 @@ pub(crate) struct Server {
     servers: Vec<PgConnectOptions>,
     current: AtomicUsize,
     timeline: AtomicU32,
-    /// The start of the watched standby; empty for a primary. One address may lead to several servers,
-    /// and each may have replayed the log to another position.
+    /// Start of the watched standby; empty for a primary. An address may lead to several servers,
+    /// which have replayed the log to different positions.
     started: Mutex<String>,
     pub losses: Losses,
     pub acquire_timeout: Duration,
@@ -143,8 +142,7 @@ impl Server {
         self.timeline.load(Ordering::Acquire)
     }
 
-    /// Connects to the server that takes writes, or to the only one, and returns its
-    /// [timeline](Self::timeline).
+    /// Connects to the server that takes writes, or to the only one. Returns its timeline, too.
     pub async fn connect(&self, purpose: Purpose) -> Result<(PgConnection, u32), SqlxError> {
         let connected = self.connect_to_newest(purpose, OTHERS_ANSWER).await?;
         self.losses.connected();
@@ -152,7 +150,7 @@ impl Server {
         Ok(connected)
     }
 
-    /// Records the timeline of a new connection before it is used, so that no value read on it counts
+    /// Records the timeline of a new connection before its use, so that no value read on it counts
     /// as one of the timeline before. Of several servers the newest counts.
     fn set_timeline(&self, timeline: u32) {
         if self.has_several() {
@@ -185,9 +183,9 @@ impl Server {
         }
     }
 
-    /// Asks all servers at once. Of those that accept writes the one with the greatest timeline took
-    /// over from the others. An earlier timeline than the known one is refused: a server whose Patroni
-    /// hangs accepts writes after it was replaced, and loses them when it learns of its successor.
+    /// Asks all servers at once. Of those that accept writes, the one with the greatest timeline
+    /// took over. An earlier timeline is refused: a server whose Patroni hangs accepts writes after
+    /// its replacement, and loses them when it learns of its successor.
     async fn connect_to_newest(
         &self,
         purpose: Purpose,
@@ -220,7 +218,7 @@ impl Server {
             return Err(failed.unwrap_or_else(silence));
         };
         let known = self.timeline();
-        // It is 0 if the server does not tell.
+        // The timeline is 0 if the server does not report it.
         if has_several && timeline != 0 && timeline < known {
             let reason = format!(
                 "the server is on timeline {timeline} and was replaced by one on timeline {known}; restart the service to use it again"

@@ -42,11 +42,10 @@ impl Limits {
     pub const LOCK: Self = Self { answer: Duration::from_secs(12), can_repeat: false };
 }
 
-/// A connection in use. Each statement is a transaction until one is begun, which is rolled back when
-/// this is dropped.
+/// A connection in use. A statement is a transaction unless one is open. Dropping this rolls back.
 pub(crate) struct Session {
     pub questions: mpsc::Sender<Asked>,
-    /// The timeline of the server; 0 if it does not tell.
+    /// The timeline of the server; 0 if it is unknown.
     pub timeline: u32,
     pub may_have_committed: AtomicBool,
 }

@@ -42,8 +42,8 @@ pub(crate) struct StandbyState {
     /// The timeline that it follows, or an earlier one for a while after a failover.
     pub timeline: u32,
     pub replayed: u64,
-    /// The [connections](Standby::connections) before it was looked at. While they are the same none
-    /// goes to a server that was restarted since, and may know less.
+    /// The [connections](Standby::connections) before the look. While they are the same, no
+    /// connection leads to a server that was restarted since, and may know less.
     pub connections: u64,
     at: Instant,
 }
@@ -53,14 +53,13 @@ pub(crate) struct Standby {
     pub server: Arc<Server>,
     readers: Readers,
     watcher: Arc<Connections>,
-    /// `None` while it cannot be read. Those who wait for a position subscribe to it.
+    /// `None` while it cannot be read. Reads that wait for a position subscribe to it.
     state: channel::Sender<Option<StandbyState>>,
     is_awaited: Notify,
 }
 
 impl Standby {
-    /// A standby at a URL, which is connected to when it is [watched](Self::watch). Its metrics are
-    /// those of the store.
+    /// Connects when it is [watched](Self::watch). The metrics are those of the store.
     pub fn new(
         url: &str,
         options: &StoreOptions,
@@ -97,8 +96,7 @@ impl Standby {
         let _ = state.wait_for(is_over).await;
     }
 
-    /// Watches the standby until the task is cancelled. Logs the reason why it is unusable each time
-    /// the reason changes.
+    /// Watches until the task is cancelled. Logs each new reason why the standby is unusable.
     pub async fn watch(&self) {
         let mut logged = String::new();
         loop {
@@ -185,11 +183,9 @@ impl ReadEngine for Standby {
     }
 }
 
-/// The positions of the primary, which show the lag of standbys.
-///
-/// Without writes, the time of the last replayed transaction does not show the lag. A standby that has
-/// replayed a recorded position is at least as current as the primary was then. While the primary is
-/// unreachable the lag grows, because the missing changes are unknown.
+/// Positions of the primary, which show the lag of standbys. Without writes, the time of the last
+/// replayed transaction does not. A standby with a recorded position is as current as the primary
+/// was then. While the primary is unreachable the lag grows: missing changes are unknown.
 #[derive(Debug)]
 pub(crate) struct PrimaryPositions {
     longest: Duration,

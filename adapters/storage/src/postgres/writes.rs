@@ -74,9 +74,8 @@ impl Writer for PostgresWriter {
 }
 
 impl PostgresWriter {
-    /// Executes single-row writes in one transaction. An update that waited for the lock of its item
-    /// has not seen the key of the write that held the lock. So a refused update with a key is
-    /// attempted once more in a separate transaction; the other writes stay committed.
+    /// Executes rows in one transaction. An update that waited for its item's lock has not seen the
+    /// key of the write before. So a refused update with a key is attempted once more, alone.
     async fn try_rows(&self, writes: &[RowWrite<'_>]) -> Result<Vec<Answer>, WriteError> {
         let mut answers = self.again(|attempt| self.attempt_rows(writes, attempt)).await?;
         for (write, answer) in writes.iter().zip(&mut answers) {
@@ -130,8 +129,7 @@ impl PostgresWriter {
         transaction.commit_if(done, Result::is_ok).await
     }
 
-    /// Repeats a transaction that the database rolled back because of another one, and no other:
-    /// changes that may have been committed must not be made twice.
+    /// Repeats only rolled-back transactions: changes that may be committed must not be made twice.
     async fn again<T, F: Future<Output = Result<T, WriteError>>>(
         &self,
         attempt: impl Fn(u32) -> F,
@@ -153,9 +151,9 @@ impl PostgresWriter {
     }
 }
 
-/// Returns whether no other write may be in progress: the results of its lookups, the history of a
-/// restored item, or the items below a deleted one must not change. A deletion does not see an item
-/// that was added below while it waited; then a foreign key is violated, and it is repeated.
+/// Returns whether no other write may be in progress: lookups, the history of a restored item, or
+/// the items below a deleted one must not change. A deletion that waited does not see an item added
+/// below; then a foreign key is violated, and it is repeated.
 fn is_exclusive(write: &RowWrite<'_>, attempt: u32) -> bool {
     let is_repeated_deletion = write.row.kind == RowKind::Delete && attempt > 1;
     !write.metadata.read_set.is_empty()
@@ -279,9 +277,8 @@ fn set(values: Vec<Value>) -> Statement {
     POSTGRES.statement(&format!("SELECT {}", settings.join(", ")), values)
 }
 
-/// The text of a statement with its parameters taken from the settings, to whose `values` its own
-/// are added. Each is a subquery, which is executed once and not for each row. The cast of its result
-/// keeps `ANY` from taking it for a set of rows.
+/// The text of a statement with settings as parameters, whose values are added to `values`. A
+/// subquery is executed once, not for each row. Its cast keeps `ANY` from taking it for rows.
 fn with_settings(statement: Statement, values: &mut Vec<Value>) -> String {
     let (mut text, first) = (statement.sql, values.len());
     values.extend(statement.values.into_iter().flat_map(|values| values.0));

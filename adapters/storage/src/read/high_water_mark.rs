@@ -59,8 +59,7 @@ impl HighWaterMark {
         }
     }
 
-    /// A hole cannot be seen in the changes of one collection, so these are read by their index up to
-    /// the mark, which is raised before.
+    /// Reads up to the mark, which is raised first: changes of one collection do not show a hole.
     async fn of_collection(
         &self,
         collection: Collection,

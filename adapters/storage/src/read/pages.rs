@@ -51,8 +51,7 @@ impl Reads {
         known.filter(|(cached_at, _)| *cached_at == now).map(|(_, page)| page)
     }
 
-    /// A page that is not cached. The full-text index is brought up to date before a search waits for
-    /// its flight: who needs no index is not kept waiting for it.
+    /// Waits for the index before the flight of a search, so that other flights do not wait for it.
     async fn fresh_page(
         self: &Arc<Self>,
         scope: Scope,
@@ -89,9 +88,8 @@ impl Reads {
         with_parent(scope, found.await?)
     }
 
-    /// A page, and whether the parent of its scope exists. A flight may find the page that the one before
-    /// it has cached. A search may find items that are newer than the revision that the index was known
-    /// to contain, never older ones.
+    /// A page, and whether the scope's parent exists. The flight before may have cached it. A
+    /// search may find items newer than the index's known revision, never older ones.
     async fn stored_page(
         &self,
         PageRead { scope, query: asked, indexed, mode }: PageRead,
@@ -127,8 +125,7 @@ impl Reads {
         listed.revision = indexed.map_or(listed.revision, |(_, revision)| revision);
         let listed = Arc::new(listed);
         if has_parent {
-            // The items are at least as new as the page's own revision, and as the writes that were
-            // known before they were read.
+            // At least as new as the page's revision, and as the writes known before the read.
             let read_at = CachedAt { losses, revision: listed.revision.0 };
             let cached_at = now.unwrap_or(read_at);
             self.cached_pages.insert((scope, asked), cached_at, Arc::clone(&listed));
@@ -136,7 +133,7 @@ impl Reads {
         Ok((listed, has_parent))
     }
 
-    /// The changes that the selected items are at; of a search, when the index knows all items.
+    /// The changes that the selected items are at. A search waits until the index has all items.
     pub async fn select(
         &self,
         scope: Scope,

@@ -41,8 +41,7 @@ pub(crate) struct PageRead {
 
 type Flight<K, F> = Arc<SingleFlight<K, F>>;
 
-/// The reads of one database. Each kind has its own flights, so that a read never waits for one of
-/// another kind.
+/// Reads of one database. Each kind has its own flights, so that it never waits for another kind.
 pub(crate) struct Reads {
     pub engine: Arc<dyn ReadEngine>,
     pub page_marks: PageMarks,
@@ -67,7 +66,7 @@ impl Reads {
             page_marks: PageMarks::new(Arc::clone(&engine), high_water_mark),
             indexer,
             items: SingleFlight::new(workers.quick, TOGETHER),
-            // One at a time, so that all who wait share the next small statement.
+            // One at a time, so that all waiting reads share the next small statement.
             totals: SingleFlight::new(1, TOGETHER),
             answered: SingleFlight::new(1, TOGETHER),
             pages: SingleFlight::new(workers.quick, 1),

@@ -38,8 +38,7 @@ pub(crate) struct SingleFlight<K, F> {
 
 struct State<K, F> {
     queue: VecDeque<K>,
-    /// The callers that wait for reads that have not begun, by key. A key in flight is present too, with
-    /// the callers that wait for its next read.
+    /// The callers of reads that have not begun. A key in flight has the callers of its next read.
     waiting: HashMap<K, Vec<Reply<F>>>,
     in_flight: usize,
 }

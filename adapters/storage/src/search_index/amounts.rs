@@ -5,8 +5,7 @@ use domain::{SummedMembers, Value};
 /// Largest amount that is added up: 92 million of them overflow no sum.
 const LARGEST: i64 = 1_000_000_000;
 
-/// The amounts of an item in hundredths, each with its month as `2026-01`: decimal numbers of at most two
-/// places, without a sign.
+/// An item's amounts in hundredths by month (`2026-01`): unsigned, of at most two decimal places.
 pub(crate) fn amounts(members: Value<'_>, summed: &SummedMembers) -> Vec<(String, i64)> {
     let year = members.member(summed.year).and_then(Value::as_written);
     let Some(year) = year.filter(|year| year.len() == 4 && is_digits(year)) else {

@@ -85,7 +85,7 @@ impl Indexer {
         })
     }
 
-    /// Delays a write while the index is far behind. It continues after the longest delay in any case.
+    /// Delays a write while the index is far behind, at most for the longest delay.
     pub async fn apply_back_pressure(&self) {
         let is_overfull = || self.waiting.load(Ordering::Relaxed) > 2 * self.most_waiting;
         if is_overfull() {
@@ -103,8 +103,7 @@ impl Indexer {
         self.news.notify_one();
     }
 
-    /// Returns when everything that was committed before is indexed; `IndexBuilding` if that takes too
-    /// long, at once if it is known.
+    /// Waits until all earlier commits are indexed; `IndexBuilding` if that would take too long.
     pub async fn wait_until_indexed(&self) -> Result<(), RepositoryError> {
         let progress = self.engine.dialect().statement(sql_file!("both/index/progress"), []);
         let read_rows = |rows: Vec<QueryResult>| {
@@ -169,8 +168,7 @@ impl Indexer {
     }
 
     fn stepped(&self, waited: i64, step: Step) {
-        // After a final step no known change waits, including those that other instances wrote or
-        // indexed.
+        // After a final step no known change waits, including those of other instances.
         let taken = i64::try_from(step.changes).unwrap_or(i64::MAX);
         let indexed = if step.has_more { taken.min(waited - 1) } else { waited };
         self.waiting.fetch_sub(indexed, Ordering::Relaxed);

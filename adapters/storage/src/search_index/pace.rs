@@ -31,7 +31,7 @@ impl Pace {
         Self { per_second: AtomicU64::new(few.unsigned_abs() / ASSUMED_SECONDS), few }
     }
 
-    /// Takes note of a step. The newest measurement counts as much as all before it.
+    /// Weighs the newest measurement as much as all before it.
     pub fn note(&self, measurement: &mut Measurement, changes: usize, time: Duration) {
         measurement.changes += changes as u64;
         measurement.time += time;
@@ -45,7 +45,7 @@ impl Pace {
         self.per_second.store(u64::midpoint(known, measured), Ordering::Relaxed);
     }
 
-    /// Returns an error where the changes up to `written` take longer than a search waits.
+    /// Fails if the changes up to `written` take longer than a search waits.
     pub fn require_within(
         &self,
         indexed: i64,

@@ -20,8 +20,8 @@ use crate::sql::sql_text::{SqlText, json as parameter, keyed};
 /// The most bytes of words of a statement with several items: they are copied several times.
 const BYTES: usize = 1024 * 1024;
 
-/// Most bytes of members that are indexed at a time, or one item: memory, and the wait of a write on
-/// `SQLite`, must not depend on clients.
+/// Most bytes of members of a step, or one item. Memory, and the wait of a write on SQLite, must
+/// not depend on clients.
 const BYTES_AT_A_TIME: i64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug)]

@@ -36,8 +36,7 @@ impl CountChanges {
     }
 }
 
-/// The values of the counted members (the first 200 characters of strings and numbers), and the amounts of
-/// months.
+/// The first 200 characters of the counted members, and the amounts of months.
 fn counted(collection: Collection, members: &str) -> Vec<(&'static str, String, i64)> {
     let (spec, members) = (collection.spec(), Value::from_encoded(members));
     let value = |CountedMember { name, characters }: &CountedMember| {

@@ -36,8 +36,7 @@ fn select(rest: &str) -> String {
     )
 }
 
-/// A literal, so that the planner knows how common the collection is: with a parameter, `PostgreSQL`
-/// looks through all changes for those of a rare one.
+/// A literal: with a parameter, PostgreSQL looks through all changes for a rare collection.
 fn of(collection: Collection) -> String {
     select(&format!("collection = {}", literal(collection.name())))
 }

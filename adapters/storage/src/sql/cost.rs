@@ -5,15 +5,14 @@ use domain::Collection;
 
 use crate::sql::indexed_columns;
 
-/// Every query of a scope of so few items is fast.
+/// Every query of a scope with this number of items is fast.
 const FEW: u64 = 2_000;
 
 pub(crate) const fn is_large(items: u64) -> bool {
     items > FEW
 }
 
-/// Returns whether an index leads to the items. That of a search does not make it cheap: it ranks
-/// thousands of items.
+/// Returns whether an index leads to the items. A search is not cheap: it ranks thousands of items.
 pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
     let first = query.order.first().map_or(&Subject::Id, |key| &key.subject);
     let is_ordered = matches!(first, Subject::Id | Subject::UpdatedAt);

@@ -15,8 +15,8 @@ pub(crate) struct Dialect {
     pub bytes_of_members: &'static str,
     /// `n.id` as a string that reads back as a UUID.
     pub id_text: &'static str,
-    /// Joins a table by an index: the kind of the join, the table, its row, and the condition. Even a
-    /// planner without statistics looks into the index for each row, and keeps the order of the rows.
+    /// Joins by an index: kind of join, table, its row, and condition. Even a planner without
+    /// statistics looks into the index for each row, and keeps the order of rows.
     pub joined_by_index: fn(&str, &str, &str, &str) -> String,
     pub readable_id: &'static str,
     /// A column of microseconds since the epoch as a time for people.

@@ -68,8 +68,7 @@ fn equals_one(text: &mut SqlText, member: &Member, operands: &[Operand]) -> Stri
     member.any(&any_of(&holds))
 }
 
-/// Returns whether a string or an integer equals the operand exactly when it reads the same. Zero
-/// may be written `-0`.
+/// Returns whether values equal the operand exactly if their texts do. Zero may be written `-0`.
 fn equals_as_text(operand: &Operand) -> bool {
     let is_canonical = |number: &str| {
         number.parse::<i64>().is_ok_and(|value| value != 0 && value.to_string() == number)
@@ -92,8 +91,7 @@ fn compares(
     }
 }
 
-/// The alternative conditions on the value `e`: it compares as a number or as a string, or is the
-/// same boolean.
+/// Alternatives for the value `e`: it compares as a number or a string, or is the same boolean.
 fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -> Vec<String> {
     let dialect = text.dialect;
     let operator = operator(comparison);
@@ -110,7 +108,7 @@ fn alternatives(text: &mut SqlText, comparison: Comparison, operand: &Operand) -
     [number, string, boolean].into_iter().flatten().collect()
 }
 
-/// A number that was written down, as the engine computes with it.
+/// Casts a written number to the engine's numeric type.
 pub(crate) fn numeric(text: &mut SqlText, number: &str) -> String {
     format!("CAST(CAST({} AS TEXT) AS NUMERIC)", text.bind(number))
 }
@@ -126,8 +124,7 @@ fn contains(text: &mut SqlText, member: &Member, piece: &str) -> String {
     member.any(&format!("{} {operator} {pattern}", text.dialect.text_of_value))
 }
 
-/// A pattern of `GLOB` that finds the piece in either letter case. `LIKE` knows the letters of
-/// ASCII alone.
+/// A `GLOB` pattern for the piece in either letter case. `LIKE` knows ASCII letters only.
 fn glob(piece: &str) -> String {
     let classes: String =
         piece.chars().map(|letter| class(letter, &|letter| letter.to_string())).collect();
@@ -146,8 +143,7 @@ fn regular_expression(piece: &str) -> String {
     piece.chars().map(|letter| class(letter, &code_point)).collect()
 }
 
-/// The letter in all its cases, as a class of characters. A `^` or `]` is safe where it is alone or
-/// first.
+/// The letter in all its cases, as a class of characters. A `^` is safe alone, a `]` first.
 fn class(letter: char, written: &dyn Fn(char) -> String) -> String {
     let text = letter.to_string();
     let (lower, upper) = (text.to_lowercase(), text.to_uppercase());

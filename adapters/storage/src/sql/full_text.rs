@@ -17,8 +17,7 @@ const LAST: char = char::MAX;
 
 pub(crate) const MATCHES: &str = "(SELECT COUNT(*) FROM found)";
 
-/// The tables `found` and `ranked` of a statement: the newest of the items `w` that hold all terms
-/// and meet the conditions, and the scores of those that are ranked.
+/// The tables `found` (the newest items `w` with all terms and conditions) and `ranked` (scores).
 pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> String {
     let (found, number, ranked) = match text.dialect.backend {
         DbBackend::Sqlite => sqlite(text, search),
@@ -32,9 +31,8 @@ pub(crate) fn tables(text: &mut SqlText, search: &Search, conditions: &str) -> S
     )
 }
 
-/// The items are walked in the order of their numbers in the index, from the newest. The score of a
-/// word grows with its frequency, up to a limit, and falls with the length of the item, as in BM25
-/// without the inverse document frequency: `n / (n + 1.2 · (0.25 + 0.75 · length / 4096))`.
+/// Walks the items in the index from the newest. A word scores as in BM25 without the inverse
+/// document frequency: `n / (n + 1.2 · (0.25 + 0.75 · length / 4096))`.
 fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String) {
     let words = search.terms.iter().flat_map(SearchTerm::each_word);
     let counted = words.map(|(word, is_beginning)| {
@@ -67,8 +65,8 @@ fn sqlite(text: &mut SqlText, search: &Search) -> (String, &'static str, String)
     (found, "s.rowid", ranked)
 }
 
-/// `ts_rank` divided by the logarithm of the item's length (normalization 1). It is 0 where one word
-/// is all that two terms find: `rice ri*`.
+/// Ranks by `ts_rank` and the logarithm of the item's length (normalization 1). `ts_rank` is 0 if
+/// two terms find only one word, as in `rice ri*`.
 fn postgres(
     text: &mut SqlText,
     search: &Search,

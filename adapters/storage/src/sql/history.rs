@@ -51,8 +51,7 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     })
 }
 
-/// Finds the items of a scope at a time, in the order of ids, one more than requested. Candidates are
-/// the items that exist and those whose last change is their removal.
+/// Finds one item more than requested, by id. Candidates exist, or their last change is a removal.
 pub(crate) fn page_statement(
     dialect: &'static Dialect,
     scope: Scope,
@@ -91,8 +90,7 @@ pub(crate) fn page_statement(
     ))
 }
 
-/// Each kind of candidates is walked along its own index with its own limit, because `PostgreSQL`
-/// would otherwise sort all rows of both.
+/// Walks each kind of candidates by its index with its limit: else PostgreSQL would sort all rows.
 fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str, is_count: bool) -> String {
     let within = |id| {
         let beyond = beyond.map(|beyond| format!(" AND {id} {beyond}"));
@@ -102,7 +100,7 @@ fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str, is_count: 
         "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
          WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
     );
-    // A count needs no version of an item that was never deleted. The limit keeps `PostgreSQL` from
+    // A count needs no version of an item that was never deleted. The limit keeps PostgreSQL from
     // reading the deletions of all items first.
     let of_item = if is_count {
         let deletions = within("d.item_id");

@@ -114,11 +114,9 @@ impl Member {
         format!("(w.members ->> {}) IS NOT NULL", self.name)
     }
 
-    /// True if a value satisfies `holds`, a condition on the row `e`: an element of a list, or the single
-    /// value, but not an object. Never `NULL`.
-    ///
-    /// SQLite 3.51 rewrites a bare `EXISTS` as a join, and then `OFFSET` counts a skipped row once per
-    /// matching element. Inside a function call it is not rewritten.
+    /// True if an element of a list, or a single value that is no object, satisfies `holds`, a
+    /// condition on the row `e`; never `NULL`. SQLite 3.51 rewrites a bare `EXISTS` as a join, and
+    /// then `OFFSET` counts a skipped row once per matching element. A function call prevents that.
     pub fn any(&self, holds: &str) -> String {
         let Self { name, .. } = self;
         let exists = match self.dialect.backend {

@@ -132,8 +132,7 @@ pub(crate) fn undeletable_statement(
     dialect.statement(sql_file!("both/write/undeletable"), values)
 }
 
-/// If the items are too many or too large, the result says so and has no members. `None` if nothing
-/// can be found.
+/// Returns counts alone if the items are too many or too large; `None` if nothing can be found.
 pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<Statement> {
     let shape = Shape::of(lookup.collection, &lookup.key)?;
     let mut text = SqlText::new(dialect);

@@ -9,11 +9,10 @@ use crate::sql::json_member::Member;
 use crate::sql::row_mapping;
 use crate::sql::statements::with_members;
 
-/// The table `counted` and the column `counts` of a statement, each after a comma. A group of rows has
-/// the JSON as written, the empty string if that is too long, or `NULL`, so its size is limited.
-///
-/// The column is a JSON array of the number of all items, of those without a value, and of the values
-/// with their numbers. Only the first row has it: it may be larger than the rows.
+/// The table `counted` and the column `counts`, each after a comma. A group of rows has the JSON as
+/// written, the empty string if that is too long, or `NULL`, so its size is limited. The column is
+/// a JSON array of the numbers of all items and of those without a value, and the values with their
+/// numbers. It may be larger than the rows, so only the first row has it.
 pub(crate) fn parts(
     dialect: &Dialect,
     member: &Member,

@@ -41,8 +41,7 @@ pub(crate) struct PageMark {
 }
 
 impl PageStatement {
-    /// `known` only helps to choose the end to walk from. With a mark, the rows tell whether it led to
-    /// the page.
+    /// `known` only chooses the end to walk from. With a mark, the rows show if it led to the page.
     pub fn new(
         dialect: &'static Dialect,
         scope: Scope,
@@ -87,8 +86,7 @@ impl PageStatement {
         Self { statement, order, is_backward }
     }
 
-    /// Reads the page, and whether the scope's parent exists. `None` if the mark did not lead to it. One
-    /// item more than requested is selected, to see whether more follow.
+    /// Reads the page, and if the scope's parent exists; `None` if the mark did not lead to it.
     pub fn read(
         &self,
         query: &PageQuery,
@@ -105,13 +103,12 @@ impl PageStatement {
         let is_empty = row_mapping::get::<Option<Uuid>>(totals, "place")?.is_none();
         let is_counted = query.count_by.is_some();
         let counts = is_counted.then(|| member_counts::understand(&rows)).transpose()?;
-        // The joins keep the order: they add one row to each. A row is dropped when its item is made,
-        // because it may be large.
+        // Joins keep the order. A row may be large, so it is dropped when its item is made.
         let rows = rows.into_iter().filter(|_| !is_empty);
         let found = rows.map(|row| self.found(query, &row)).collect::<Result<Vec<_>, _>>()?;
         let mut page = listed(found, query.limit, self.is_backward);
         if let (PageStart::Offset(offset), true) = (&query.position, self.is_backward) {
-            // It ends at the offset, so its rows do not tell.
+            // The page ends at the offset, so its rows do not show it.
             page.has_more = offset.saturating_add(query.limit) < items;
         }
         Ok(Some((ListedPage { total, revision, counts, ..page }, has_parent)))
@@ -200,8 +197,8 @@ pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
         || query.order.first().is_some_and(|key| key.subject == Subject::UpdatedAt)
 }
 
-/// Items in the order of the log's index. No change of an item is later than its current one, so `<=`
-/// finds the same rows as `=`, for which `PostgreSQL` expects almost no rows and plans badly.
+/// Items in the order of the log's index. An item has no change after its current one, so `<=`
+/// finds the same rows as `=`, for which PostgreSQL expects almost no rows and plans badly.
 fn by_update() -> String {
     format!(
         "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
@@ -255,8 +252,7 @@ impl Window {
         Self { runs, limit, offset, most, is_backward }
     }
 
-    /// The rows of the page, and a table for the first of two runs: the second is read only as far as the
-    /// first has too few rows.
+    /// Returns a table for the first of two runs, and the rows. The second run fills up the page.
     fn rows(
         &self,
         backend: DbBackend,
@@ -315,8 +311,8 @@ impl Window {
 /// The mark led to the page if the items before it were passed, and all are accounted for.
 const WAS_LED: &str = "(SELECT walked >= 0 AND is_complete FROM m)";
 
-/// The table `m`: the number of items between a mark and a page, and if the number of all is right. The
-/// log has the items added and removed since the mark's change.
+/// The table `m`: the number of items between a mark and a page, and if the number of all is right.
+/// The log has the items added and removed since the mark.
 fn walk(
     text: &mut SqlText,
     collection: Collection,
@@ -349,8 +345,7 @@ pub(crate) fn totals_statement(
     text.finish(&totals)
 }
 
-/// `total_items`, `revision` and `has_parent` of a scope. A page shows effects of writes to related
-/// collections, so those count in the revision.
+/// A page shows effects of writes to related collections, so those count in the revision.
 fn totals(text: &mut SqlText, scope: Scope, related: &[Collection]) -> String {
     let own = literal(scope.collection.name());
     let parent = text.bind(scope.parent.map_or_else(Uuid::nil, ItemId::uuid));

@@ -5,8 +5,7 @@ use application::ShownItem;
 use domain::{Collection, ItemId};
 use uuid::Uuid;
 
-/// The identifiers that an item's members hold and that are no links, because there are no such
-/// items.
+/// The identifiers in an item's members that are no links, because there are no such items.
 pub(crate) fn missing(collection: Collection, shown: &ShownItem) -> Vec<ItemId> {
     match shown.links.reference(0) {
         Some(_) => Vec::new(),

@@ -110,8 +110,7 @@ impl Order {
         self.sorted(components, "w.id", is_backward)
     }
 
-    /// The expressions as columns `order_0`, …, each after a comma, and the text after `ORDER BY` for these
-    /// and `place`.
+    /// The columns `order_0`, …, each after a comma, and the `ORDER BY` text for them and `place`.
     pub fn output(&self, is_backward: bool) -> (String, String) {
         let components = || self.components(0).enumerate();
         let columns = components().map(|(n, one)| format!(", {} AS order_{n}", one.expression));

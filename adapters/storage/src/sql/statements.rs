@@ -80,8 +80,7 @@ pub(crate) fn belonging_to(
     ))
 }
 
-/// The columns of the row `i` at the change `c`. Members that are asked for by name are the columns
-/// `field_0`, `field_1`, ….
+/// The columns of the row `i` at the change `c`. Requested members are `field_0`, `field_1`, ….
 pub(crate) fn item_columns(
     text: &mut SqlText,
     collection: Collection,

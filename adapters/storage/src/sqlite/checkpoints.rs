@@ -18,8 +18,7 @@ use crate::sqlite::file::OwnedFile;
 /// About how many bytes are written until the log is copied.
 const LENGTH: usize = 16 * 1024 * 1024;
 
-/// The approximate number of bytes that a row adds to the log, without its members: a page for each
-/// of some indexes.
+/// Approximate bytes that a row without members adds to the log: a page for each of some indexes.
 const ROW_OVERHEAD: usize = 8 * 1024;
 
 /// Neither waits for readers or the writer, nor makes them wait.
@@ -45,8 +44,7 @@ impl Checkpoints {
         Self { connection, written, is_almost_done: Arc::default(), file, metrics }
     }
 
-    /// To be called by the writer after each transaction, with its rows and about how many bytes
-    /// there are in them.
+    /// The writer must call this after each transaction, with its rows and their approximate bytes.
     pub async fn after(&self, rows: usize, bytes: usize, writer: &WritingConnection) {
         if self.is_almost_done.swap(false, Ordering::Relaxed) && self.mark(writer).await {
             self.copy(writer).await;
@@ -69,8 +67,7 @@ impl Checkpoints {
         });
     }
 
-    /// Gives the file another mark, because a copy of it would be another file afterwards. Returns
-    /// false if it failed.
+    /// Gives the file another mark, because a copy made before differs then. False if that failed.
     async fn mark(&self, writer: &WritingConnection) -> bool {
         let marked = self.file.next_mark().map_err(|error| DbErr::Custom(error.to_string()));
         let marked = match marked {
@@ -80,7 +77,7 @@ impl Checkpoints {
         marked.inspect_err(|error| tracing::warn!(%error, "cannot mark the database file")).is_ok()
     }
 
-    /// Copies as much of the log as possible. The automatic checkpoint of the writer is the fallback.
+    /// Copies as much of the log as possible. The writer's automatic checkpoint is the fallback.
     async fn copy(&self, connection: &WritingConnection) {
         if self.file.require_in_place().is_err() {
             return;

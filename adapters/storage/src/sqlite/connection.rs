@@ -27,9 +27,8 @@ use crate::write::statements::{Outcome, WriteConnection, of_rows};
 
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
-/// It keeps more pages than others, because it returns to those of its indexes again and again.
-/// Another connection copies the write-ahead log into the file (`sqlite/checkpoints.rs`); a commit
-/// does that only if the log still becomes long. Afterwards it is truncated to `journal_size_limit`.
+/// Caches more pages than others, because it returns to those of its indexes. Another connection
+/// copies the log (`sqlite/checkpoints.rs`); a commit does so only if it is long, and truncates it.
 const PRAGMAS: [(&str, &str); 6] = [
     ("synchronous", "FULL"),
     ("foreign_keys", "ON"),
@@ -77,8 +76,7 @@ impl WritingConnection {
         })
     }
 
-    /// Begins a transaction of writes with its first statement. Its time is later than that of every
-    /// transaction before.
+    /// Begins a transaction of writes with its first statement. Its time is later than all before.
     pub async fn begin_writes(&self, asked: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
         *self.beginning.lock() = Some(asked.as_microsecond());
@@ -98,8 +96,7 @@ impl WritingConnection {
         self.begin_with(|| self.query_all_raw(begin.clone())).await.map(drop)
     }
 
-    /// Begins another transaction. Both have the write lock from the start: one that reads first and
-    /// requests the lock later fails at random.
+    /// Takes the write lock at once: a transaction that requests it after a read fails at random.
     pub async fn begin(&self) -> Result<(), DbErr> {
         self.begin_with(|| self.execute_unprepared("BEGIN IMMEDIATE")).await.map(drop)
     }
@@ -260,7 +257,7 @@ impl WriteConnection for WritingConnection {
             bound.map_err(|error| query_error(Error::Encode(error)))?;
             let mut connection = self.connection.lock().await;
             let query = query_with(AssertSqlSafe(text.clone()), arguments);
-            // All, because the driver leaves out what follows the last row that is fetched.
+            // All, because the driver skips the statements after the last row that is fetched.
             connection.fetch_all(query).await.map_err(query_error)
         };
         let done = if beginning.is_none() { run().await } else { self.begin_with(run).await };
@@ -274,9 +271,8 @@ impl WriteConnection for WritingConnection {
     }
 }
 
-/// Inserts rows into `given`: as many as the next power of two, so that there are few such
-/// statements. Parameters without a value are null. They have no numbers: the time to find a
-/// numbered parameter grows with their number.
+/// Inserts the next power of two of rows into `given`, so that there are few statements. Parameters
+/// without a value are null. They have no numbers: to find one takes longer with more of them.
 fn given(rows: usize) -> String {
     let row = format!("({})", ["?"; WriteRow::FIELDS].join(", "));
     format!("{GIVEN}{}", vec![row; rows.next_power_of_two()].join(", "))

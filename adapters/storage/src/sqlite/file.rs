@@ -48,14 +48,11 @@ pub(crate) fn file(url: &str) -> Result<Arc<Path>, StoreError> {
     Ok(file)
 }
 
-/// A file that no other process writes to: each process would trust its own cache.
-///
-/// The lock is on the file itself, so that it is found under every name of the file. It is taken
-/// before `SQLite` opens the file and let go after `SQLite` has closed it, on one descriptor:
-/// closing any descriptor of the file ends the locks that `SQLite` has on it. For the same reason
-/// nothing else here opens the file.
-///
-/// Its [marks](Marks) show when another file was copied over it.
+/// A file that no other process writes to: each process would trust its own cache. The lock is on
+/// the file itself, so that it is found under every name. It is taken before SQLite opens the file
+/// and released after SQLite has closed it, on one descriptor: closing any descriptor of the file
+/// ends SQLite's locks. For the same reason nothing else here opens the file. [`Marks`] show when
+/// another file was copied over it.
 pub(crate) struct OwnedFile {
     path: Arc<Path>,
     file: File,
@@ -87,8 +84,7 @@ impl OwnedFile {
         Ok(Self { path: Arc::clone(path), file, device, inode, marks })
     }
 
-    /// Fails when the path does not lead to the file any more, because it was removed or replaced, or
-    /// when another file was copied over it.
+    /// Fails if the file was moved, removed or replaced, or another file was copied over it.
     pub fn require_in_place(&self) -> Result<(), RepositoryError> {
         let found = std::fs::metadata(&self.path).map(|metadata| identity(&metadata));
         if !found.is_ok_and(|found| found == (self.device, self.inode)) {

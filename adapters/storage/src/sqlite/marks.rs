@@ -28,8 +28,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// The marks of a file before it is opened. A write-ahead log that does not belong to the file is
-    /// moved away.
+    /// Reads the marks before the file is opened. Moves away a write-ahead log of another file.
     pub fn of(path: &Path, file: &File) -> io::Result<Self> {
         let found = read(file).unwrap_or_default();
         let known = fs::read_to_string(companion(path, "-mark")).ok();

@@ -50,9 +50,8 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// More prepared statements than this crate has.
 pub(crate) const STATEMENTS_KEPT: usize = 256;
 
-/// The page cache of each connection in kibibytes; negative, as the pragma requires. All connections
-/// share the cache of the operating system. The file is not mapped into memory: every connection
-/// would have its own mapping, and each counts as memory of the service.
+/// The page cache of each connection, negative in kibibytes. Connections share the system's cache.
+/// The file is not mapped into memory: each connection's mapping counts as the service's memory.
 const CACHED_KIBIBYTES: &str = "-2048";
 
 const WATCH_PERIOD: Duration = Duration::from_secs(1);
@@ -119,8 +118,7 @@ impl Sqlite {
     }
 }
 
-/// Prepares the file: a file that was copied over the one that was served gets a new history, before
-/// that is forgotten.
+/// Gives a file that was copied over the served one a new history, before its mark is replaced.
 async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), DbErr> {
     if file.was_replaced() {
         let has_history =
@@ -202,7 +200,7 @@ impl ReadEngine for Sqlite {
         self.queue.close().await;
         self.watching.0.abort();
         if self.file.is_lost() {
-            // `SQLite` copies the log into the file when the last connection is closed, so one stays
+            // SQLite copies the log into the file when the last connection closes, so one stays
             // open.
             std::mem::forget(self.readers.clone());
             return;
@@ -213,7 +211,7 @@ impl ReadEngine for Sqlite {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
         }
-        // The next process need not wait until the last who knows of this store has forgotten it.
+        // So that the next process need not wait until all clones of the store are dropped.
         self.file.let_go();
     }
 }
@@ -308,7 +306,7 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(2, |processors| processors.get().clamp(2, 16))
 }
 
-/// Half of the processors are left to what is read quickly, and to writes.
+/// Half of the processors are left to quick reads and to writes.
 fn slow_workers() -> usize {
     processors() / 2
 }

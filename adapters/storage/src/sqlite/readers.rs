@@ -17,8 +17,7 @@ use crate::sqlite::{connect_to_look, last_change};
 /// One connection for items, and one for other lookups.
 const CONNECTIONS: u32 = 2;
 
-/// Connections that read, and none that writes. It knows nothing to be current: another process
-/// writes.
+/// Has no cache that is known to be current, because another process writes.
 pub(crate) struct SqliteReaders(DatabaseConnection, Arc<StoreMetrics>);
 
 impl SqliteReaders {

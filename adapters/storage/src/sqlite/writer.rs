@@ -148,8 +148,7 @@ impl SqliteWriter {
         }
     }
 
-    /// Executes rows in one transaction or, if one of them fails, in one each. A write of many rows
-    /// is alone.
+    /// Executes rows in one transaction or, if one fails, in one each. A write of many is alone.
     async fn transactions(&self, connection: &WritingConnection, writes: &[&Write]) -> Vec<Answer> {
         match transaction(connection, writes).await {
             Ok(answers) => answers,

@@ -17,11 +17,10 @@ use crate::{StoreError, StoreOptions};
 const PAGES: i32 = 4_096;
 
 impl StoreOptions {
-    /// Backs up the file as of one moment into the empty file at `to`, during writes. Reports the copied
-    /// and the total bytes. Blocks. The caller flushes the copy to the disk.
-    ///
-    /// A backup restarts after each write between two of its steps, so with a busy writer it never ends.
-    /// Here all steps run within one read transaction. `VACUUM INTO` rebuilds every index, which takes
+    /// Backs up the file as of one moment into the empty file at `to`, during writes. Reports the
+    /// copied and the total bytes. Blocks. The caller flushes the copy to the disk. A backup
+    /// restarts after each write between two of its steps, and never ends with a busy writer, so
+    /// all steps run in one read transaction. `VACUUM INTO` rebuilds every index, which takes
     /// several times the processor time, and reports no progress.
     pub fn back_up(&self, to: &Path, report: &dyn Fn(u64, u64)) -> Result<(), StoreError> {
         let file = self.file(StoreError::NotAFile)?;
@@ -51,8 +50,7 @@ impl StoreOptions {
         Ok(())
     }
 
-    /// Gives a file that was copied byte by byte a new history. Fails while a service, which caches the
-    /// id, has the file open.
+    /// Gives a byte-wise copy a new history. Fails while a service has it open and caches the id.
     pub fn renew_history(&self) -> Result<(), StoreError> {
         let file = self.file(StoreError::RenewsItself)?;
         let owned = OwnedFile::take(&file)?;

@@ -94,8 +94,7 @@ impl HistoryValidator {
         Ok(Self { items, last: application::Sequence(0) })
     }
 
-    /// Checks that a change can follow the previous ones. Records it in either case, so that an error is
-    /// reported once.
+    /// Checks a change, and records it in either case, so that an error is reported once.
     pub fn check(
         &mut self,
         line: u64,
@@ -212,8 +211,7 @@ impl HistoryValidator {
             let known = id.map_or(Ok(None), |id| self.find(id))?;
             Ok::<_, rusqlite::Error>(known.filter(|known| Some(&*known.collection) == group))
         };
-        // Items below a deleted one are deleted in the same transaction, and so at the same time, in
-        // any order.
+        // Items below a deleted one are deleted in its transaction, so at its time, in any order.
         let is_deleted = record.kind == WriteOperation::Delete;
         let has_parent = linked(record.parent, parents)?
             .is_some_and(|known| !known.is_deleted || (is_deleted && known.updated == record.time));

@@ -34,8 +34,7 @@ pub struct ImportTransaction {
 }
 
 impl ImportTransaction {
-    /// Prepares the store's schema and begins the transaction. Until it ends, no other process can
-    /// prepare the store or write to it.
+    /// Prepares the schema and begins. Until the end, no other process prepares or writes it.
     pub async fn begin(options: &StoreOptions) -> Result<Self, StoreError> {
         let store = Store::connect(options).await?;
         let engine = store.writer()?;
@@ -96,7 +95,7 @@ impl ImportTransaction {
 }
 
 impl StoreOptions {
-    /// Fails unless [`ImportTransaction::begin`] would accept the store. Creates and changes nothing.
+    /// Fails unless [`ImportTransaction::begin`] would accept the store. Changes nothing.
     pub async fn check_is_empty(&self) -> Result<(), StoreError> {
         let connection = match connect_to_look(self).await {
             // It would be created.
@@ -133,8 +132,7 @@ fn change_row(CheckedChange { record, .. }: &CheckedChange) -> serde_json::Value
     })
 }
 
-/// The row of an item after its last change, for `transfer/import_items.sql`. Items below a deleted one are
-/// deleted next.
+/// A row for `transfer/import_items.sql`. Items below a deleted one are deleted next.
 fn item_row(
     CheckedChange { record, created_at, created_by }: &CheckedChange,
     gone: &[ItemId],

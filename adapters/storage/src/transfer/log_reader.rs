@@ -15,8 +15,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::row_mapping::{get, id};
 use crate::{StoreError, StoreOptions};
 
-/// Most changes of a statement, which keeps `SQLite` from copying its write-ahead log, and `PostgreSQL`
-/// from clearing away dead rows.
+/// Most changes of a statement, which blocks checkpoints of SQLite and the vacuum of PostgreSQL.
 const PAGE: i64 = 1_000;
 
 /// Bytes of members of a batch. Three batches are in memory: read, waiting, and in use.
@@ -73,8 +72,8 @@ async fn read(
             bytes += record.members.as_deref().map_or(0, str::len);
             batch.push(record);
             if bytes >= BATCH_BYTES {
-                // SQLite's statement ends before the batch waits. PostgreSQL's waits with the rest of
-                // the page, which would have to be sent again.
+                // SQLite's statement ends before the batch waits. PostgreSQL's waits with the rest
+                // of the page, which would have to be sent again.
                 if backend == DbBackend::Sqlite {
                     break;
                 }

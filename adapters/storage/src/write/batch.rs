@@ -7,8 +7,7 @@ use application::ReadDependency;
 use crate::write::read_set::touches;
 use crate::write::row::{RowChange, RowWrite};
 
-/// The most rows of a statement. On `PostgreSQL` its table expressions are joined without an index,
-/// so twice the rows take four times as long.
+/// The most rows of a statement. PostgreSQL joins them without an index, in quadratic time.
 const ROWS: usize = 256;
 
 /// The most bytes of members of a statement with several rows: they are copied several times.
@@ -29,9 +28,9 @@ pub(crate) fn is_one_statement(writes: &[RowWrite<'_>]) -> bool {
     writes.iter().all(|write| has_kind_of_first(write) && write.row.key.is_none())
 }
 
-/// Returns the length of the prefix that can share a batch: no two rows write the same item or have
-/// the same key, and none reads what another writes. Statements of a batch are grouped by kind, so
-/// its rows may be logged in any order.
+/// Returns the length of the prefix that can share a batch: no two rows have the same item or key,
+/// and no row reads another's item. A batch is executed by kind, so its rows may be logged in any
+/// order.
 pub(crate) fn together<'a>(writes: &[RowWrite<'a>]) -> usize {
     let (mut items, mut keys) = (HashSet::with_capacity(writes.len()), HashSet::new());
     let mut read_sets: Vec<&'a [ReadDependency]> = Vec::new();

@@ -45,8 +45,7 @@ impl ContentChange {
         Self { collection, rows: updates.chain(inserts).collect(), expected, related }
     }
 
-    /// The deletions of the `current` items, by id with their versions, that are replaced by none; or
-    /// why the collection cannot be replaced.
+    /// The deletions of `current` items (id and version) without a replacement, or the refusal.
     pub fn deletions(
         &self,
         mut current: HashMap<Uuid, i64>,

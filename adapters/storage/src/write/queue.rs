@@ -39,8 +39,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(15);
 pub(crate) trait Writer: Send + Sync + 'static {
     const DIALECT: &'static Dialect;
 
-    /// Does each of the writes whole or not at all; the answers are in the order of the writes.
-    /// Those that were done are on disk.
+    /// Makes each write atomic and durable. The answers are in the order of the writes.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
 }
 
@@ -94,8 +93,7 @@ impl WriteQueue {
         Self { jobs: Mutex::new(Some(jobs)), places, worker, health, queue_timeout, metrics }
     }
 
-    /// Returns whether writes go through, as far as is known: the queue is open, the last batches
-    /// ended as they should, and none is stuck.
+    /// Returns whether the queue is open, the last batch did not panic, and no batch is stuck.
     pub fn is_alive(&self) -> bool {
         let jobs = self.jobs.lock();
         jobs.as_ref().is_some_and(|jobs| !jobs.is_closed()) && self.health.is_good(STUCK_AFTER)

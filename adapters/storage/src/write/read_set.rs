@@ -57,8 +57,7 @@ pub(crate) fn looks<'a>(changes: impl Iterator<Item = &'a WriteMetadata>) -> Vec
 }
 
 impl<'a> Look<'a> {
-    /// Finds `id`, `version`, `parent` and `value` of the rows, or of enough of them to know that
-    /// something changed.
+    /// Finds the rows, or enough of them to know that something changed.
     pub fn statement(&self, dialect: &'static Dialect) -> Statement {
         let mut text = SqlText::new(dialect);
         let keys: Vec<_> = self.keys.iter().map(|(key, _)| *key).collect();
@@ -73,8 +72,7 @@ impl<'a> Look<'a> {
         self.keys.iter().map(|(_, most)| most).sum::<usize>() + 1
     }
 
-    /// The same keys one by one, where more rows were found than all dependencies together expect:
-    /// then it is not known which of them changed.
+    /// The keys one by one, if more rows were found than expected: any of them may have changed.
     pub fn apart(&self, rows: usize) -> Option<Vec<Self>> {
         let one = |key: &(&'a LookupKey, usize)| Self {
             collection: self.collection,
@@ -124,8 +122,8 @@ impl CurrentReads {
         Ok(())
     }
 
-    /// Returns whether a write was decided in the same history, and every lookup of it finds the same
-    /// items and versions as before. In another history equal versions are different ones.
+    /// Returns whether a write was decided in the same history, and each lookup finds the same
+    /// items and versions. In another history equal versions are different ones.
     pub fn holds(&self, metadata: &WriteMetadata) -> bool {
         let decided_in = metadata.history.as_ref();
         if self.history.as_ref().zip(decided_in).is_some_and(|(own, other)| own != other) {
@@ -142,8 +140,7 @@ impl CurrentReads {
     }
 }
 
-/// Returns whether a change may invalidate a read set: it writes an item that was found, or one
-/// that would now be found. Then the read set is looked up after the change.
+/// Returns whether a change may invalidate a read set, so that its lookups must follow the change.
 pub(crate) fn touches(row: &RowChange, read_set: &[ReadDependency]) -> bool {
     let RowChange { kind, scope, id, keys, .. } = row;
     let deletes_in = |collection: Collection| {

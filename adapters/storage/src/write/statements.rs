@@ -37,7 +37,7 @@ pub(crate) trait WriteConnection: ConnectionTrait + Sync {
     -> Result<Vec<Outcome>, DbErr>;
 }
 
-/// The outcome of a row: the number of the condition that refuses it, or the item unless it is deleted.
+/// The outcome of a row: the number of the refusing condition, or the item unless it is deleted.
 #[derive(Deserialize)]
 pub(crate) struct Outcome {
     pub asked: Uuid,
@@ -197,8 +197,7 @@ fn idempotent_answer<'a>(
     }
 }
 
-/// Executes one write in a separate transaction, which began at `time`. If the answer is an error,
-/// the transaction must be rolled back.
+/// Executes a write in a transaction begun at `time`, which must be rolled back on an error.
 pub(crate) async fn write_alone(
     connection: &impl WriteConnection,
     Write { change, metadata }: &Write,
@@ -224,7 +223,7 @@ pub(crate) fn only(mut answers: Vec<Answer>) -> Answer {
     answers.pop().unwrap_or(Err(RepositoryError::Corrupt))
 }
 
-/// Writes rows; the first error among their answers.
+/// Writes rows. Returns the first error.
 async fn write_many(
     connection: &impl WriteConnection,
     rows: &[RowChange],

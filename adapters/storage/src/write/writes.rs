@@ -65,8 +65,7 @@ impl Writes {
         }
     }
 
-    /// Warns when stored times lie ahead of the clock: then what is written is later still, until
-    /// the clock has caught up. `here` is the time of this machine.
+    /// Warns if stored times are ahead of the clock, because new ones are later still.
     pub async fn warn_of_times_ahead(&self, here: Timestamp) {
         let latest = change_log::latest_time(self.engine.dialect());
         // Not traced: it is no part of the request.

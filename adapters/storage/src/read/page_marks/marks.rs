@@ -43,8 +43,7 @@ impl Marks {
         self.blocks.last().map_or_else(Default::default, |last| (last.first, last.items))
     }
 
-    /// Divides the last block at the marks in the rows, which also have the items added and removed since
-    /// the marks' change.
+    /// Divides the last block at the marks in the rows, with the items added or removed since.
     pub fn divide(&mut self, rows: &[Found]) -> Option<()> {
         let begin = self.blocks.pop()?;
         let (marks, moved): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.sequence == 0);
@@ -53,7 +52,7 @@ impl Marks {
         let items = if self.blocks.is_empty() { rows.first()?.total - since } else { begin.items };
         let first = self.blocks.len();
         self.blocks.push(Block { items: DISTANCE, ..begin });
-        // The first mark is where the block begins.
+        // The first mark is the beginning of the block.
         let inner = marks.iter().skip(1);
         self.blocks.extend(inner.map(|mark| Block { first: mark.id, items: DISTANCE }));
         for row in moved.iter().filter(|row| row.id >= begin.first) {
@@ -76,7 +75,7 @@ impl Marks {
         self.are_sound()
     }
 
-    /// The last mark at least `margin` items before the item at `offset`, from the end if `is_descending`.
+    /// The last mark at least `margin` items before `offset`, from the end if `is_descending`.
     pub fn before(&self, offset: i64, margin: i64, is_descending: bool) -> Option<PageMark> {
         let items = self.blocks.iter().map(|block| block.items).sum();
         let (mut passed, mut found) = (0, None);

@@ -23,7 +23,7 @@ use crate::sql::change_log;
 use crate::sql::page::PageMark;
 use marks::{Found, Marks};
 
-/// So few items are counted as fast as from a mark.
+/// This number of items is counted as fast as from a mark.
 const FEW: u64 = 10_000;
 
 /// Changes that a page adds to its mark; after more, the marks are advanced.
@@ -78,8 +78,7 @@ impl PageMarks {
         self.kept.lock().remove(&collection);
     }
 
-    /// The mark to walk from; `None` if the page is not deep, another request is setting the marks, or no
-    /// mark is near.
+    /// Finds a mark before a deep page, if one is near and no other request is setting the marks.
     pub async fn find(
         &self,
         scope: Scope,
@@ -129,8 +128,7 @@ impl PageMarks {
         Arc::clone(kept.entry(collection).or_default())
     }
 
-    /// Changes when the store may have lost changes: a hash of history and timeline, or the number of lost
-    /// connections if there are no timelines.
+    /// Changes when the store may have lost changes: a hash of history and timeline, or the losses.
     fn epoch(&self) -> u64 {
         match self.engine.timeline() {
             0 => self.engine.losses(),
@@ -170,7 +168,7 @@ impl PageMarks {
         Ok(marks.advance(up_to, &moved).is_some())
     }
 
-    /// False if the counts do not match.
+    /// Returns false if the counts do not match.
     async fn divide(
         &self,
         collection: Collection,
