@@ -144,8 +144,7 @@ pub(crate) trait WriteEngine: ReadEngine {
     /// Indexes at most `limit` more changes for full-text searches, up to the change `up_to`.
     async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError>;
 
-    /// Runs a statement that writes to tables other than those of the items and their history.
-    /// Returns the number of rows written. The parameters are strings and integers.
+    /// Runs a write outside the queue. Returns the number of rows written.
     async fn execute(
         &self,
         step: &'static str,

@@ -1,5 +1,5 @@
-//! Executes the pending steps of the migrations. Each is atomic and recorded in its transaction, so a run
-//! after an interruption continues at the first step that is not recorded.
+//! Executes the pending steps of migrations. Statements and the record of their step are one
+//! transaction, so an interrupted run continues at the first step without a record.
 
 use std::time::Duration;
 
@@ -31,8 +31,7 @@ pub(crate) struct Runner<'a>(pub &'a dyn WriteEngine);
 impl Runner<'_> {
     pub async fn expand(&self) -> Result<(), StoreError> {
         let database = self.0.schema();
-        // Without the lock first: it needs the right to create tables, and would wait for any other
-        // migration.
+        // Checked without the lock first, which would wait for any other migration.
         if !is_up_to_date(database, Access::Write).await? {
             let lock = self.0.lock_schema().await?;
             if !is_up_to_date(database, Access::Write).await? {

@@ -27,7 +27,7 @@ use crate::sql::row_mapping::{first, get};
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The time for which an instance may write. It counts as running for a minute
-/// (`migration/runner.rs`): the difference is more than a write waits before its statement begins.
+/// (`older_instance.sql`): the difference is more than a write waits before its statement begins.
 const TERM: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Default)]

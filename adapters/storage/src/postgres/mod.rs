@@ -50,7 +50,7 @@ use crate::sql::row_mapping::{count, get, not_understood, timestamp};
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::WriteQueue;
 
-/// Most connections that write: those of the workers, and some for writes of other kinds.
+/// Most connections that write: one for the worker of the queue, the others for other writes.
 const WRITING_CONNECTIONS: u32 = 4;
 
 /// The advisory lock under which the schema is prepared.

@@ -38,7 +38,7 @@ pub(crate) struct Limits {
 impl Limits {
     pub const BRIEF: Self = Self { answer: Duration::from_secs(3), can_repeat: true };
 
-    /// For writes and the fence. The server has shorter limits.
+    /// For writes and the fence. The server's limit for locks is shorter.
     pub const LOCK: Self = Self { answer: Duration::from_secs(12), can_repeat: false };
 }
 

@@ -67,7 +67,7 @@ impl Indexer {
         indexer
     }
 
-    /// Indexes nothing: the index is that of a primary, which another engine writes to.
+    /// Indexes nothing: another engine writes to the store.
     pub fn none(engine: Arc<dyn ReadEngine>) -> Arc<Self> {
         Self::new(engine, 0)
     }
@@ -117,7 +117,7 @@ impl Indexer {
             return Ok(());
         }
         if !self.is_alive() {
-            // A standby is read, whose primary indexes when somebody searches there.
+            // The store is only read here. Its writer indexes when a search there needs it.
             return Err(logged(&read_only(), step));
         }
         let mut progress = self.progress.subscribe();

@@ -133,7 +133,7 @@ impl Order {
         format!("{}{id}{}", keys.collect::<String>(), direction(self.is_id_descending))
     }
 
-    /// The rows beyond a place, or all rows. Rows without a value of the first key are the last run.
+    /// The rows beyond a place, or all. Rows without a value of the first key are a separate run.
     pub fn runs(
         &self,
         text: &mut SqlText,

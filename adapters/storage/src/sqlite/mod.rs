@@ -311,8 +311,7 @@ fn slow_workers() -> usize {
     processors() / 2
 }
 
-/// Opens read-only connections to a file while another process may serve it. They never create the
-/// file, even if the URL permits that.
+/// Connects while another process may serve the file. Never creates it, even with `mode=rwc`.
 pub(crate) async fn connect_to_look(
     options: &StoreOptions,
     connections: u32,

@@ -33,7 +33,7 @@ pub(crate) async fn connect_with(
     }
 }
 
-/// Opens a read-only connection while another process may serve the store.
+/// Opens a connection that reads, read-only on SQLite, while another process may serve the store.
 pub(crate) async fn connect_to_look(
     options: &StoreOptions,
 ) -> Result<DatabaseConnection, StoreError> {
