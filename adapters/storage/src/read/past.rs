@@ -144,7 +144,8 @@ impl History for PastReads {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let text = sql_file!(self.engine.dialect(), "read/contents");
+        let dialect = self.engine.dialect();
+        let text = sql_file!(dialect, "read/contents");
         let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let most = clamped(CONTENT_BYTES as u64);
         let values = [json(&changes), reach.scope().collection.name().into(), most.into()];
