@@ -13,19 +13,15 @@ use sea_orm::sqlx::{
     AssertSqlSafe, Error as SqlxError, Executor as _, IntoArguments, Postgres, SqlSafeStr as _,
     SqlStr, query_with, raw_sql,
 };
-use sea_orm::{
-    ConnectionTrait, DbBackend, DbErr, ExecResult, FromQueryResult as _, QueryResult, RuntimeErr,
-    Statement,
-};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sea_query_sqlx::SqlxValues;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 use crate::spans;
 use crate::sql::dialect::POSTGRES;
-use crate::sql::row_mapping::{ItemColumns, get};
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{Outcome, WriteConnection, of_rows};
+use crate::write::statements::{WriteConnection, of_rows};
 
 /// Limits of the answers of the server. When one is reached the connection counts as lost.
 #[derive(Clone, Copy, Debug)]
@@ -195,21 +191,14 @@ impl ConnectionTrait for Session {
 
 #[async_trait]
 impl WriteConnection for Session {
-    async fn write_rows(
+    async fn query_rows(
         &self,
         kind: RowKind,
         rows: &[WriteRow<'_>],
-    ) -> Result<Vec<Outcome>, DbErr> {
+    ) -> Result<Vec<QueryResult>, DbErr> {
         let text = of_rows(&POSTGRES, kind).into_sql_str();
         let arguments = Some(WriteRow::arrays(rows).map_err(database_error)?);
-        let rows = self.query(Question { effect: Effect::None, text, arguments }).await?;
-        let outcome = |row: &QueryResult| {
-            let (asked, refusal) = (get(row, "asked")?, get::<Option<i64>>(row, "refusal")?);
-            let has_item = refusal.is_none() && kind != RowKind::Delete;
-            let item = has_item.then(|| ItemColumns::from_query_result(row, "")).transpose()?;
-            Ok(Outcome { asked, refusal, item })
-        };
-        rows.iter().map(outcome).collect()
+        self.query(Question { effect: Effect::None, text, arguments }).await
     }
 }
 

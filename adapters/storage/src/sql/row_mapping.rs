@@ -7,8 +7,7 @@ use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{DbErr, FromQueryResult, QueryResult, TryGetable};
-use serde::Deserialize;
+use sea_orm::{DbErr, QueryResult, TryGetable};
 use uuid::Uuid;
 
 pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, DbErr> {
@@ -16,49 +15,24 @@ pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, D
 }
 
 /// The item of a row without members.
-#[derive(Deserialize, FromQueryResult)]
-pub(crate) struct ItemColumns {
-    id: Uuid,
-    version: i64,
-    created_at: i64,
-    updated_at: i64,
-    parent: Option<Uuid>,
-    continues: Option<Uuid>,
-    continues_link: Option<Uuid>,
-    continued_by: Option<String>,
-    reference_0: Option<Uuid>,
-}
-
-impl ItemColumns {
-    pub fn with(self, members: Arc<str>) -> Result<ShownItem, DbErr> {
-        let item = Item {
-            id: ItemId::from_uuid(self.id),
-            version: Version::from_number(self.version),
-            created_at: time(self.created_at)?,
-            updated_at: time(self.updated_at)?,
-            members,
-            parent: self.parent.map(ItemId::from_uuid),
-            continues: self.continues.map(ItemId::from_uuid),
-        };
-        let links = links(self.continues_link, self.continued_by, self.reference_0);
-        Ok(ShownItem { item, links: links? })
-    }
+pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<ShownItem, DbErr> {
+    let item = Item {
+        id: ItemId::from_uuid(get(row, "id")?),
+        version: Version::from_number(get(row, "version")?),
+        created_at: timestamp(row, "created_at")?,
+        updated_at: timestamp(row, "updated_at")?,
+        members,
+        parent: id(row, "parent")?,
+        continues: id(row, "continues")?,
+    };
+    Ok(ShownItem { item, links: relations(row)? })
 }
 
 pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
-    links(get(row, "continues_link")?, get(row, "continued_by")?, get(row, "reference_0")?)
-}
-
-fn links(
-    continues: Option<Uuid>,
-    continued_by: Option<String>,
-    reference_0: Option<Uuid>,
-) -> Result<Links, DbErr> {
-    let continued_by = ids(&continued_by.unwrap_or_default());
     Ok(Links {
-        continues: continues.map(ItemId::from_uuid),
-        continued_by: continued_by.map_err(|error| not_understood("continued_by", error))?,
-        references: reference_0.into_iter().map(|id| Some(ItemId::from_uuid(id))).collect(),
+        continues: id(row, "continues_link")?,
+        continued_by: continued_by(row)?,
+        references: id(row, "reference_0")?.into_iter().map(Some).collect(),
         hides_parent: false,
     })
 }
@@ -68,11 +42,11 @@ pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr>
 }
 
 pub(crate) fn shown_item(row: &QueryResult) -> Result<ShownItem, DbErr> {
-    ItemColumns::from_query_result(row, "")?.with(get::<String>(row, "members")?.into())
+    written_item(row, get::<String>(row, "members")?.into())
 }
 
 pub(crate) fn item_with_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<ShownItem, DbErr> {
-    ItemColumns::from_query_result(row, "")?.with(members_of_fields(row, fields)?)
+    written_item(row, members_of_fields(row, fields)?)
 }
 
 fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {
@@ -122,23 +96,25 @@ pub(crate) fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbEr
 }
 
 pub(crate) fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
-    time(get(row, column)?)
-}
-
-fn time(microseconds: i64) -> Result<Timestamp, DbErr> {
-    Timestamp::from_microsecond(microseconds).map_err(|error| not_understood("a time", error))
+    Timestamp::from_microsecond(get(row, column)?).map_err(|error| not_understood(column, error))
 }
 
 pub(crate) fn optional_timestamp(
     row: &QueryResult,
     column: &str,
 ) -> Result<Option<Timestamp>, DbErr> {
-    get::<Option<i64>>(row, column)?.map(time).transpose()
+    let time = get::<Option<i64>>(row, column)?.map(Timestamp::from_microsecond);
+    time.transpose().map_err(|error| not_understood(column, error))
 }
 
 /// The first row, which cannot be missing.
 pub(crate) fn first(rows: &[QueryResult]) -> Result<&QueryResult, DbErr> {
     rows.first().ok_or_else(|| DbErr::RecordNotFound("a row".to_owned()))
+}
+
+fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {
+    let listed: Option<String> = get(row, "continued_by")?;
+    ids(&listed.unwrap_or_default()).map_err(|error| not_understood("continued_by", error))
 }
 
 pub(crate) fn ids(listed: &str) -> Result<Vec<ItemId>, uuid::Error> {

@@ -23,7 +23,7 @@ use crate::sql::dialect::SQLITE as DIALECT;
 use crate::sql::row_mapping;
 use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
 use crate::write::row::{RowKind, WriteRow};
-use crate::write::statements::{Outcome, WriteConnection, of_rows};
+use crate::write::statements::{WriteConnection, of_rows};
 
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -233,11 +233,11 @@ impl ConnectionTrait for WritingConnection {
 
 #[async_trait]
 impl WriteConnection for WritingConnection {
-    async fn write_rows(
+    async fn query_rows(
         &self,
         kind: RowKind,
         rows: &[WriteRow<'_>],
-    ) -> Result<Vec<Outcome>, DbErr> {
+    ) -> Result<Vec<QueryResult>, DbErr> {
         let beginning = self.beginning.lock().take();
         let begin = if beginning.is_some() { BEGIN } else { "" };
         let step = match kind {
@@ -256,18 +256,15 @@ impl WriteConnection for WritingConnection {
                 .and_then(|()| rows.iter().try_for_each(|row| row.bind(&mut arguments)));
             bound.map_err(|error| query_error(Error::Encode(error)))?;
             let mut connection = self.connection.lock().await;
-            let query = query_with(AssertSqlSafe(text.clone()), arguments);
-            // All, because the driver skips the statements after the last row that is fetched.
-            connection.fetch_all(query).await.map_err(query_error)
+            let rows =
+                connection.fetch_all(query_with(AssertSqlSafe(text.clone()), arguments)).await;
+            Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
         };
         let done = if beginning.is_none() { run().await } else { self.begin_with(run).await };
         if commits && done.is_ok() {
             self.is_in_transaction.store(false, Ordering::Relaxed);
         }
-        let rows: Vec<_> = done?.into_iter().map(QueryResult::from).collect();
-        let outcomes: String = row_mapping::get(row_mapping::first(&rows)?, "outcomes")?;
-        serde_json::from_str(&outcomes)
-            .map_err(|error| row_mapping::not_understood("outcomes", error))
+        done
     }
 }
 

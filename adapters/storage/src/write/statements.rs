@@ -6,17 +6,16 @@ use application::{CollectionWrite, RepositoryError, Revision, Scope, ShownItem, 
 use async_trait::async_trait;
 use domain::ItemId;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr};
-use serde::{Deserialize, Serialize};
+use sea_orm::{ConnectionTrait, DbErr, QueryResult};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
 use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
 use crate::sql::page::totals_statement;
-use crate::sql::references;
-use crate::sql::row_mapping::{self, ItemColumns};
 use crate::sql::sql_text::json;
+use crate::sql::{references, row_mapping};
 use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
 use crate::write::condition;
@@ -33,16 +32,11 @@ pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
 
 #[async_trait]
 pub(crate) trait WriteConnection: ConnectionTrait + Sync {
-    async fn write_rows(&self, kind: RowKind, rows: &[WriteRow<'_>])
-    -> Result<Vec<Outcome>, DbErr>;
-}
-
-/// The outcome of a row: the number of the refusing condition, or the item unless it is deleted.
-#[derive(Deserialize)]
-pub(crate) struct Outcome {
-    pub asked: Uuid,
-    pub refusal: Option<i64>,
-    pub item: Option<ItemColumns>,
+    async fn query_rows(
+        &self,
+        kind: RowKind,
+        rows: &[WriteRow<'_>],
+    ) -> Result<Vec<QueryResult>, DbErr>;
 }
 
 /// A parameter of `write/remember.sql`.
@@ -73,7 +67,7 @@ pub(crate) async fn write_rows(
     current_reads: &CurrentReads,
 ) -> Result<Vec<Answer>, DbErr> {
     let mut refused = answered_before(connection, writes).await?;
-    let mut outcomes = HashMap::with_capacity(writes.len());
+    let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
     for kind in RowKind::ALL {
         if kind == RowKind::Delete {
             // After the inserts: an item of the batch may belong to a deleted one.
@@ -87,16 +81,17 @@ pub(crate) async fn write_rows(
             .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
             .collect();
         if !of_kind.is_empty() {
-            let done = connection.write_rows(kind, &of_kind).await?;
-            outcomes.extend(done.into_iter().map(|outcome| (outcome.asked, outcome)));
+            for row in connection.query_rows(kind, &of_kind).await? {
+                rows.insert(row_mapping::get(&row, "asked")?, row);
+            }
         }
     }
     let answer = |write: &RowWrite<'_>| match (
         refused.get(&write.row.id.uuid()),
-        outcomes.remove(&write.row.id.uuid()),
+        rows.get(&write.row.id.uuid()),
     ) {
         (Some(error), _) => Ok(Err(*error)),
-        (None, Some(outcome)) => answer(write, outcome),
+        (None, Some(row)) => answer(write, row),
         (None, None) => Err(DbErr::RecordNotFound(format!("the answer to {}", write.row.id))),
     };
     let answers = writes.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
@@ -148,12 +143,15 @@ pub(crate) fn is_restricted(RowWrite { row, metadata }: &RowWrite<'_>) -> bool {
     row.kind == RowKind::Delete && !metadata.warrant.undeletable().is_empty()
 }
 
-fn answer(write: &RowWrite<'_>, outcome: Outcome) -> Result<Answer, DbErr> {
-    Ok(match (outcome.refusal, outcome.item) {
-        (Some(refusal), _) => Err(condition::error(refusal)),
-        (None, Some(item)) => Ok(Written::Item(item.with(write.row.members.clone())?)),
-        (None, None) => Ok(Written::Nothing),
-    })
+fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
+    let kind = write.row.kind;
+    if let Some(refusal) = row_mapping::get::<Option<i64>>(row, "refusal")? {
+        return Ok(Err(condition::error(refusal)));
+    }
+    if kind == RowKind::Delete {
+        return Ok(Ok(Written::Nothing));
+    }
+    row_mapping::written_item(row, write.row.members.clone()).map(|item| Ok(Written::Item(item)))
 }
 
 async fn remember(
