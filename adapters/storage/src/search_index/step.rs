@@ -2,12 +2,11 @@
 //! because indexing many items together is far cheaper. Steps follow the change log, and
 //! `search_progress` has the last indexed change.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 use application::Sequence;
 use domain::{Collection, ItemId};
 use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
-use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -85,12 +84,10 @@ struct Indexing<'a, C> {
     dialect: &'static Dialect,
 }
 
-/// A row for `index/words.sql`. `SQLite` knows an item by the number of its first change.
-#[derive(Serialize)]
-struct IndexedWords {
+/// The words of an item; `None` if it is deleted. `SQLite` knows it by the number of its first change.
+struct ItemWords {
     id: Uuid,
     number: i64,
-    is_deleted: bool,
     words: Option<String>,
 }
 
@@ -147,9 +144,8 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             if let Some(before) = before.get(&id) {
                 counts.note(collection, before.as_deref(), after.as_deref());
             }
-            let (is_deleted, text) =
-                (after.is_none(), |members: String| index_text(self.dialect.backend, &members));
-            words.push(IndexedWords { id, number, is_deleted, words: after.map(text) });
+            let index_text = |members: String| index_text(self.dialect.backend, &members);
+            words.push(ItemWords { id, number, words: after.map(index_text) });
         }
         drop(before);
         self.store(words).await?;
@@ -163,22 +159,21 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         Ok(())
     }
 
-    async fn store(&self, words: Vec<IndexedWords>) -> Result<(), DbErr> {
-        let mut words = VecDeque::from(words);
-        while !words.is_empty() {
-            let mut bytes = 0;
-            let fits = |item: &&IndexedWords| {
-                bytes += item.words.as_ref().map_or(0, String::len);
-                bytes <= BYTES
-            };
-            let fitting = words.iter().take_while(fits).count().max(1);
-            let mut some: Vec<_> = words.drain(..fitting).collect();
-            let single = match &mut some[..] {
-                [item] => item.words.take(),
-                _ => None,
-            };
-            self.query(sql_file!(self.dialect, "index/words"), [parameter(&some), single.into()])
-                .await?;
+    async fn store(&self, words: Vec<ItemWords>) -> Result<(), DbErr> {
+        let (mut items, mut texts) = (Vec::new(), Vec::new());
+        let mut rest = words.into_iter().peekable();
+        while let Some(ItemWords { id, number, words }) = rest.next() {
+            let bytes = words.as_ref().map(String::len);
+            items.push(
+                json!({ "id": id, "number": number, "first": texts.len() + 1, "bytes": bytes }),
+            );
+            texts.extend(words.into_iter().flat_map(String::into_bytes));
+            let next = rest.peek().map(|next| next.words.as_ref().map_or(0, String::len));
+            if next.is_none_or(|next| texts.len() + next > BYTES) {
+                let values = [parameter(&items), std::mem::take(&mut texts).into()];
+                self.query(sql_file!(self.dialect, "index/words"), values).await?;
+                items.clear();
+            }
         }
         Ok(())
     }

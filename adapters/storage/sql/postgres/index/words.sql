@@ -1,7 +1,10 @@
--- Stores the words of items, or deletes them.
--- Parameters: $1, a JSON array of `IndexedWords`; $2, the words of a single item. Result: no rows.
-WITH given AS (SELECT * FROM json_to_recordset($1::json) AS g (id uuid, words text, is_deleted boolean)),
-removed AS (DELETE FROM search_index s USING given g WHERE s.item_id = g.id AND g.is_deleted)
+-- Stores the words of items, or deletes them. Parameters: $1, a JSON array of items, with the first of the `bytes` of their
+-- words, which are null for a deleted item; $2, the words of all, as bytes: JSON would be parsed. Result: no rows.
+WITH given AS (
+    SELECT id, convert_from(substring($2::bytea FROM first FOR bytes), 'UTF8')::tsvector AS words
+    FROM json_to_recordset($1::json) AS g (id uuid, first integer, bytes integer)
+),
+removed AS (DELETE FROM search_index s USING given g WHERE s.item_id = g.id AND g.words IS NULL)
 INSERT INTO search_index AS s (item_id, words)
-SELECT id, coalesce(words, $2::text)::tsvector FROM given WHERE NOT is_deleted
+SELECT id, words FROM given WHERE words IS NOT NULL
 ON CONFLICT (item_id) DO UPDATE SET words = excluded.words WHERE s.words <> excluded.words

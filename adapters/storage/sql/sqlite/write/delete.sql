@@ -9,7 +9,8 @@ CREATE TEMP TRIGGER delete_items INSTEAD OF INSERT ON work WHEN NEW.step = 'dele
             WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
             WHEN (i.version = g.expected) IS NOT TRUE THEN 7
         END
-    FROM given g LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL;
+    -- If one batch deletes an item and its parent, the deletion of the item comes first: after its parent it would be refused.
+    FROM given g LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL ORDER BY i.parent IS NULL, g.place;
     INSERT INTO judged (id, collection, parent, continues, kind, version, caller, acting, client, request_id)
     SELECT i.id, i.collection, i.parent, i.continues, 'deleted', i.version + 1, j.caller, j.acting, j.client, j.request_id
     FROM judged j JOIN items i ON i.parent = j.id WHERE j.refusal IS NULL AND i.id NOT IN (SELECT id FROM judged);

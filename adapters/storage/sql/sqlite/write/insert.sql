@@ -22,7 +22,8 @@ CREATE TEMP TRIGGER insert_items INSTEAD OF INSERT ON work WHEN NEW.step = 'inse
         id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,
         reference_0, key_1, key_2, key_3, key_4, key_5
     )
-    SELECT j.id, j.collection, j.parent, j.version, c.sequence, j.created_at, c.time, j.created_by, j.continues,
+    SELECT j.id, j.collection, j.parent, j.version, c.sequence, j.created_at, (SELECT time FROM clock), j.created_by, j.continues,
         j.reference_0, j.key_1, j.key_2, j.key_3, j.key_4, j.key_5
-    FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version WHERE j.refusal IS NULL ORDER BY j.rowid;
+    FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
+    WHERE j.refusal IS NULL ORDER BY j.rowid;
 END

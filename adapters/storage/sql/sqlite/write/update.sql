@@ -15,10 +15,10 @@ CREATE TEMP TRIGGER update_items INSTEAD OF INSERT ON work WHEN NEW.step = 'upda
     FROM given g LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL;
     INSERT INTO work VALUES ('log');
     -- An index is written only if its column is assigned.
-    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0
+    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = (SELECT time FROM clock), reference_0 = j.reference_0
     FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
     WHERE items.id = j.id AND j.refusal IS NULL AND j.has_same_keys;
-    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = c.time, reference_0 = j.reference_0,
+    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = (SELECT time FROM clock), reference_0 = j.reference_0,
         key_1 = j.key_1, key_2 = j.key_2, key_3 = j.key_3, key_4 = j.key_4, key_5 = j.key_5
     FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
     WHERE items.id = j.id AND j.refusal IS NULL AND NOT j.has_same_keys;

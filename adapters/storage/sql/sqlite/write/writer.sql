@@ -21,10 +21,9 @@ CREATE TEMP TABLE judged (
 CREATE TEMP VIEW work AS SELECT NULL AS step;
 CREATE TEMP TRIGGER log INSTEAD OF INSERT ON work WHEN NEW.step = 'log' BEGIN
     INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
-    SELECT j.collection, j.id, j.version, j.kind, clock.time, j.caller, j.acting, j.client, j.request_id, j.parent, j.continues,
+    SELECT j.collection, j.id, j.version, j.kind, (SELECT time FROM clock), j.caller, j.acting, j.client, j.request_id, j.parent, j.continues,
         (SELECT g.members FROM given g WHERE g.place = j.place AND j.kind <> 'deleted')
-    -- If one batch deletes an item and its parent, the deletion of the item comes first: after its parent it would be refused.
-    FROM judged j, clock WHERE j.refusal IS NULL ORDER BY j.kind = 'deleted' AND (j.parent IS NULL OR j.place IS NULL), j.rowid;
+    FROM judged j WHERE j.refusal IS NULL ORDER BY j.rowid;
     DELETE FROM given;
     INSERT INTO totals (collection, parent, lane, items, writes)
     SELECT collection, scope, 0, sum(CASE kind WHEN 'created' THEN 1 WHEN 'deleted' THEN -1 ELSE 0 END), count(*)
