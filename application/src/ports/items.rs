@@ -131,8 +131,8 @@ pub struct CollectionWrite {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteMetadata {
-    /// The time of the request (microseconds, UTC). The store may assign its own time, always later
-    /// than that of every earlier write.
+    /// The time of the request (microseconds, UTC). The store may assign its own time, later than that
+    /// of every earlier version of the item.
     pub time: Timestamp,
     pub warrant: Warrant,
     pub key: Option<IdempotencyKey>,

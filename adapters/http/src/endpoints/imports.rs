@@ -89,8 +89,8 @@ impl Imports {
             .body(sent(body, Some(held.rows.unwrap_or(held.file)))))
     }
 
-    /// A single write continues after the client disconnects, because it is queued already. Its
-    /// memory stays reserved until it is done.
+    /// A single write continues after the client disconnects, because it has its own task. Its memory
+    /// stays reserved until it is done.
     async fn import(
         &self,
         options: WriteOptions,

@@ -181,7 +181,7 @@ impl WriteThroughCache {
         self.epoch_of(collection).fetch_add(1, Ordering::AcqRel);
     }
 
-    fn forget_all(&self) {
+    pub fn forget_all(&self) {
         for part in &self.writes {
             *part.lock() += 1;
         }

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use crate::error::{is_connection_lost, is_refusal, is_schema_change};
 use crate::postgres::server::{Purpose, Server, silence};
 use crate::postgres::session::{
-    Answer, Asked, Effect, Limits, Question, Reply, Session, database_error, lost,
+    Asked, Effect, Limits, Question, Reply, ServerAnswer, Session, database_error, lost,
 };
 use crate::sql::dialect::POSTGRES;
 
@@ -239,7 +239,7 @@ impl Connections {
         Some(open)
     }
 
-    async fn answer(&self, open: &mut Open, question: Question, limits: Limits) -> Answer {
+    async fn answer(&self, open: &mut Open, question: Question, limits: Limits) -> ServerAnswer {
         let (effect, was_in_transaction) = (question.effect, open.is_in_transaction);
         open.is_in_transaction |= effect == Effect::Begin;
         let mut reply = Reply::default();
@@ -258,7 +258,7 @@ impl Connections {
             Err(error) => matches!(error, SqlxError::Database(_)) && reply.rows.is_empty(),
         };
         let may_have_committed = can_commit && !is_rolled_back;
-        Answer { result: result.map(|()| reply), may_have_committed }
+        ServerAnswer { result: result.map(|()| reply), may_have_committed }
     }
 
     /// Returns when the answer is late.

@@ -87,7 +87,7 @@ pub(crate) struct Postgres {
     server: Arc<Server>,
     readers: Readers,
     writer: PostgresWriter,
-    rows: WriteQueue,
+    queue: WriteQueue,
     lease: Arc<Lease>,
     /// Not connected most of the time.
     schema: DatabaseConnection,
@@ -108,11 +108,11 @@ impl Postgres {
         let history = Arc::new(HistoryLock::new(locking));
         let lease = Arc::new(Lease::new(Arc::clone(&pool)));
         let writer = PostgresWriter { pool, history };
-        let rows = WriteQueue::start(writer.clone(), options.acquire_timeout, &server.metrics);
+        let queue = WriteQueue::start(writer.clone(), options.acquire_timeout, &server.metrics);
         let (kept, mut tasks) = (Arc::clone(&lease), JoinSet::new());
         tasks.spawn(async move { kept.keep().await });
         let tasks = Mutex::new(tasks);
-        Ok(Self { server, readers, writer, rows, lease, schema, tasks })
+        Ok(Self { server, readers, writer, queue, lease, schema, tasks })
     }
 
     async fn one(&self, pool: &Arc<Connections>, text: &str) -> Result<QueryResult, DbErr> {
@@ -205,7 +205,7 @@ impl ReadEngine for Postgres {
     }
 
     async fn close(&self) {
-        self.rows.close().await;
+        self.queue.close().await;
         // Bound, so that the lock of the tasks is released.
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
         tasks.shutdown().await;
@@ -252,7 +252,7 @@ impl WriteEngine for Postgres {
     async fn write(&self, write: Write) -> Answer {
         self.lease.require_writes().await?;
         if matches!(write.change, Change::Row(_)) {
-            return self.rows.write(write).await;
+            return self.queue.write(write).await;
         }
         let (began, span) = (Instant::now(), spans::write(&POSTGRES));
         let answer = self.writer.write_alone(&write).instrument(span).await;
@@ -269,7 +269,7 @@ impl WriteEngine for Postgres {
         };
         check.await.map_err(|error| logged(&error, "check_writes"))?;
         self.lease.require_writes().await?;
-        if self.rows.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
+        if self.queue.is_alive() { Ok(()) } else { Err(RepositoryError::Unavailable) }
     }
 
     async fn check_schema(&self) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 
 use crate::spans;
 use crate::sql::dialect::POSTGRES;
-use crate::write::row::{RowKind, WriteRow};
+use crate::write::row::{RowKind, RowParameters};
 use crate::write::statements::{WriteConnection, of_rows};
 
 /// Limits of the answers of the server. When one is reached the connection counts as lost.
@@ -46,7 +46,7 @@ pub(crate) struct Session {
     pub may_have_committed: AtomicBool,
 }
 
-pub(crate) type Asked = (Question, oneshot::Sender<Answer>);
+pub(crate) type Asked = (Question, oneshot::Sender<ServerAnswer>);
 
 pub(crate) struct Question {
     pub effect: Effect,
@@ -70,7 +70,7 @@ pub(crate) struct Reply {
     result: PgQueryResult,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct ServerAnswer {
     pub result: Result<Reply, SqlxError>,
     pub may_have_committed: bool,
 }
@@ -116,7 +116,7 @@ impl Session {
         answer.map_err(gone)?.result
     }
 
-    async fn send(&self, question: Question) -> Result<oneshot::Receiver<Answer>, SqlxError> {
+    async fn send(&self, question: Question) -> Result<oneshot::Receiver<ServerAnswer>, SqlxError> {
         let (reply, answer) = oneshot::channel();
         self.questions.send((question, reply)).await.map_err(gone)?;
         Ok(answer)
@@ -194,10 +194,10 @@ impl WriteConnection for Session {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &[WriteRow<'_>],
+        rows: &[RowParameters<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
         let text = of_rows(&POSTGRES, kind).into_sql_str();
-        let arguments = Some(WriteRow::arrays(rows).map_err(database_error)?);
+        let arguments = Some(RowParameters::arrays(rows).map_err(database_error)?);
         self.query(Question { effect: Effect::None, text, arguments }).await
     }
 }

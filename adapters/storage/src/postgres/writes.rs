@@ -162,6 +162,7 @@ fn is_exclusive(write: &RowWrite<'_>, attempt: u32) -> bool {
         || is_restricted(write)
 }
 
+/// A session for writes, in a transaction if it `is_open`.
 struct Transaction<'a> {
     writer: &'a PostgresWriter,
     session: Session,

@@ -18,7 +18,7 @@ use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log::{self, clamped};
 use crate::sql::sql_text::json;
 use crate::sql::statements::scope_values;
-use crate::sql::{history, selection};
+use crate::sql::{past, selection};
 
 pub(crate) struct PastReads {
     engine: Arc<dyn ReadEngine>,
@@ -62,7 +62,7 @@ impl PastReads {
         let [item, collection, parent] = scope_values(scope, id);
         let values = [item, collection, parent, version.into(), time.into()];
         self.read("past_version", sql_file!("both/read/version"), values, |rows| {
-            rows.first().map(history::version).transpose()
+            rows.first().map(past::version).transpose()
         })
         .await
     }
@@ -128,11 +128,9 @@ impl History for PastReads {
         asked: &PastPageQuery,
     ) -> Result<ListedPage, RepositoryError> {
         self.close_timestamp(time).await?;
-        let statement = history::page_statement(self.engine.dialect(), reach.scope(), time, asked);
-        query(&*self.engine, "page_at", ReadMode::SLOW, statement, |rows| {
-            history::page(&rows, asked)
-        })
-        .await
+        let statement = past::page_statement(self.engine.dialect(), reach.scope(), time, asked);
+        query(&*self.engine, "page_at", ReadMode::SLOW, statement, |rows| past::page(&rows, asked))
+            .await
     }
 
     async fn contents(

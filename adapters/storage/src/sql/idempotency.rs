@@ -9,7 +9,7 @@ use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::json;
-use crate::sql::{history, row_mapping};
+use crate::sql::{past, row_mapping};
 
 pub(crate) fn continued_by(links: &Links) -> String {
     links.continued_by.iter().map(ItemId::to_string).collect::<Vec<_>>().join(",")
@@ -37,14 +37,14 @@ pub(crate) fn answered(
 }
 
 fn stored_answer(row: &QueryResult) -> Result<Answered, DbErr> {
-    let past = history::version(row)?;
+    let stored = past::version(row)?;
     // The body of an answer is never removed.
-    let item = past.item.filter(|_| past.change.removed_at.is_none()).ok_or_else(|| {
+    let item = stored.item.filter(|_| stored.change.removed_at.is_none()).ok_or_else(|| {
         row_mapping::not_understood("idempotency_keys", "a removal was kept as an answer")
     })?;
     Ok(Answered {
         fingerprint: row_mapping::get::<String>(row, "fingerprint")?.into(),
-        kind: past.change.kind,
+        kind: stored.change.kind,
         shown: ShownItem { item, links: row_mapping::relations(row)? },
         remarks: row_mapping::get::<String>(row, "remarks")?.into(),
     })

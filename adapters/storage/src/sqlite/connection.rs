@@ -22,7 +22,7 @@ use crate::metrics::BUSY_WAITS;
 use crate::sql::dialect::SQLITE as DIALECT;
 use crate::sql::row_mapping;
 use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
-use crate::write::row::{RowKind, WriteRow};
+use crate::write::row::{RowKind, RowParameters};
 use crate::write::statements::{WriteConnection, of_rows};
 
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
@@ -77,7 +77,7 @@ impl WritingConnection {
     }
 
     /// Begins a transaction of writes with its first statement. Its time is later than all before.
-    pub async fn begin_writes(&self, asked: Timestamp) -> Result<(), DbErr> {
+    pub async fn begin_with_next_statement(&self, asked: Timestamp) -> Result<(), DbErr> {
         self.set_clock().await?;
         *self.beginning.lock() = Some(asked.as_microsecond());
         self.commits_next.store(false, Ordering::Relaxed);
@@ -236,7 +236,7 @@ impl WriteConnection for WritingConnection {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &[WriteRow<'_>],
+        rows: &[RowParameters<'_>],
     ) -> Result<Vec<QueryResult>, DbErr> {
         let beginning = self.beginning.lock().take();
         let begin = if beginning.is_some() { BEGIN } else { "" };
@@ -271,6 +271,6 @@ impl WriteConnection for WritingConnection {
 /// Inserts the next power of two of rows into `given`, so that there are few statements. Parameters
 /// without a value are null. They have no numbers: to find one takes longer with more of them.
 fn given(rows: usize) -> String {
-    let row = format!("({})", ["?"; WriteRow::FIELDS].join(", "));
+    let row = format!("({})", ["?"; RowParameters::FIELDS].join(", "));
     format!("{GIVEN}{}", vec![row; rows.next_power_of_two()].join(", "))
 }

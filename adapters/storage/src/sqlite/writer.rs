@@ -27,8 +27,11 @@ use crate::write::read_set::{CurrentReads, looks};
 use crate::write::row::RowWrite;
 use crate::write::statements::{write_alone, write_rows};
 
+/// The transaction was rolled back.
 enum TransactionError {
+    /// A write failed, or the message with it and the commit.
     Write(DbErr),
+    /// The clock could not be set, or a separate commit failed.
     Transaction(DbErr),
 }
 
@@ -59,6 +62,7 @@ impl Writer for SqliteWriter {
         let Ok(connection) = self.open(&connection) else {
             return vec![Err(RepositoryError::Unavailable); writes.len()];
         };
+        let _forgetting = ForgetOnPanic(&self.cache);
         let had = Instant::now();
         self.metrics.lock_wait.observe(had.duration_since(asked).as_secs_f64());
         let mut answers = Vec::with_capacity(writes.len());
@@ -169,6 +173,17 @@ impl SqliteWriter {
     }
 }
 
+/// Clears the cache if the writer panics: a transaction may be committed whose answers are lost.
+struct ForgetOnPanic<'a>(&'a WriteThroughCache);
+
+impl Drop for ForgetOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.forget_all();
+        }
+    }
+}
+
 fn is_row(write: &Write) -> bool {
     matches!(write.change, Change::Row(_))
 }
@@ -178,7 +193,7 @@ async fn transaction(
     writes: &[&Write],
 ) -> Result<Vec<Answer>, TransactionError> {
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-    connection.begin_writes(asked).await.map_err(TransactionError::Transaction)?;
+    connection.begin_with_next_statement(asked).await.map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
     // A refused row has changed nothing.
     let is_kept = |answers: &Vec<Answer>| {

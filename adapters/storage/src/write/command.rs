@@ -75,6 +75,7 @@ impl Write {
     pub fn new(change: Change, mut metadata: WriteMetadata) -> Self {
         let change = match change {
             Change::Row(mut row) => {
+                // `RowWrite::key_identity` finds it there.
                 row.key = metadata.key.take();
                 row.remarks = std::mem::take(&mut metadata.remarks);
                 Change::Row(row)

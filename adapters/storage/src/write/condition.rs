@@ -1,8 +1,9 @@
 //! The conditions of writes, with their errors. The SQL file of each kind of write has a `CASE`
 //! with the numbers of those it requires; the first that does not hold determines the error. A test
-//! compares the files with this table. The row `g` is given ([`crate::write::row::WriteRow`]), `i`
+//! compares the files with this table. The row `g` is given ([`crate::write::row::RowParameters`]), `i`
 //! is the stored item, `p` its stored parent, and `o` the stored item that it continues. A missing
-//! row has nulls. A null condition does not hold. For `EXISTS`, PostgreSQL may read a whole table.
+//! row has nulls. A null condition does not hold. No condition has `EXISTS`, for which PostgreSQL may
+//! read a whole table.
 
 use application::RepositoryError::{self, ItemNotFound, ParentNotFound, VersionConflict};
 

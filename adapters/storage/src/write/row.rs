@@ -118,7 +118,7 @@ impl RowChange {
 
 /// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` all fields of each row.
 #[derive(Debug)]
-pub(crate) struct WriteRow<'a> {
+pub(crate) struct RowParameters<'a> {
     pub id: Uuid,
     collection: &'static str,
     parent: Option<Uuid>,
@@ -144,7 +144,7 @@ pub(crate) struct WriteRow<'a> {
     reads_hold: bool,
 }
 
-impl<'a> WriteRow<'a> {
+impl<'a> RowParameters<'a> {
     pub fn new(RowWrite { row, metadata }: RowWrite<'a>, reads_hold: bool) -> Self {
         let collection = row.scope.collection;
         let [key_1, key_2, key_3, key_4, key_5] =
@@ -227,12 +227,15 @@ impl<'a> WriteRow<'a> {
 }
 
 struct Arrays<'r, 'a> {
-    rows: &'r [WriteRow<'a>],
+    rows: &'r [RowParameters<'a>],
     arguments: PgArguments,
 }
 
 impl<'r, 'a> Arrays<'r, 'a> {
-    fn add<T>(&mut self, field: impl Fn(&'r WriteRow<'a>) -> T) -> Result<(), sea_orm::sqlx::Error>
+    fn add<T>(
+        &mut self,
+        field: impl Fn(&'r RowParameters<'a>) -> T,
+    ) -> Result<(), sea_orm::sqlx::Error>
     where
         T: Encode<'a, Postgres> + Type<Postgres> + PgHasArrayType,
     {

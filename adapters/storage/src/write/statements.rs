@@ -20,7 +20,7 @@ use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
 use crate::write::condition;
 use crate::write::read_set::CurrentReads;
-use crate::write::row::{RowChange, RowKind, RowWrite, WriteRow};
+use crate::write::row::{RowChange, RowKind, RowParameters, RowWrite};
 
 pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
     match kind {
@@ -35,7 +35,7 @@ pub(crate) trait WriteConnection: ConnectionTrait + Sync {
     async fn query_rows(
         &self,
         kind: RowKind,
-        rows: &[WriteRow<'_>],
+        rows: &[RowParameters<'_>],
     ) -> Result<Vec<QueryResult>, DbErr>;
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn write_rows(
         };
         let of_kind = writes.iter().filter(is_left);
         let of_kind: Vec<_> = of_kind
-            .map(|write| WriteRow::new(*write, current_reads.holds(write.metadata)))
+            .map(|write| RowParameters::new(*write, current_reads.holds(write.metadata)))
             .collect();
         if !of_kind.is_empty() {
             for row in connection.query_rows(kind, &of_kind).await? {

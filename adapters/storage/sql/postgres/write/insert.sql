@@ -1,5 +1,5 @@
 -- Inserts items, or restores deleted ones while no other write is in progress. Locks, decides, logs, writes and counts in one statement.
--- Parameters: one array per column of `given`, with one element per row; see `WriteRow` for their meaning.
+-- Parameters: one array per column of `given`, with one element per row; see `RowParameters` for their meaning.
 -- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
 -- The lock on `write_fence` is taken before the snapshot and held until the transaction ends.
 WITH fence AS (DELETE FROM write_fence WHERE FALSE),

@@ -3,7 +3,7 @@
 -- The time of the last transaction, in microseconds.
 CREATE TEMP TABLE clock (time INTEGER NOT NULL);
 INSERT INTO clock VALUES (0);
--- The rows to write; see `WriteRow` for their meaning. A row without an id is none.
+-- The rows to write; see `RowParameters` for their meaning. A row without an id is none.
 CREATE TEMP TABLE given (
     place INTEGER PRIMARY KEY,
     id BLOB, collection TEXT, parent BLOB, parent_collection TEXT, continues BLOB, kind TEXT, expected INTEGER,
