@@ -47,7 +47,7 @@ const WRITING: &[Setting] = &[
 ];
 
 /// A plan made for few rows is kept for many, and would scan the table for each. Without a usable
-/// index a table is scanned all the same.
+/// index a table is scanned all the same. Parallel workers take about 40 ms to start (docs/capacity.md).
 const READING: &[Setting] =
     &[("enable_seqscan", "off"), ("jit", "off"), ("max_parallel_workers_per_gather", "0")];
 

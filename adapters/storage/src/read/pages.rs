@@ -124,7 +124,7 @@ impl Reads {
         let (mut listed, has_parent) = listed.ok_or_else(missing)?;
         listed.revision = indexed.map_or(listed.revision, |(_, revision)| revision);
         let listed = Arc::new(listed);
-        if has_parent {
+        if has_parent || scope.parent.is_none() {
             // At least as new as the page's revision, and as the writes known before the read.
             let read_at = CachedAt { losses, revision: listed.revision.0 };
             let cached_at = now.unwrap_or(read_at);
