@@ -136,7 +136,7 @@ fn restore_dump(options: &[&str]) {
         }
         let _done = SetOnDrop(&is_done);
         let target = ["--clean", "--if-exists", "--dbname", database.url()];
-        run("pg_restore", &[&target, options, &[dump]].concat());
+        restore(&[&target, options, &[dump]].concat());
         let restored = Instant::now();
         for service in &services {
             await_status(service, "GET", &path, 200, PATIENCE);
@@ -163,6 +163,20 @@ impl Drop for SetOnDrop<'_> {
 
 fn history_of(tag: &str) -> &str {
     tag.trim_end_matches('"').rsplit('.').next().unwrap()
+}
+
+/// Restores a dump as docs/backup.md says: again after a deadlock with a read.
+fn restore(arguments: &[&str]) {
+    for _ in 0..5 {
+        let output = Command::new("pg_restore").args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            return;
+        }
+        println!("{errors}");
+        assert!(errors.contains("deadlock detected"), "{errors}");
+    }
+    panic!("deadlocks prevent the restore");
 }
 
 fn run(program: &str, arguments: &[&str]) {
