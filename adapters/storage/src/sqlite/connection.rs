@@ -245,7 +245,7 @@ impl WriteConnection for WritingConnection {
             RowKind::Update => "update",
             RowKind::Delete => "delete",
         };
-        let work = format!(";\nINSERT INTO work VALUES ('{step}');\n");
+        let work = format!(";\nINSERT INTO {step}_step VALUES (NULL);\n");
         let commits = self.commits_next.swap(false, Ordering::Relaxed);
         let end = if commits { ";\nCOMMIT" } else { "" };
         let text = [begin, &given(rows.len()), &work, WRITTEN, end].concat();

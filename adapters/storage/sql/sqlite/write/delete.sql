@@ -1,6 +1,6 @@
--- Deletes items, and the items that belong to them: `INSERT INTO work VALUES ('delete')`.
+-- Deletes items, and the items that belong to them: `INSERT INTO delete_step VALUES (NULL)`.
 -- Parameters: the rows in `given`, which is empty afterwards. Result: the rows in `judged`; see `written.sql`.
-CREATE TEMP TRIGGER delete_items INSTEAD OF INSERT ON work WHEN NEW.step = 'delete' BEGIN
+CREATE TEMP TRIGGER delete_items INSTEAD OF INSERT ON delete_step BEGIN
     DELETE FROM judged;
     INSERT INTO judged (place, id, collection, parent, continues, kind, version, caller, acting, client, request_id, refusal)
     SELECT g.place, g.id, g.collection, i.parent, i.continues, 'deleted', i.version + 1, g.caller, g.acting, g.client, g.request_id,
@@ -14,6 +14,6 @@ CREATE TEMP TRIGGER delete_items INSTEAD OF INSERT ON work WHEN NEW.step = 'dele
     INSERT INTO judged (id, collection, parent, continues, kind, version, caller, acting, client, request_id)
     SELECT i.id, i.collection, i.parent, i.continues, 'deleted', i.version + 1, j.caller, j.acting, j.client, j.request_id
     FROM judged j JOIN items i ON i.parent = j.id WHERE j.refusal IS NULL AND i.id NOT IN (SELECT id FROM judged);
-    INSERT INTO work VALUES ('log');
+    INSERT INTO log_step VALUES (NULL);
     DELETE FROM items WHERE id IN (SELECT id FROM judged WHERE refusal IS NULL);
 END

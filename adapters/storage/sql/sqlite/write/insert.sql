@@ -1,6 +1,6 @@
--- Inserts items, or restores deleted ones: `INSERT INTO work VALUES ('insert')`.
+-- Inserts items, or restores deleted ones: `INSERT INTO insert_step VALUES (NULL)`.
 -- Parameters: the rows in `given`, which is empty afterwards. Result: the rows in `judged`; see `written.sql`.
-CREATE TEMP TRIGGER insert_items INSTEAD OF INSERT ON work WHEN NEW.step = 'insert' BEGIN
+CREATE TEMP TRIGGER insert_items INSTEAD OF INSERT ON insert_step BEGIN
     DELETE FROM judged;
     INSERT INTO judged
     SELECT g.place, g.id, g.collection, g.parent, g.continues, 'created', g.reference_0, g.reference_0_in,
@@ -17,7 +17,7 @@ CREATE TEMP TRIGGER insert_items INSTEAD OF INSERT ON work WHEN NEW.step = 'inse
         END
     FROM clock, given g LEFT JOIN items p ON p.id = g.parent LEFT JOIN items o ON o.id = g.continues
     WHERE g.id IS NOT NULL;
-    INSERT INTO work VALUES ('log');
+    INSERT INTO log_step VALUES (NULL);
     INSERT INTO items (
         id, collection, parent, version, sequence, created_at, updated_at, created_by, continues,
         reference_0, key_1, key_2, key_3, key_4, key_5

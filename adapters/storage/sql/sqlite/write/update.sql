@@ -1,6 +1,6 @@
--- Replaces the members of items: `INSERT INTO work VALUES ('update')`.
+-- Replaces the members of items: `INSERT INTO update_step VALUES (NULL)`.
 -- Parameters: the rows in `given`, which is empty afterwards. Result: the rows in `judged`; see `written.sql`.
-CREATE TEMP TRIGGER update_items INSTEAD OF INSERT ON work WHEN NEW.step = 'update' BEGIN
+CREATE TEMP TRIGGER update_items INSTEAD OF INSERT ON update_step BEGIN
     DELETE FROM judged;
     INSERT INTO judged
     SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.reference_0, g.reference_0_in,
@@ -13,7 +13,7 @@ CREATE TEMP TRIGGER update_items INSTEAD OF INSERT ON work WHEN NEW.step = 'upda
             WHEN (i.version = g.expected) IS NOT TRUE THEN 7
         END
     FROM given g LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL;
-    INSERT INTO work VALUES ('log');
+    INSERT INTO log_step VALUES (NULL);
     -- An index is written only if its column is assigned.
     UPDATE items SET version = j.version, sequence = c.sequence, updated_at = (SELECT time FROM clock), reference_0 = j.reference_0
     FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version

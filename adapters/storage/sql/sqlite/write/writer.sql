@@ -18,8 +18,12 @@ CREATE TEMP TABLE judged (
     caller TEXT, acting TEXT, client TEXT, request_id TEXT,
     version INTEGER, created_at INTEGER, created_by TEXT, has_same_keys INTEGER, refusal INTEGER
 );
-CREATE TEMP VIEW work AS SELECT NULL AS step;
-CREATE TEMP TRIGGER log INSTEAD OF INSERT ON work WHEN NEW.step = 'log' BEGIN
+-- A view per step: an insert into a view runs all its triggers, each with its own registers.
+CREATE TEMP VIEW insert_step AS SELECT NULL AS step;
+CREATE TEMP VIEW update_step AS SELECT NULL AS step;
+CREATE TEMP VIEW delete_step AS SELECT NULL AS step;
+CREATE TEMP VIEW log_step AS SELECT NULL AS step;
+CREATE TEMP TRIGGER log INSTEAD OF INSERT ON log_step BEGIN
     INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
     SELECT j.collection, j.id, j.version, j.kind, (SELECT time FROM clock), j.caller, j.acting, j.client, j.request_id, j.parent, j.continues,
         (SELECT g.members FROM given g WHERE g.place = j.place AND j.kind <> 'deleted')
