@@ -103,7 +103,7 @@ impl Session {
         reply.map(Reply::all_rows).map_err(database_error)
     }
 
-    /// Returns false if certainly nothing was committed.
+    /// Returns true if a commit may have taken effect.
     pub fn may_have_committed(&self) -> bool {
         self.may_have_committed.load(Ordering::Relaxed)
     }

@@ -94,7 +94,7 @@ impl HighWaterMark {
     pub async fn last(&self) -> Result<Sequence, RepositoryError> {
         let mark = self.mark();
         if self.engine.commits_in_order() || mark.sequence == 0 {
-            // There are no holes; or nothing is known, and the whole log would be counted.
+            // Commits in order leave no holes. Without a mark the statement counts the whole log.
             return self.pass_fence().await;
         }
         let above = [mark.sequence.into()];

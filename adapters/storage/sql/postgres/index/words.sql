@@ -1,5 +1,7 @@
--- Stores the words of items, or deletes them. Parameters: $1, a JSON array of items, with the first of the `bytes` of their
--- words, which are null for a deleted item; $2, the words of all, as bytes: JSON would be parsed. Result: no rows.
+-- Stores the words of items, or deletes them.
+-- Parameters: $1, a JSON array of items: `id`, `number` (the sequence of the first change), `first` (the position of their words
+-- in $2, from 1) and `bytes` (their length; null for a deleted item); $2, the words of all items as bytes, because parsing them
+-- as JSON takes longer. Result: no rows.
 WITH given AS (
     SELECT id, convert_from(substring($2::bytea FROM first FOR bytes), 'UTF8')::tsvector AS words
     FROM json_to_recordset($1::json) AS g (id uuid, first integer, bytes integer)
