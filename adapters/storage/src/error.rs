@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use application::RepositoryError;
 use rusqlite::ffi;
 use sea_orm::sqlx::Error as SqlxError;
-use sea_orm::sqlx::error::DatabaseError;
-use sea_orm::{DbErr, RuntimeErr, SqlxSqliteError};
+use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
+use sea_orm::{DbErr, RuntimeErr, SqlxPostgresError};
 use thiserror::Error;
 
 const READ_ONLY: &str = "the store is only read here";
@@ -203,9 +203,9 @@ fn meaning(error: &DbErr) -> RepositoryError {
     match (error, source(error)) {
         (_, Some(cause @ SqlxError::Database(error))) => {
             let code = code(cause);
-            match error.try_downcast_ref::<SqlxSqliteError>() {
-                Some(_) => sqlite_meaning(code.parse().unwrap_or_default()),
-                None => postgres_meaning(&code),
+            match error.try_downcast_ref::<SqlxPostgresError>() {
+                Some(_) => postgres_meaning(&code),
+                None => sqlite_meaning(code.parse().unwrap_or_default()),
             }
         }
         (_, Some(error)) if is_transport(error) => RepositoryError::Unavailable,
@@ -219,10 +219,41 @@ pub(crate) fn read_only() -> DbErr {
     DbErr::Custom(READ_ONLY.to_owned())
 }
 
-pub(crate) fn is_busy(error: &DbErr) -> bool {
-    source(error)
-        .and_then(|error| code(error).parse::<i32>().ok())
-        .is_some_and(|code| code & 0xff == ffi::SQLITE_BUSY)
+/// An error of the connection that writes to an SQLite file, among those of other connections.
+#[derive(Debug, Error)]
+#[error("{0}")]
+struct RusqliteError(rusqlite::Error, String);
+
+impl DatabaseError for RusqliteError {
+    fn message(&self) -> &str {
+        &self.1
+    }
+
+    fn code(&self) -> Option<Cow<'_, str>> {
+        self.0.sqlite_error().map(|error| error.extended_code.to_string().into())
+    }
+
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Other
+    }
+
+    fn as_error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        self
+    }
+
+    fn as_error_mut(&mut self) -> &mut (dyn std::error::Error + Send + Sync + 'static) {
+        self
+    }
+
+    fn into_error(self: Box<Self>) -> Box<dyn std::error::Error + Send + Sync + 'static> {
+        self
+    }
+}
+
+pub(crate) fn of_rusqlite(error: rusqlite::Error) -> DbErr {
+    let text = error.to_string();
+    let error = SqlxError::Database(Box::new(RusqliteError(error, text)));
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
 }
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.

@@ -19,9 +19,10 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 use crate::spans;
-use crate::sql::dialect::POSTGRES;
+use crate::sql::dialect::{Dialect, POSTGRES};
+use crate::sql::row_mapping::FromRow;
+use crate::write::connection::{RowAnswer, WriteConnection, of_rows};
 use crate::write::row::{RowKind, RowParameters};
-use crate::write::statements::{WriteConnection, of_rows};
 
 /// Limits of the answers of the server. When one is reached the connection counts as lost.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +92,7 @@ impl Session {
         self.run(Effect::Commit, "COMMIT").instrument(spans::commit()).await.map(drop)
     }
 
-    async fn query(&self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
+    async fn rows(&self, question: Question) -> Result<Vec<QueryResult>, DbErr> {
         self.ask(question).await.map(Reply::all_rows).map_err(database_error)
     }
 
@@ -185,21 +186,34 @@ impl ConnectionTrait for Session {
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.query(Question::of(statement)).await
+        self.rows(Question::of(statement)).await
     }
 }
 
 #[async_trait]
 impl WriteConnection for Session {
-    async fn query_rows(
+    fn dialect(&self) -> &'static Dialect {
+        &POSTGRES
+    }
+
+    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
+        typed(&self.query_all_raw(statement).await?)
+    }
+
+    async fn write(
         &self,
         kind: RowKind,
         rows: &[RowParameters<'_>],
-    ) -> Result<Vec<QueryResult>, DbErr> {
+    ) -> Result<Vec<RowAnswer>, DbErr> {
         let text = of_rows(&POSTGRES, kind).into_sql_str();
         let arguments = Some(RowParameters::arrays(rows).map_err(database_error)?);
-        self.query(Question { effect: Effect::None, text, arguments }).await
+        let answers = self.rows(Question { effect: Effect::None, text, arguments }).await?;
+        answers.iter().map(|row| RowAnswer::of(row, kind != RowKind::Delete)).collect()
     }
+}
+
+pub(super) fn typed<T: FromRow>(rows: &[QueryResult]) -> Result<Vec<T>, DbErr> {
+    rows.iter().map(T::from_row).collect()
 }
 
 pub(super) fn lost(

@@ -14,7 +14,7 @@ use crate::error::{is_lost, is_worth_retrying, logged};
 use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::history_lock::HistoryLock;
-use crate::postgres::session::{Effect, Limits, Session};
+use crate::postgres::session::{Effect, Limits, Session, typed};
 use crate::read::past::on_timeline;
 use crate::spans;
 use crate::sql::dialect::{Dialect, POSTGRES};
@@ -220,7 +220,7 @@ impl<'a> Transaction<'a> {
         for (look, found) in looks.iter().zip(found) {
             match look.apart(found.len()) {
                 Some(apart) => transaction.current_reads.find(session, apart).await?,
-                None => transaction.current_reads.note(look, &found)?,
+                None => transaction.current_reads.note(look, typed(&found)?),
             }
         }
         transaction.time = Some(fence::time(&answers)?);

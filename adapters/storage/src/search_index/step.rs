@@ -167,7 +167,7 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             items.push(
                 json!({ "id": id, "number": number, "first": texts.len() + 1, "bytes": bytes }),
             );
-            texts.extend(words.into_iter().flat_map(String::into_bytes));
+            texts.extend_from_slice(words.unwrap_or_default().as_bytes());
             let next = rest.peek().map(|next| next.words.as_ref().map_or(0, String::len));
             if next.is_none_or(|next| texts.len() + next > BYTES) {
                 let values = [parameter(&items), std::mem::take(&mut texts).into()];

@@ -8,6 +8,7 @@ use domain::ItemId;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::sql::dialect::Dialect;
+use crate::sql::row_mapping::{Columns, FromRow};
 use crate::sql::sql_text::json;
 use crate::sql::{past, row_mapping};
 
@@ -21,17 +22,21 @@ pub(crate) fn answered_statement(dialect: &Dialect, keys: &[KeyIdentity]) -> Sta
     dialect.statement(sql_file!(dialect, "write/answered"), [json(keys)])
 }
 
-/// The answers, with the times in microseconds at which they expire.
+/// A key, and the time in microseconds at which it expires.
+impl FromRow for (KeyIdentity, i64) {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        let key = [row.get("asked_caller")?, row.get("path")?, row.get("key")?];
+        Ok((key, row.get("expires_at")?))
+    }
+}
+
+/// The answers, with the times at which they expire.
 pub(crate) fn answered(
     rows: &[QueryResult],
 ) -> Result<HashMap<KeyIdentity, (i64, Answered)>, DbErr> {
     let answer = |row: &QueryResult| {
-        let key = [
-            row_mapping::get(row, "asked_caller")?,
-            row_mapping::get(row, "path")?,
-            row_mapping::get(row, "key")?,
-        ];
-        Ok((key, (row_mapping::get(row, "expires_at")?, stored_answer(row)?)))
+        let (key, expires_at) = FromRow::from_row(row)?;
+        Ok((key, (expires_at, stored_answer(row)?)))
     };
     rows.iter().map(answer).collect()
 }

@@ -7,15 +7,54 @@ use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
 use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
+use rusqlite::Row;
+use rusqlite::types::FromSql;
 use sea_orm::{DbErr, QueryResult, TryGetable};
 use uuid::Uuid;
 
-pub(crate) fn get<T: TryGetable>(row: &QueryResult, column: &str) -> Result<T, DbErr> {
-    row.try_get_by(column)
+use crate::error::of_rusqlite;
+
+/// A row of sea-orm, or of rusqlite on the connection that writes to SQLite.
+pub(crate) trait Columns {
+    fn get<T: TryGetable + FromSql>(&self, column: &str) -> Result<T, DbErr>;
+}
+
+impl Columns for QueryResult {
+    fn get<T: TryGetable + FromSql>(&self, column: &str) -> Result<T, DbErr> {
+        self.try_get_by(column)
+    }
+}
+
+impl Columns for Row<'_> {
+    fn get<T: TryGetable + FromSql>(&self, column: &str) -> Result<T, DbErr> {
+        self.get(column).map_err(of_rusqlite)
+    }
+}
+
+/// The rows of a statement that a write executes.
+pub(crate) trait FromRow: Sized + Send {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr>;
+}
+
+impl FromRow for Uuid {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        row.get("id")
+    }
+}
+
+/// An item and its version.
+impl FromRow for (Uuid, i64) {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        Ok((row.get("id")?, row.get("version")?))
+    }
+}
+
+pub(crate) fn get<T: TryGetable + FromSql>(row: &impl Columns, column: &str) -> Result<T, DbErr> {
+    row.get(column)
 }
 
 /// The item of a row without members.
-pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<ShownItem, DbErr> {
+pub(crate) fn written_item(row: &impl Columns, members: Arc<str>) -> Result<ShownItem, DbErr> {
     let item = Item {
         id: ItemId::from_uuid(get(row, "id")?),
         version: Version::from_number(get(row, "version")?),
@@ -28,7 +67,7 @@ pub(crate) fn written_item(row: &QueryResult, members: Arc<str>) -> Result<Shown
     Ok(ShownItem { item, links: relations(row)? })
 }
 
-pub(crate) fn relations(row: &QueryResult) -> Result<Links, DbErr> {
+pub(crate) fn relations(row: &impl Columns) -> Result<Links, DbErr> {
     Ok(Links {
         continues: id(row, "continues_link")?,
         continued_by: continued_by(row)?,
@@ -76,26 +115,29 @@ pub(crate) fn total(row: &QueryResult, is_exact: bool) -> Result<Total, DbErr> {
 /// The totals of a scope, and whether its parent exists.
 pub(crate) fn totals(rows: &[QueryResult]) -> Result<(Totals, bool), DbErr> {
     let row = first(rows)?;
-    Ok((
-        Totals { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) },
-        get(row, "has_parent")?,
-    ))
+    Ok((Totals::from_row(row)?, get(row, "has_parent")?))
+}
+
+impl FromRow for Totals {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        Ok(Self { items: count(row, "total_items")?, revision: Revision(get(row, "revision")?) })
+    }
 }
 
 pub(crate) fn item_id(row: &QueryResult, column: &str) -> Result<ItemId, DbErr> {
     Ok(ItemId::from_uuid(get(row, column)?))
 }
 
-pub(crate) fn count(row: &QueryResult, column: &str) -> Result<u64, DbErr> {
+pub(crate) fn count(row: &impl Columns, column: &str) -> Result<u64, DbErr> {
     let count: i64 = get(row, column)?;
     u64::try_from(count).map_err(|_| not_understood(column, count))
 }
 
-pub(crate) fn id(row: &QueryResult, column: &str) -> Result<Option<ItemId>, DbErr> {
+pub(crate) fn id(row: &impl Columns, column: &str) -> Result<Option<ItemId>, DbErr> {
     Ok(get::<Option<Uuid>>(row, column)?.map(ItemId::from_uuid))
 }
 
-pub(crate) fn timestamp(row: &QueryResult, column: &str) -> Result<Timestamp, DbErr> {
+pub(crate) fn timestamp(row: &impl Columns, column: &str) -> Result<Timestamp, DbErr> {
     Timestamp::from_microsecond(get(row, column)?).map_err(|error| not_understood(column, error))
 }
 
@@ -112,7 +154,7 @@ pub(crate) fn first(rows: &[QueryResult]) -> Result<&QueryResult, DbErr> {
     rows.first().ok_or_else(|| DbErr::RecordNotFound("a row".to_owned()))
 }
 
-fn continued_by(row: &QueryResult) -> Result<Vec<ItemId>, DbErr> {
+fn continued_by(row: &impl Columns) -> Result<Vec<ItemId>, DbErr> {
     let listed: Option<String> = get(row, "continued_by")?;
     ids(&listed.unwrap_or_default()).map_err(|error| not_understood("continued_by", error))
 }

@@ -12,7 +12,8 @@ use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::sql_text::{SqlText, literal};
 
-/// The columns of the item `i` without its members.
+/// The columns of the item `i` without its members. For an order within `string_agg`, SQLite would
+/// build a table per item.
 pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String {
     let target = collection.referenced().next();
     let target = target.map_or_else(|| "NULL".to_owned(), |target| literal(target.name()));
@@ -20,7 +21,7 @@ pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
          (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link, \
          (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = {target}) AS reference_0, \
-         (SELECT string_agg({id_text}, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by",
+         (SELECT string_agg({id_text}, ',') FROM (SELECT n.id FROM items n WHERE n.continues = i.id ORDER BY n.id) n) AS continued_by",
         id_text = dialect.id_text,
     )
 }

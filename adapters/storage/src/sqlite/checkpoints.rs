@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use std::time::Instant;
 
-use sea_orm::{ConnectionTrait as _, DbErr};
+use sea_orm::DbErr;
 use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
 
 use crate::metrics::StoreMetrics;
 use crate::sqlite::connection::WritingConnection;
@@ -45,9 +46,9 @@ impl Checkpoints {
     }
 
     /// The writer must call this after each transaction, with its rows and their approximate bytes.
-    pub async fn after(&self, rows: usize, bytes: usize, writer: &WritingConnection) {
-        if self.is_almost_done.swap(false, Ordering::Relaxed) && self.mark(writer).await {
-            self.copy(writer).await;
+    pub fn after(&self, rows: usize, bytes: usize, writer: &WritingConnection) {
+        if self.is_almost_done.swap(false, Ordering::Relaxed) && self.mark(writer) {
+            self.copy(writer);
         }
         let bytes = bytes + rows * ROW_OVERHEAD;
         if self.written.fetch_add(bytes, Ordering::Relaxed) + bytes < LENGTH {
@@ -55,35 +56,35 @@ impl Checkpoints {
         }
         let Ok(connection) = Arc::clone(&self.connection).try_lock_owned() else { return };
         self.written.store(0, Ordering::Relaxed);
-        if !self.mark(writer).await {
+        if !self.mark(writer) {
             return;
         }
         let checkpoints = self.clone();
-        tokio::spawn(async move {
+        spawn_blocking(move || {
             if let Some(connection) = connection.as_ref() {
-                checkpoints.copy(connection).await;
+                checkpoints.copy(connection);
                 checkpoints.is_almost_done.store(true, Ordering::Relaxed);
             }
         });
     }
 
     /// Gives the file another mark, because a copy made before differs then. False if that failed.
-    async fn mark(&self, writer: &WritingConnection) -> bool {
+    fn mark(&self, writer: &WritingConnection) -> bool {
         let marked = self.file.next_mark().map_err(|error| DbErr::Custom(error.to_string()));
         let marked = match marked {
-            Ok(mark) => writer.mark(mark).await,
+            Ok(mark) => writer.run(&format!("PRAGMA user_version = {mark}")),
             Err(error) => Err(error),
         };
         marked.inspect_err(|error| tracing::warn!(%error, "cannot mark the database file")).is_ok()
     }
 
     /// Copies as much of the log as possible. The writer's automatic checkpoint is the fallback.
-    async fn copy(&self, connection: &WritingConnection) {
+    fn copy(&self, connection: &WritingConnection) {
         if self.file.require_in_place().is_err() {
             return;
         }
         let began = Instant::now();
-        if let Err(error) = connection.execute_unprepared(COPY).await {
+        if let Err(error) = connection.run(COPY) {
             tracing::warn!(%error, "cannot copy the write-ahead log into the database file");
         }
         self.metrics.checkpoint.observe(began.elapsed().as_secs_f64());

@@ -1,276 +1,260 @@
-//! The connection that writes to an `SQLite` file.
+//! The connection that writes to an `SQLite` file. Its methods block, so they run on threads that
+//! may ([`blocking`]). It has no thread of its own, which would have to be woken per statement.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::Collection;
 use jiff::Timestamp;
-use sea_orm::sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection};
-use sea_orm::sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, Error, Executor as _, query_with, raw_sql,
-};
-use sea_orm::{
-    ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement, Values,
-};
-use sea_query_sqlx::SqlxValues;
-use tokio::sync::Mutex;
-use tokio::time::sleep;
+use parking_lot::Mutex;
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{CachedStatement, Connection, Error, OpenFlags, Row, ToSql};
+use sea_orm::{DbErr, Statement, Value, Values};
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, spawn_blocking};
+use uuid::Uuid;
 
-use crate::error::is_busy;
+use crate::error::of_rusqlite;
 use crate::metrics::BUSY_WAITS;
-use crate::sql::dialect::SQLITE as DIALECT;
-use crate::sql::row_mapping;
+use crate::sql::dialect::{Dialect, SQLITE as DIALECT};
+use crate::sql::row_mapping::{self, FromRow};
 use crate::sqlite::{BUSY_TIMEOUT, STATEMENTS_KEPT};
+use crate::write::connection::{RowAnswer, WriteConnection, of_rows};
 use crate::write::row::{RowKind, RowParameters};
-use crate::write::statements::{WriteConnection, of_rows};
 
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Caches more pages than others, because it returns to those of its indexes. Another connection
 /// copies the log (`sqlite/checkpoints.rs`); a commit does so only if it is long, and truncates it.
-const PRAGMAS: [(&str, &str); 6] = [
-    ("synchronous", "FULL"),
-    ("foreign_keys", "ON"),
-    ("cache_size", "-16384"),
-    ("wal_autocheckpoint", "32000"),
-    ("journal_size_limit", "67108864"),
-    ("temp_store", "MEMORY"),
-];
+const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; \
+    PRAGMA wal_autocheckpoint = 32000; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY";
 
-const WRITTEN: &str = sql_file!("sqlite/write/written");
-const CLOCK: &str = sql_file!("sqlite/write/clock");
-const GIVEN: &str = "INSERT INTO given (id, collection, parent, parent_collection, continues, kind, expected, members, reference_0, \
-    reference_0_in, key_1, key_2, key_3, key_4, key_5, caller, acting, client, request_id, reads_hold) VALUES ";
-const BEGIN: &str = sql_file!("sqlite/write/begin");
+/// Runs a future that blocks its thread. Work that has begun ends even if the handle is dropped.
+pub(crate) fn blocking<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let runtime = Handle::current();
+    spawn_blocking(move || runtime.block_on(work))
+}
 
-/// A connection that one task uses at a time.
 pub(crate) struct WritingConnection {
-    connection: Mutex<SqliteConnection>,
-    is_in_transaction: AtomicBool,
-    /// The time asked for by a transaction that begins with its first statement.
-    beginning: parking_lot::Mutex<Option<i64>>,
-    /// True if the message of the next rows commits the transaction.
-    commits_next: AtomicBool,
-    /// True after the clock was set to the latest stored time.
-    has_time: AtomicBool,
+    connection: Mutex<Connection>,
+    /// The time of the last transaction in microseconds; 0 before it is known.
+    time: AtomicI64,
 }
 
 impl WritingConnection {
-    pub async fn open(file: &Path) -> Result<Self, Error> {
-        let options = SqliteConnectOptions::new().filename(file).busy_timeout(Duration::ZERO);
-        let options = options.statement_cache_capacity(STATEMENTS_KEPT).disable_statement_logging();
-        let options =
-            PRAGMAS.iter().fold(options, |options, (name, value)| options.pragma(*name, *value));
-        let mut connection = options.connect().await?;
-        raw_sql(sql_file!("sqlite/write/writer")).execute(&mut connection).await?;
-        for kind in [RowKind::Insert, RowKind::Update, RowKind::Delete] {
-            raw_sql(of_rows(&DIALECT, kind)).execute(&mut connection).await?;
-        }
-        Ok(Self {
-            connection: Mutex::new(connection),
-            is_in_transaction: AtomicBool::new(false),
-            beginning: parking_lot::Mutex::default(),
-            commits_next: AtomicBool::new(false),
-            has_time: AtomicBool::new(false),
-        })
+    pub fn open(file: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(file, flags)?;
+        connection.busy_handler(Some(wait_for_lock))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        connection.execute_batch(PRAGMAS)?;
+        Ok(Self { connection: Mutex::new(connection), time: AtomicI64::new(0) })
     }
 
-    /// Begins a transaction of writes with its first statement. Its time is later than all before.
-    pub async fn begin_with_next_statement(&self, asked: Timestamp) -> Result<(), DbErr> {
-        self.set_clock().await?;
-        *self.beginning.lock() = Some(asked.as_microsecond());
-        self.commits_next.store(false, Ordering::Relaxed);
+    /// Begins a transaction of writes. Its time is later than all before.
+    pub fn begin_at(&self, asked: Timestamp) -> Result<(), DbErr> {
+        self.begin()?;
+        let time = asked.as_microsecond().max(self.last_time()? + 1);
+        self.time.store(time, Ordering::Relaxed);
         Ok(())
-    }
-
-    pub async fn time(&self) -> Result<Timestamp, DbErr> {
-        let rows = self.query_all_raw(DIALECT.statement("SELECT time FROM clock", [])).await?;
-        let row = rows.first().ok_or_else(|| DbErr::RecordNotFound("a time".to_owned()))?;
-        row_mapping::timestamp(row, "time")
-    }
-
-    async fn begin_now(&self) -> Result<(), DbErr> {
-        let Some(asked) = self.beginning.lock().take() else { return Ok(()) };
-        let begin = DIALECT.statement(BEGIN, [asked.into()]);
-        self.begin_with(|| self.query_all_raw(begin.clone())).await.map(drop)
     }
 
     /// Takes the write lock at once: a transaction that requests it after a read fails at random.
-    pub async fn begin(&self) -> Result<(), DbErr> {
-        self.begin_with(|| self.execute_unprepared("BEGIN IMMEDIATE")).await.map(drop)
-    }
-
-    async fn begin_with<T, F: Future<Output = Result<T, DbErr>>>(
-        &self,
-        begin: impl Fn() -> F,
-    ) -> Result<T, DbErr> {
+    pub fn begin(&self) -> Result<(), DbErr> {
         if self.is_in_transaction() {
             // The task that began it has panicked.
-            self.end("ROLLBACK").await?;
+            self.roll_back();
         }
-        let started = while_busy(begin).await;
-        self.is_in_transaction.store(started.is_ok(), Ordering::Relaxed);
-        started
+        self.run("BEGIN IMMEDIATE")
     }
 
-    pub fn commit_next(&self) {
-        self.commits_next.store(true, Ordering::Relaxed);
+    pub fn commit(&self) -> Result<(), DbErr> {
+        self.run("COMMIT").inspect_err(|_| self.roll_back())
     }
 
-    pub fn is_in_transaction(&self) -> bool {
-        self.is_in_transaction.load(Ordering::Relaxed)
-    }
-
-    pub async fn commit(&self) -> Result<(), DbErr> {
-        let committed = self.end("COMMIT").await;
-        if committed.is_err() {
-            self.roll_back().await;
-        }
-        committed
-    }
-
-    pub async fn roll_back(&self) {
-        if let Err(error) = self.end("ROLLBACK").await {
-            // SQLite itself has rolled back after some errors, such as that of a full disk.
-            tracing::debug!(%error, "no transaction to roll back");
-            self.is_in_transaction.store(false, Ordering::Relaxed);
+    pub fn roll_back(&self) {
+        // SQLite itself has rolled back after some errors, such as that of a full disk.
+        if self.is_in_transaction()
+            && let Err(error) = self.run("ROLLBACK")
+        {
+            tracing::warn!(%error, "cannot roll a transaction back");
         }
     }
 
-    async fn end(&self, text: &str) -> Result<(), DbErr> {
-        self.execute_unprepared(text).await?;
-        self.is_in_transaction.store(false, Ordering::Relaxed);
-        Ok(())
+    fn is_in_transaction(&self) -> bool {
+        !self.connection.lock().is_autocommit()
     }
 
-    pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
-        self.set_clock().await?;
-        let close = sql_file!("sqlite/write/close_timestamp");
-        self.execute_raw(DIALECT.statement(close, [time.as_microsecond().into()])).await.map(drop)
+    /// The time of the transaction.
+    pub fn time(&self) -> Timestamp {
+        Timestamp::from_microsecond(self.time.load(Ordering::Relaxed)).unwrap_or(Timestamp::MAX)
     }
 
-    async fn set_clock(&self) -> Result<(), DbErr> {
-        if !self.has_time.load(Ordering::Relaxed) {
-            self.execute_unprepared(CLOCK).await?;
-            self.has_time.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    pub async fn mark(&self, mark: i32) -> Result<(), DbErr> {
-        let text = format!("PRAGMA user_version = {mark}");
-        while_busy(|| self.execute_unprepared(&text)).await.map(drop)
-    }
-
-    pub async fn execute(&self, statement: &Statement) -> Result<u64, DbErr> {
-        let done = while_busy(|| self.execute_raw(statement.clone())).await;
-        done.map(|done| done.rows_affected())
-    }
-
-    pub async fn close(self) -> Result<(), Error> {
-        self.connection.into_inner().close().await
-    }
-}
-
-/// Repeats a step that another process prevents with a lock on the file.
-async fn while_busy<T, F: Future<Output = Result<T, DbErr>>>(
-    step: impl Fn() -> F,
-) -> Result<T, DbErr> {
-    let began = Instant::now();
-    loop {
-        match step().await {
-            Err(error) if is_busy(&error) && began.elapsed() < BUSY_TIMEOUT => {
-                BUSY_WAITS.fetch_add(1, Ordering::Relaxed);
-                sleep(BUSY_PAUSE).await;
+    fn last_time(&self) -> Result<i64, DbErr> {
+        match self.time.load(Ordering::Relaxed) {
+            0 => {
+                let latest = sql_file!("both/read/changes_latest_time");
+                let connection = self.connection.lock();
+                let latest =
+                    connection.query_row(latest, [], |row| row.get::<_, Option<i64>>("time"));
+                latest.map(Option::unwrap_or_default).map_err(of_rusqlite)
             }
-            done => return done,
+            time => Ok(time),
         }
     }
+
+    /// Makes sure that later transactions have later times.
+    pub fn close_timestamp(&self, time: Timestamp) -> Result<(), DbErr> {
+        let time = self.last_time()?.max(time.as_microsecond());
+        self.time.store(time, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Runs statements without parameters, which may return rows.
+    pub fn run(&self, text: &str) -> Result<(), DbErr> {
+        self.connection.lock().execute_batch(text).map_err(of_rusqlite)
+    }
+
+    fn read<T: FromRow>(&self, Statement { sql, values, .. }: Statement) -> Result<Vec<T>, DbErr> {
+        let Values(values) = values.unwrap_or(Values(Vec::new()));
+        let (connection, mut rows) = (self.connection.lock(), Vec::new());
+        let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
+        bind(&mut statement, |name| parameter(&values, name))?;
+        execute(&mut statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
+        Ok(rows)
+    }
+
+    pub fn close(self) -> Result<(), Error> {
+        self.connection.into_inner().close().map_err(|(_, error)| error)
+    }
 }
 
-fn query_error(error: Error) -> DbErr {
-    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+/// Waits while another process has the file locked.
+fn wait_for_lock(waits: i32) -> bool {
+    BUSY_WAITS.fetch_add(1, Ordering::Relaxed);
+    sleep(BUSY_PAUSE);
+    BUSY_PAUSE * waits.unsigned_abs() < BUSY_TIMEOUT
 }
 
-#[async_trait]
-impl ConnectionTrait for WritingConnection {
-    fn get_database_backend(&self) -> DbBackend {
-        DbBackend::Sqlite
+fn bind<'v>(
+    statement: &mut CachedStatement<'_>,
+    value: impl Fn(&str) -> rusqlite::Result<ToSqlOutput<'v>>,
+) -> Result<(), DbErr> {
+    for place in 1..=statement.parameter_count() {
+        let value = value(statement.parameter_name(place).unwrap_or_default());
+        let bound = value.and_then(|value| statement.raw_bind_parameter(place, value));
+        bound.map_err(of_rusqlite)?;
     }
+    Ok(())
+}
 
-    async fn execute_raw(
-        &self,
-        Statement { sql, values, .. }: Statement,
-    ) -> Result<ExecResult, DbErr> {
-        let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
-        let mut connection = self.connection.lock().await;
-        let done = connection.execute(query_with(AssertSqlSafe(sql), values)).await;
-        done.map(ExecResult::from).map_err(query_error)
+/// The parameter of a name such as `$1`.
+fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result<ToSqlOutput<'v>> {
+    let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+    match number.and_then(|number| values.get(number - 1)) {
+        Some(Value::BigInt(value)) => value.to_sql(),
+        Some(Value::String(value)) => value.to_sql(),
+        Some(Value::Uuid(value)) => value.to_sql(),
+        other => Err(Error::ToSqlConversionFailure(format!("no parameter: {other:?}").into())),
     }
+}
 
-    async fn execute_unprepared(&self, text: &str) -> Result<ExecResult, DbErr> {
-        let mut connection = self.connection.lock().await;
-        let done = raw_sql(AssertSqlSafe(text.to_owned())).execute(&mut *connection).await;
-        done.map(ExecResult::from).map_err(query_error)
+/// Executes a statement to its end.
+fn execute(
+    statement: &mut CachedStatement<'_>,
+    mut row: impl FnMut(&Row<'_>) -> Result<(), DbErr>,
+) -> Result<(), DbErr> {
+    let mut rows = statement.raw_query();
+    while let Some(next) = rows.next().map_err(of_rusqlite)? {
+        row(next)?;
     }
-
-    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        Ok(self.query_all_raw(statement).await?.into_iter().next())
-    }
-
-    async fn query_all_raw(
-        &self,
-        Statement { sql, values, .. }: Statement,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        Box::pin(self.begin_now()).await?;
-        let values = SqlxValues(values.unwrap_or(Values(Vec::new())));
-        let mut connection = self.connection.lock().await;
-        let rows = connection.fetch_all(query_with(AssertSqlSafe(sql), values)).await;
-        Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
-    }
+    Ok(())
 }
 
 #[async_trait]
 impl WriteConnection for WritingConnection {
-    async fn query_rows(
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
+        self.read(statement)
+    }
+
+    async fn write(
         &self,
         kind: RowKind,
         rows: &[RowParameters<'_>],
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        let beginning = self.beginning.lock().take();
-        let begin = if beginning.is_some() { BEGIN } else { "" };
-        let step = match kind {
-            RowKind::Insert | RowKind::Restore => "insert",
-            RowKind::Update => "update",
-            RowKind::Delete => "delete",
-        };
-        let work = format!(";\nINSERT INTO {step}_step VALUES (NULL);\n");
-        let commits = self.commits_next.swap(false, Ordering::Relaxed);
-        let end = if commits { ";\nCOMMIT" } else { "" };
-        let text = [begin, &given(rows.len()), &work, WRITTEN, end].concat();
-        let run = async || {
-            let mut arguments = SqliteArguments::default();
-            let bound = beginning
-                .map_or(Ok(()), |asked| sea_orm::sqlx::Arguments::add(&mut arguments, asked))
-                .and_then(|()| rows.iter().try_for_each(|row| row.bind(&mut arguments)));
-            bound.map_err(|error| query_error(Error::Encode(error)))?;
-            let mut connection = self.connection.lock().await;
-            let rows =
-                connection.fetch_all(query_with(AssertSqlSafe(text.clone()), arguments)).await;
-            Ok(rows.map_err(query_error)?.into_iter().map(QueryResult::from).collect())
-        };
-        let done = if beginning.is_none() { run().await } else { self.begin_with(run).await };
-        if commits && done.is_ok() {
-            self.is_in_transaction.store(false, Ordering::Relaxed);
-        }
-        done
+    ) -> Result<Vec<RowAnswer>, DbErr> {
+        let connection = self.connection.lock();
+        write_rows(&connection, kind, rows, self.time.load(Ordering::Relaxed))
     }
 }
 
-/// Inserts the next power of two of rows into `given`, so that there are few statements. Parameters
-/// without a value are null. They have no numbers: to find one takes longer with more of them.
-fn given(rows: usize) -> String {
-    let row = format!("({})", ["?"; RowParameters::FIELDS].join(", "));
-    format!("{GIVEN}{}", vec![row; rows.next_power_of_two()].join(", "))
+type Scopes = BTreeMap<(&'static str, Uuid), (i64, i64)>;
+
+/// Executes the statements of a kind for each row. The first one decides.
+fn write_rows(
+    connection: &Connection,
+    kind: RowKind,
+    rows: &[RowParameters<'_>],
+    time: i64,
+) -> Result<Vec<RowAnswer>, DbErr> {
+    let prepare = |text| connection.prepare_cached(text).map_err(of_rusqlite);
+    let texts = of_rows(&DIALECT, kind).split(";\n");
+    let mut statements = texts.map(prepare).collect::<Result<Vec<_>, DbErr>>()?;
+    let mut written = prepare(sql_file!("sqlite/write/written"))?;
+    let (mut answers, mut scopes) = (Vec::with_capacity(rows.len()), Scopes::new());
+    for row in rows {
+        let value = |name: &str| if name == ":time" { time.to_sql() } else { row.value(name) };
+        let mut answer = None;
+        for statement in &mut statements {
+            bind(statement, value)?;
+            execute(statement, |decided| {
+                let decision = RowAnswer::of(decided, false)?;
+                if !decision.is_refused() {
+                    count(&mut scopes, kind, decided)?;
+                }
+                answer = Some(decision);
+                Ok(())
+            })?;
+            if answer.as_ref().is_none_or(RowAnswer::is_refused) {
+                break;
+            }
+        }
+        if kind != RowKind::Delete && !answer.as_ref().is_none_or(RowAnswer::is_refused) {
+            bind(&mut written, value)?;
+            execute(&mut written, |item| RowAnswer::of(item, true).map(|of| answer = Some(of)))?;
+        }
+        answers.extend(answer);
+    }
+    let mut add = prepare(sql_file!("sqlite/write/totals"))?;
+    for ((collection, parent), (items, writes)) in scopes {
+        let _ = add.execute((collection, parent, items, writes)).map_err(of_rusqlite)?;
+    }
+    Ok(answers)
+}
+
+/// Counts a write in its collection and in the part of its parent.
+fn count(scopes: &mut Scopes, kind: RowKind, written: &Row<'_>) -> Result<(), DbErr> {
+    let added = match kind {
+        RowKind::Insert | RowKind::Restore => 1,
+        RowKind::Update => 0,
+        RowKind::Delete => -1,
+    };
+    let collection: String = row_mapping::get(written, "collection")?;
+    let collection = Collection::named(&collection)
+        .ok_or_else(|| row_mapping::not_understood("collection", &collection))?;
+    let parent = row_mapping::get(written, "parent")?;
+    for scope in [Some(Uuid::nil()), parent].into_iter().flatten() {
+        let (items, writes) = scopes.entry((collection.name(), scope)).or_default();
+        (*items, *writes) = (*items + added, *writes + 1);
+    }
+    Ok(())
 }

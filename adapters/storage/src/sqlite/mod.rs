@@ -17,7 +17,6 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::RwLock;
 use prometheus_client::encoding::DescriptorEncoder;
-use sea_orm::sqlx::Error as SqlxError;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, QueryResult,
@@ -86,12 +85,18 @@ impl Sqlite {
             Interruptible { connections: slow_readers.await.map_err(connect_error)? };
         let (cache, metrics) = (Arc::new(WriteThroughCache::new()), Arc::<StoreMetrics>::default());
         let connect_error =
-            |error: SqlxError| StoreError::Open(file.to_path_buf(), error.to_string());
-        let copying = WritingConnection::open(&file).await.map_err(connect_error)?;
+            |error: rusqlite::Error| StoreError::Open(file.to_path_buf(), error.to_string());
+        let copying = WritingConnection::open(&file).map_err(connect_error)?;
         let checkpoints = Checkpoints::new(copying, &owned, &metrics);
-        let connection = WritingConnection::open(&file).await.map_err(connect_error)?;
-        let writer =
-            SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &owned, &metrics);
+        let connection = WritingConnection::open(&file).map_err(connect_error)?;
+        let writer = SqliteWriter::new(
+            connection,
+            preparing.clone(),
+            checkpoints,
+            Arc::clone(&cache),
+            &owned,
+            &metrics,
+        );
         let queue = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         Ok(Self {
             readers,
@@ -267,12 +272,16 @@ impl WriteEngine for Sqlite {
     /// It has the write lock from the start, and this process alone has the file.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
         self.in_place(async { Ok(()) }).await?;
-        let mode = TransactionOptions {
-            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-            ..TransactionOptions::default()
-        };
-        self.preparing.begin_with_options(mode).await
+        begin_immediate(&self.preparing).await
     }
+}
+
+async fn begin_immediate(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
+    let mode = TransactionOptions {
+        sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+        ..TransactionOptions::default()
+    };
+    connection.begin_with_options(mode).await
 }
 
 pub(crate) async fn last_change(
@@ -296,7 +305,9 @@ fn query_only(options: &StoreOptions, connections: usize) -> ConnectOptions {
 fn preparing_options(options: &StoreOptions) -> ConnectOptions {
     let mut preparing = pool_options(options, 1);
     preparing.map_sqlx_sqlite_opts(|file| {
-        common(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
+        let file =
+            common(file).pragma("wal_autocheckpoint", "32000").pragma("cache_size", "-16384");
+        file.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
     });
     preparing
 }

@@ -7,9 +7,9 @@ use std::time::Instant;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::{DbErr, Statement};
+use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, Statement};
 use tokio::sync::{Mutex, MutexGuard};
-use tracing::Instrument as _;
+use tokio::task::JoinHandle;
 
 use crate::cache::write_through::WriteThroughCache;
 use crate::error::logged;
@@ -17,10 +17,11 @@ use crate::metrics::StoreMetrics;
 use crate::search_index::step::{self, Step};
 use crate::spans;
 use crate::sql::dialect::{Dialect, SQLITE};
+use crate::sqlite::begin_immediate;
 use crate::sqlite::checkpoints::Checkpoints;
-use crate::sqlite::connection::WritingConnection;
+use crate::sqlite::connection::{WritingConnection, blocking};
 use crate::sqlite::file::OwnedFile;
-use crate::write::batch::{is_one_statement, together};
+use crate::write::batch::together;
 use crate::write::command::{Answer, Change, Write};
 use crate::write::queue::Writer;
 use crate::write::read_set::{CurrentReads, looks};
@@ -46,6 +47,8 @@ impl TransactionError {
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
     connection: Arc<Mutex<Option<WritingConnection>>>,
+    /// For what is done between two transactions of writes.
+    other: DatabaseConnection,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
     file: Arc<OwnedFile>,
@@ -55,6 +58,10 @@ pub(crate) struct SqliteWriter {
 #[async_trait]
 impl Writer for SqliteWriter {
     const DIALECT: &'static Dialect = &SQLITE;
+
+    fn start(worker: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        blocking(worker)
+    }
 
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
         let asked = Instant::now();
@@ -73,7 +80,7 @@ impl Writer for SqliteWriter {
         self.metrics.lock_held.observe(had.elapsed().as_secs_f64());
         let rows = writes.iter().flat_map(|write| write.rows());
         let bytes = rows.map(|row| row.members.len()).sum();
-        self.checkpoints.after(writes.len(), bytes, connection).await;
+        self.checkpoints.after(writes.len(), bytes, connection);
         if self.file.require_content().is_err() {
             answers.fill(Err(RepositoryError::Unavailable));
         }
@@ -85,6 +92,7 @@ impl Writer for SqliteWriter {
 impl SqliteWriter {
     pub fn new(
         connection: WritingConnection,
+        other: DatabaseConnection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
         file: &Arc<OwnedFile>,
@@ -92,7 +100,7 @@ impl SqliteWriter {
     ) -> Self {
         let connection = Arc::new(Mutex::new(Some(connection)));
         let (file, metrics) = (Arc::clone(file), Arc::clone(metrics));
-        Self { connection, cache, checkpoints, file, metrics }
+        Self { connection, other, cache, checkpoints, file, metrics }
     }
 
     fn open<'a>(
@@ -104,21 +112,13 @@ impl SqliteWriter {
     }
 
     pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
-        let guard = self.connection.lock().await;
-        let connection = self.open(&guard)?;
-        let done = async {
-            connection.begin().await?;
-            let done = step::index(connection, limit, up_to).await;
-            match done {
-                Ok(_) => connection.commit().await?,
-                Err(_) => connection.roll_back().await,
-            }
-            done
+        let connection = self.other.clone();
+        let index = async move {
+            let transaction = begin_immediate(&connection).await?;
+            let step = step::index(&transaction, limit, up_to).await?;
+            transaction.commit().await.map(|()| step)
         };
-        let done = done.await;
-        let rows = done.as_ref().map_or(0, |step| step.changes);
-        self.checkpoints.after(rows, 0, connection).await;
-        done.map_err(|error| logged(&error, "index"))
+        self.between_writes("index", index, |step| step.changes).await
     }
 
     /// Executes a statement between two transactions; returns the number of rows written.
@@ -127,18 +127,34 @@ impl SqliteWriter {
         step: &'static str,
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
-        let guard = self.connection.lock().await;
-        let connection = self.open(&guard)?;
-        let done = connection.execute(&statement).await;
-        let rows = done.as_ref().map_or(0, |rows| usize::try_from(*rows).unwrap_or(usize::MAX));
-        self.checkpoints.after(rows, 0, connection).await;
-        done.map_err(|error| logged(&error, step))
+        let connection = self.other.clone();
+        let execute = async move { Ok(connection.execute_raw(statement).await?.rows_affected()) };
+        let rows = |rows: &u64| usize::try_from(*rows).unwrap_or(usize::MAX);
+        self.between_writes(step, execute, rows).await
+    }
+
+    /// Works on another connection while the writer waits.
+    async fn between_writes<T: Send + 'static>(
+        &self,
+        step: &'static str,
+        work: impl Future<Output = Result<T, DbErr>> + Send + 'static,
+        written: impl FnOnce(&T) -> usize + Send + 'static,
+    ) -> Result<T, RepositoryError> {
+        let this = self.clone();
+        let done = blocking(async move {
+            let guard = this.connection.lock().await;
+            let connection = this.open(&guard)?;
+            let done = work.await;
+            this.checkpoints.after(done.as_ref().map_or(0, written), 0, connection);
+            done.map_err(|error| logged(&error, step))
+        });
+        done.await.map_err(|_| RepositoryError::Unavailable)?
     }
 
     /// Waits for the transaction in progress; later transactions have later times than `time`.
     pub async fn close_timestamp(&self, time: Timestamp) -> Result<(), RepositoryError> {
         let guard = self.connection.lock().await;
-        let closed = self.open(&guard)?.close_timestamp(time).await;
+        let closed = self.open(&guard)?.close_timestamp(time);
         closed.map_err(|error| logged(&error, "close_timestamp"))
     }
 
@@ -146,7 +162,7 @@ impl SqliteWriter {
         self.checkpoints.close().await;
         let connection = self.connection.lock().await.take();
         if let Some(connection) = connection
-            && let Err(error) = connection.close().await
+            && let Err(error) = connection.close()
         {
             tracing::warn!(%error, "the writing SQLite connection did not close cleanly");
         }
@@ -188,24 +204,22 @@ fn is_row(write: &Write) -> bool {
     matches!(write.change, Change::Row(_))
 }
 
+/// Runs writes in a transaction. A refused row has changed nothing.
 async fn transaction(
     connection: &WritingConnection,
     writes: &[&Write],
 ) -> Result<Vec<Answer>, TransactionError> {
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-    connection.begin_with_next_statement(asked).await.map_err(TransactionError::Transaction)?;
+    connection.begin_at(asked).map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
-    // A refused row has changed nothing.
     let is_kept = |answers: &Vec<Answer>| {
         writes.iter().all(|write| is_row(write)) || answers.iter().all(Result::is_ok)
     };
-    if !done.as_ref().is_ok_and(is_kept) {
-        connection.roll_back().await;
-        return done.map_err(TransactionError::Write);
-    }
-    if connection.is_in_transaction() {
-        let committed = connection.commit().instrument(spans::commit()).await;
+    if done.as_ref().is_ok_and(is_kept) {
+        let committed = spans::commit().in_scope(|| connection.commit());
         committed.map_err(TransactionError::Transaction)?;
+    } else {
+        connection.roll_back();
     }
     done.map_err(TransactionError::Write)
 }
@@ -219,23 +233,15 @@ async fn execute(connection: &WritingConnection, writes: &[&Write]) -> Result<Ve
     let mut answers = Vec::with_capacity(writes.len());
     while let rest @ [_, ..] = &rows[answers.len()..] {
         let together = &rest[..together(rest)];
-        let commits = together.len() == rest.len() && is_one_statement(rest);
         let mut current_reads = CurrentReads::default();
         let read_sets = together.iter().map(|write| write.metadata);
         current_reads.find(connection, looks(read_sets)).await?;
-        let done = write_rows(connection, together, &current_reads);
-        if commits {
-            connection.commit_next();
-            answers.extend(done.instrument(spans::commit()).await?);
-        } else {
-            answers.extend(done.await?);
-        }
+        answers.extend(write_rows(connection, together, &current_reads).await?);
     }
     if let ([write], []) = (writes, &rows[..]) {
         let mut current_reads = CurrentReads::default();
         current_reads.find(connection, looks(std::iter::once(&write.metadata))).await?;
-        answers
-            .push(write_alone(connection, write, &current_reads, connection.time().await?).await?);
+        answers.push(write_alone(connection, write, &current_reads, connection.time()).await?);
     }
     Ok(answers)
 }

@@ -35,8 +35,8 @@ mod tests {
 
     use super::{CONDITIONS, error};
     use crate::sql::dialect::{POSTGRES, SQLITE};
+    use crate::write::connection::of_rows;
     use crate::write::row::RowKind;
-    use crate::write::statements::of_rows;
 
     #[test]
     fn each_file_decides_the_conditions_of_its_kind() {

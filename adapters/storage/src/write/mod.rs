@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod command;
 pub(crate) mod condition;
+pub(crate) mod connection;
 pub(crate) mod queue;
 pub(crate) mod read_set;
 pub(crate) mod row;

@@ -39,6 +39,11 @@ const STUCK_AFTER: Duration = Duration::from_secs(15);
 pub(crate) trait Writer: Send + Sync + 'static {
     const DIALECT: &'static Dialect;
 
+    /// Starts the task of the queue.
+    fn start(worker: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        tokio::spawn(worker)
+    }
+
     /// Makes each write atomic and durable. The answers are in the order of the writes.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer>;
 }
@@ -80,14 +85,14 @@ impl Health {
 }
 
 impl WriteQueue {
-    pub fn start(
-        writer: impl Writer,
+    pub fn start<W: Writer>(
+        writer: W,
         queue_timeout: Duration,
         metrics: &Arc<StoreMetrics>,
     ) -> Self {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (metrics, health) = (Arc::clone(metrics), Arc::<Health>::default());
-        let worker = tokio::spawn(serve(writer, queue, Arc::clone(&health), Arc::clone(&metrics)));
+        let worker = W::start(serve(writer, queue, Arc::clone(&health), Arc::clone(&metrics)));
         let worker = Mutex::new(Some(worker));
         let places = Arc::new(Semaphore::new(QUEUE_BYTES));
         Self { jobs: Mutex::new(Some(jobs)), places, worker, health, queue_timeout, metrics }

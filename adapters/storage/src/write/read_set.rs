@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use application::{ReadDependency, WriteMetadata};
 use domain::{Collection, ItemId, LookupKey, Version};
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, Statement};
+use sea_orm::{DbErr, Statement};
 use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
 use crate::sql::lookup::{LookupCondition, Shape};
+use crate::sql::row_mapping::{Columns, FromRow};
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
+use crate::write::connection::WriteConnection;
 use crate::write::row::{RowChange, RowKind};
 
 pub(crate) struct Look<'a> {
@@ -23,12 +25,18 @@ pub(crate) struct Look<'a> {
     keys: Vec<(&'a LookupKey, usize)>,
 }
 
-#[derive(FromQueryResult)]
-struct LookedUp {
+pub(crate) struct LookedUp {
     id: Uuid,
     version: i64,
     parent: Option<Uuid>,
     value: Option<String>,
+}
+
+impl FromRow for LookedUp {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        let (id, version) = (row.get("id")?, row.get("version")?);
+        Ok(Self { id, version, parent: row.get("parent")?, value: row.get("value")? })
+    }
 }
 
 #[derive(Default)]
@@ -90,24 +98,22 @@ impl CurrentReads {
 
     pub async fn find(
         &mut self,
-        connection: &impl ConnectionTrait,
+        connection: &impl WriteConnection,
         mut looks: Vec<Look<'_>>,
     ) -> Result<(), DbErr> {
-        let dialect = Dialect::of(connection.get_database_backend());
         while let Some(look) = looks.pop() {
-            let found = connection.query_all_raw(look.statement(dialect)).await?;
+            let found = connection.query(look.statement(connection.dialect())).await?;
             match look.apart(found.len()) {
                 Some(apart) => looks.extend(apart),
-                None => self.note(&look, &found)?,
+                None => self.note(&look, found),
             }
         }
         Ok(())
     }
 
-    pub fn note(&mut self, look: &Look<'_>, rows: &[QueryResult]) -> Result<(), DbErr> {
+    pub fn note(&mut self, look: &Look<'_>, rows: Vec<LookedUp>) {
         let current_reads = self.found.entry(look.collection).or_default();
-        for row in rows {
-            let LookedUp { id, version, parent, value } = LookedUp::from_query_result(row, "")?;
+        for LookedUp { id, version, parent, value } in rows {
             let key = match (look.shape, parent, value) {
                 (Shape::Id, ..) => LookupKey::Id(ItemId::from_uuid(id)),
                 (Shape::Parent, Some(parent), _) => LookupKey::Parent(ItemId::from_uuid(parent)),
@@ -119,7 +125,6 @@ impl CurrentReads {
             let found = (ItemId::from_uuid(id), Version::from_number(version));
             current_reads.entry(key).or_default().push(found);
         }
-        Ok(())
     }
 
     /// Returns whether a write was decided in the same history, and each lookup finds the same

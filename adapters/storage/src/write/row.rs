@@ -6,9 +6,9 @@ use application::{
     IdempotencyKey, ItemChange, ItemChangeKind, NewItem, Replacement, Scope, WriteMetadata,
 };
 use domain::{Collection, ItemId, Version, WriteOperation};
-use sea_orm::sqlx::error::BoxDynError;
+use rusqlite::ToSql;
+use rusqlite::types::ToSqlOutput;
 use sea_orm::sqlx::postgres::{PgArguments, PgHasArrayType};
-use sea_orm::sqlx::sqlite::SqliteArguments;
 use sea_orm::sqlx::{Arguments as _, Encode, Postgres, Type};
 use uuid::Uuid;
 
@@ -116,7 +116,7 @@ impl RowChange {
     }
 }
 
-/// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` all fields of each row.
+/// The parameters of a row. `PostgreSQL` takes an array per field, `SQLite` the fields of each row.
 #[derive(Debug)]
 pub(crate) struct RowParameters<'a> {
     pub id: Uuid,
@@ -127,7 +127,7 @@ pub(crate) struct RowParameters<'a> {
     /// The kind of the change in the log, or `restored`, which the log has as `created`.
     kind: &'static str,
     expected: Option<i64>,
-    members: &'a Arc<str>,
+    members: &'a str,
     reference_0: Option<Uuid>,
     /// The collection of the item that `reference_0` names.
     reference_0_in: Option<&'static str>,
@@ -178,26 +178,31 @@ impl<'a> RowParameters<'a> {
         }
     }
 
-    pub const FIELDS: usize = 20;
-
-    pub fn bind(&self, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
-        arguments.add(self.id)?;
-        arguments.add(self.collection)?;
-        arguments.add(self.parent)?;
-        arguments.add(self.parent_collection)?;
-        arguments.add(self.continues)?;
-        arguments.add(self.kind)?;
-        arguments.add(self.expected)?;
-        arguments.add(Arc::clone(self.members))?;
-        arguments.add(self.reference_0)?;
-        arguments.add(self.reference_0_in)?;
-        for key in [self.key_1, self.key_2, self.key_3, self.key_4, self.key_5] {
-            arguments.add(key)?;
+    /// The field of a parameter of an SQL file of `SQLite`.
+    pub fn value(&self, parameter: &str) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match parameter {
+            ":id" => self.id.to_sql(),
+            ":collection" => self.collection.to_sql(),
+            ":parent" => self.parent.to_sql(),
+            ":parent_collection" => self.parent_collection.to_sql(),
+            ":continues" => self.continues.to_sql(),
+            ":kind" => self.kind.to_sql(),
+            ":expected" => self.expected.to_sql(),
+            ":members" => self.members.to_sql(),
+            ":reference_0" => self.reference_0.to_sql(),
+            ":reference_0_in" => self.reference_0_in.to_sql(),
+            ":key_1" => self.key_1.to_sql(),
+            ":key_2" => self.key_2.to_sql(),
+            ":key_3" => self.key_3.to_sql(),
+            ":key_4" => self.key_4.to_sql(),
+            ":key_5" => self.key_5.to_sql(),
+            ":caller" => self.caller.to_sql(),
+            ":acting" => self.acting.to_sql(),
+            ":client" => self.client.to_sql(),
+            ":request_id" => self.request_id.to_sql(),
+            ":reads_hold" => self.reads_hold.to_sql(),
+            other => Err(rusqlite::Error::InvalidParameterName(other.to_owned())),
         }
-        for author in [self.caller, self.acting, self.client, self.request_id] {
-            arguments.add(author)?;
-        }
-        arguments.add(self.reads_hold)
     }
 
     pub fn arrays(rows: &[Self]) -> Result<PgArguments, sea_orm::sqlx::Error> {
@@ -209,7 +214,7 @@ impl<'a> RowParameters<'a> {
         arrays.add(|row| row.continues)?;
         arrays.add(|row| row.kind)?;
         arrays.add(|row| row.expected)?;
-        arrays.add(|row| &**row.members)?;
+        arrays.add(|row| row.members)?;
         arrays.add(|row| row.reference_0)?;
         arrays.add(|row| row.reference_0_in)?;
         arrays.add(|row| row.key_1)?;

@@ -2,42 +2,25 @@
 
 use std::collections::HashMap;
 
-use application::{CollectionWrite, RepositoryError, Revision, Scope, ShownItem, WriteMetadata};
-use async_trait::async_trait;
+use application::{
+    CollectionWrite, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
+};
 use domain::ItemId;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait, DbErr, QueryResult};
+use sea_orm::DbErr;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::sql::dialect::Dialect;
-use crate::sql::idempotency::{KeyIdentity, answered, answered_statement, continued_by};
+use crate::sql::idempotency::{KeyIdentity, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
 use crate::sql::page::totals_statement;
+use crate::sql::references;
 use crate::sql::sql_text::json;
-use crate::sql::{references, row_mapping};
 use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
-use crate::write::condition;
+use crate::write::connection::WriteConnection;
 use crate::write::read_set::CurrentReads;
 use crate::write::row::{RowChange, RowKind, RowParameters, RowWrite};
-
-pub(crate) const fn of_rows(dialect: &Dialect, kind: RowKind) -> &'static str {
-    match kind {
-        RowKind::Update => sql_file!(dialect, "write/update"),
-        RowKind::Insert | RowKind::Restore => sql_file!(dialect, "write/insert"),
-        RowKind::Delete => sql_file!(dialect, "write/delete"),
-    }
-}
-
-#[async_trait]
-pub(crate) trait WriteConnection: ConnectionTrait + Sync {
-    async fn query_rows(
-        &self,
-        kind: RowKind,
-        rows: &[RowParameters<'_>],
-    ) -> Result<Vec<QueryResult>, DbErr>;
-}
 
 /// A parameter of `write/remember.sql`.
 #[derive(Serialize)]
@@ -67,7 +50,7 @@ pub(crate) async fn write_rows(
     current_reads: &CurrentReads,
 ) -> Result<Vec<Answer>, DbErr> {
     let mut refused = answered_before(connection, writes).await?;
-    let mut rows: HashMap<Uuid, QueryResult> = HashMap::with_capacity(writes.len());
+    let mut done = HashMap::with_capacity(writes.len());
     for kind in RowKind::ALL {
         if kind == RowKind::Delete {
             // After the inserts: an item of the batch may belong to a deleted one.
@@ -81,39 +64,37 @@ pub(crate) async fn write_rows(
             .map(|write| RowParameters::new(*write, current_reads.holds(write.metadata)))
             .collect();
         if !of_kind.is_empty() {
-            for row in connection.query_rows(kind, &of_kind).await? {
-                rows.insert(row_mapping::get(&row, "asked")?, row);
-            }
+            let answers = connection.write(kind, &of_kind).await?;
+            done.extend(answers.into_iter().map(|answer| (answer.asked, answer)));
         }
     }
-    let answer = |write: &RowWrite<'_>| match (
-        refused.get(&write.row.id.uuid()),
-        rows.get(&write.row.id.uuid()),
-    ) {
-        (Some(error), _) => Ok(Err(*error)),
-        (None, Some(row)) => answer(write, row),
-        (None, None) => Err(DbErr::RecordNotFound(format!("the answer to {}", write.row.id))),
+    let mut answer = |RowWrite { row, .. }: &RowWrite<'_>| {
+        if let Some(error) = refused.get(&row.id.uuid()) {
+            return Ok(Err(*error));
+        }
+        let answer = done.remove(&row.id.uuid());
+        let answer = answer.map(|answer| answer.answer(&row.members));
+        answer.ok_or_else(|| DbErr::RecordNotFound(format!("the answer to {}", row.id)))
     };
-    let answers = writes.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
+    let answers = writes.iter().map(&mut answer).collect::<Result<Vec<_>, _>>()?;
     remember(connection, writes, &answers).await?;
     Ok(answers)
 }
 
 async fn answered_before(
-    connection: &impl ConnectionTrait,
+    connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
 ) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
-    let dialect = Dialect::of(connection.get_database_backend());
     let mut refused = HashMap::new();
     let key = |write: &RowWrite<'_>| write.key_identity().map(|key| key.map(str::to_owned));
     let keys: Vec<KeyIdentity> = writes.iter().filter_map(key).collect();
     if !keys.is_empty() {
-        let rows = connection.query_all_raw(answered_statement(dialect, &keys)).await?;
-        let stored = answered(&rows)?;
+        let stored = connection.query(answered_statement(connection.dialect(), &keys)).await?;
+        let stored: HashMap<KeyIdentity, i64> = stored.into_iter().collect();
         for write in writes {
             let now = write.metadata.time.as_microsecond();
             let known = key(write).and_then(|key| stored.get(&key));
-            if known.is_some_and(|(expires, _)| *expires > now) {
+            if known.is_some_and(|expires| *expires > now) {
                 refused.insert(write.row.id.uuid(), RepositoryError::AnsweredBefore);
             }
         }
@@ -123,15 +104,14 @@ async fn answered_before(
 
 /// The deletions of items to which an item belongs that the caller must not delete.
 async fn undeletable(
-    connection: &impl ConnectionTrait,
+    connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
 ) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
-    let dialect = Dialect::of(connection.get_database_backend());
     let mut refused = HashMap::new();
     for RowWrite { row, metadata } in writes.iter().filter(|write| is_restricted(write)) {
         let undeletable = metadata.warrant.undeletable();
-        let statement = undeletable_statement(dialect, row.id, undeletable);
-        if !connection.query_all_raw(statement).await?.is_empty() {
+        let statement = undeletable_statement(connection.dialect(), row.id, undeletable);
+        if !connection.query::<Uuid>(statement).await?.is_empty() {
             refused.insert(row.id.uuid(), RepositoryError::VersionConflict);
         }
     }
@@ -141,17 +121,6 @@ async fn undeletable(
 /// Returns whether it deletes an item, but not every item that may belong to that.
 pub(crate) fn is_restricted(RowWrite { row, metadata }: &RowWrite<'_>) -> bool {
     row.kind == RowKind::Delete && !metadata.warrant.undeletable().is_empty()
-}
-
-fn answer(write: &RowWrite<'_>, row: &QueryResult) -> Result<Answer, DbErr> {
-    let kind = write.row.kind;
-    if let Some(refusal) = row_mapping::get::<Option<i64>>(row, "refusal")? {
-        return Ok(Err(condition::error(refusal)));
-    }
-    if kind == RowKind::Delete {
-        return Ok(Ok(Written::Nothing));
-    }
-    row_mapping::written_item(row, write.row.members.clone()).map(|item| Ok(Written::Item(item)))
 }
 
 async fn remember(
@@ -167,11 +136,11 @@ async fn remember(
     }
     let now = writes.iter().map(|write| write.metadata.time.as_microsecond()).max();
     let (Some(now), false) = (now, stored.is_empty()) else { return Ok(()) };
-    let dialect = Dialect::of(connection.get_database_backend());
+    let dialect = connection.dialect();
     let statement =
         dialect.statement(sql_file!(dialect, "write/remember"), [json(&stored), now.into()]);
-    let taken = connection.query_all_raw(statement).await?;
-    if taken.len() == stored.len() { Ok(()) } else { Err(key_taken()) }
+    let kept: Vec<Uuid> = connection.query(statement).await?;
+    if kept.len() == stored.len() { Ok(()) } else { Err(key_taken()) }
 }
 
 fn idempotent_answer<'a>(
@@ -246,16 +215,12 @@ async fn replace_all(
     metadata: &WriteMetadata,
     time: Timestamp,
 ) -> Result<Answer, DbErr> {
-    let dialect = Dialect::of(connection.get_database_backend());
-    let versions = dialect
-        .statement(sql_file!("both/write/item_versions"), [content.collection.name().into()]);
-    let versions = connection.query_all_raw(versions).await?;
-    let versions = versions
-        .iter()
-        .map(|row| Ok((row_mapping::get(row, "id")?, row_mapping::get(row, "version")?)));
-    let versions = versions.collect::<Result<_, DbErr>>()?;
+    let collection = content.collection.name().into();
+    let versions =
+        connection.dialect().statement(sql_file!("both/write/item_versions"), [collection]);
+    let versions: Vec<(Uuid, i64)> = connection.query(versions).await?;
     let Revision(revision) = revision_of(connection, content).await?;
-    let deletions = match content.deletions(versions, revision) {
+    let deletions = match content.deletions(versions.into_iter().collect(), revision) {
         Ok(deletions) => deletions,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -273,12 +238,12 @@ async fn replace_all(
 
 /// The revision of a whole collection, with the writes to the related ones.
 async fn revision_of(
-    connection: &impl ConnectionTrait,
+    connection: &impl WriteConnection,
     content: &ContentChange,
 ) -> Result<Revision, DbErr> {
-    let dialect = Dialect::of(connection.get_database_backend());
     let scope = Scope::of(content.collection);
-    let totals = totals_statement(dialect, scope, &content.related);
-    let (totals, _) = row_mapping::totals(&connection.query_all_raw(totals).await?)?;
+    let totals = totals_statement(connection.dialect(), scope, &content.related);
+    let totals: Vec<Totals> = connection.query(totals).await?;
+    let totals = totals.first().ok_or_else(|| DbErr::RecordNotFound("totals".to_owned()))?;
     Ok(totals.revision)
 }

@@ -1,6 +1,6 @@
 -- Stores the answers of requests with an idempotency key.
 -- Parameters: $1, the answers, a JSON array of `IdempotentAnswer`; $2, the current time in microseconds.
--- Result: `item_id` of each answer stored; one whose key is taken is missing.
+-- Result: `id`, the item of each answer stored; one whose key is taken is missing.
 INSERT INTO idempotency_keys AS k (
     caller, path, key, fingerprint, expires_at, item_id, version, continues, continued_by, remarks, reference_0
 )
@@ -13,4 +13,4 @@ ON CONFLICT (caller, path, key) DO UPDATE SET
     version = excluded.version, continues = excluded.continues, continued_by = excluded.continued_by,
     remarks = excluded.remarks, reference_0 = excluded.reference_0
 WHERE k.expires_at <= $2
-RETURNING item_id
+RETURNING item_id AS id

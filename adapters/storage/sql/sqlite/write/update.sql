@@ -1,25 +1,18 @@
--- Replaces the members of items: `INSERT INTO update_step VALUES (NULL)`.
--- Parameters: the rows in `given`, which is empty afterwards. Result: the rows in `judged`; see `written.sql`.
-CREATE TEMP TRIGGER update_items INSTEAD OF INSERT ON update_step BEGIN
-    DELETE FROM judged;
-    INSERT INTO judged
-    SELECT g.place, g.id, g.collection, i.parent, i.continues, g.kind, g.reference_0, g.reference_0_in,
-        g.key_1, g.key_2, g.key_3, g.key_4, g.key_5, g.caller, g.acting, g.client, g.request_id,
-        i.version + 1, i.created_at, i.created_by,
-        i.key_1 IS g.key_1 AND i.key_2 IS g.key_2 AND i.key_3 IS g.key_3 AND i.key_4 IS g.key_4 AND i.key_5 IS g.key_5,
-        CASE
-            WHEN (g.reads_hold) IS NOT TRUE THEN 1
-            WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
-            WHEN (i.version = g.expected) IS NOT TRUE THEN 7
-        END
-    FROM given g LEFT JOIN items i ON i.id = g.id WHERE g.id IS NOT NULL;
-    INSERT INTO log_step VALUES (NULL);
-    -- An index is written only if its column is assigned.
-    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = (SELECT time FROM clock), reference_0 = j.reference_0
-    FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
-    WHERE items.id = j.id AND j.refusal IS NULL AND j.has_same_keys;
-    UPDATE items SET version = j.version, sequence = c.sequence, updated_at = (SELECT time FROM clock), reference_0 = j.reference_0,
-        key_1 = j.key_1, key_2 = j.key_2, key_3 = j.key_3, key_4 = j.key_4, key_5 = j.key_5
-    FROM judged j CROSS JOIN changes c ON c.item_id = j.id AND c.version = j.version
-    WHERE items.id = j.id AND j.refusal IS NULL AND NOT j.has_same_keys;
-END
+-- Replaces the members of an item. Parameters: as `insert.sql`. Result: as `insert.sql`.
+SELECT g.id AS asked, CASE
+    WHEN (g.reads_hold) IS NOT TRUE THEN 1
+    WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
+    WHEN (i.version = g.expected) IS NOT TRUE THEN 7
+END AS refusal, i.collection, i.parent
+FROM (SELECT :id AS id, :collection AS collection, :parent AS parent, :expected AS expected, :reads_hold AS reads_hold) g
+LEFT JOIN items i ON i.id = g.id;
+INSERT INTO changes (collection, item_id, version, kind, time, caller, acting, client, request_id, parent, continues, members)
+SELECT collection, id, version + 1, :kind, :time, :caller, :acting, :client, :request_id, parent, continues, :members
+FROM items WHERE id = :id;
+-- An index is written only if its column is assigned.
+UPDATE items SET version = version + 1, sequence = last_insert_rowid(), updated_at = :time, reference_0 = :reference_0
+WHERE id = :id
+    AND key_1 IS :key_1 AND key_2 IS :key_2 AND key_3 IS :key_3 AND key_4 IS :key_4 AND key_5 IS :key_5;
+UPDATE items SET version = version + 1, sequence = last_insert_rowid(), updated_at = :time, reference_0 = :reference_0,
+    key_1 = :key_1, key_2 = :key_2, key_3 = :key_3, key_4 = :key_4, key_5 = :key_5
+WHERE id = :id AND sequence <> last_insert_rowid()
