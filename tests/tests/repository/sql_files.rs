@@ -76,9 +76,14 @@ fn each_file_is_used_and_names_its_parameters_and_its_result() {
         assert!(by_path || by_dialect, "{name} is not used");
         let header: Vec<_> = text.lines().take_while(|line| line.starts_with("--")).collect();
         let header = header.join("\n");
-        // A file is split into its statements at the ends of lines.
-        let is_split = |line: &str| line.starts_with("--") && line.ends_with(';');
-        assert!(!text.lines().any(is_split), "{name}: a comment ends with a semicolon");
+        let is_split = ["insert", "update", "delete"]
+            .iter()
+            .any(|kind| name == format!("sqlite/write/{kind}"));
+        let mut comments = text.lines().filter(|line| line.contains("--"));
+        assert!(
+            !is_split || !comments.any(|line| line.contains(';')),
+            "{name}: a comment is split"
+        );
         let is_script = file == "schema";
         let is_complete = header.contains("Parameters: ") && header.contains("Result: ");
         assert!(!header.is_empty() && (is_script || is_complete), "{name}: {header}");

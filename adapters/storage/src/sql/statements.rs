@@ -21,7 +21,7 @@ pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String
         "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
          (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link, \
          (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = {target}) AS reference_0, \
-         (SELECT string_agg({id_text}, ',') FROM (SELECT n.id FROM items n WHERE n.continues = i.id ORDER BY n.id) n) AS continued_by",
+         (SELECT string_agg({id_text}, ',') FROM (SELECT e.id FROM items e WHERE e.continues = i.id ORDER BY e.id) n) AS continued_by",
         id_text = dialect.id_text,
     )
 }

@@ -116,9 +116,11 @@ impl WritingConnection {
         Ok(())
     }
 
-    /// Runs statements without parameters, which may return rows.
+    /// Runs a statement without parameters, which may return rows.
     pub fn run(&self, text: &str) -> Result<(), DbErr> {
-        self.connection.lock().execute_batch(text).map_err(of_rusqlite)
+        let connection = self.connection.lock();
+        let mut statement = connection.prepare_cached(text).map_err(of_rusqlite)?;
+        execute(&mut statement, |_| Ok(()))
     }
 
     fn read<T: FromRow>(&self, Statement { sql, values, .. }: Statement) -> Result<Vec<T>, DbErr> {
@@ -207,30 +209,25 @@ fn write_rows(
     time: i64,
 ) -> Result<Vec<RowAnswer>, DbErr> {
     let prepare = |text| connection.prepare_cached(text).map_err(of_rusqlite);
-    let texts = of_rows(&DIALECT, kind).split(";\n");
+    let texts = of_rows(&DIALECT, kind).split(';');
     let mut statements = texts.map(prepare).collect::<Result<Vec<_>, DbErr>>()?;
-    let mut written = prepare(sql_file!("sqlite/write/written"))?;
     let (mut answers, mut scopes) = (Vec::with_capacity(rows.len()), Scopes::new());
     for row in rows {
         let value = |name: &str| if name == ":time" { time.to_sql() } else { row.value(name) };
         let mut answer = None;
         for statement in &mut statements {
             bind(statement, value)?;
-            execute(statement, |decided| {
-                let decision = RowAnswer::of(decided, false)?;
-                if !decision.is_refused() {
-                    count(&mut scopes, kind, decided)?;
+            execute(statement, |row| {
+                let decided = RowAnswer::of(row, kind != RowKind::Delete)?;
+                if !decided.is_refused() {
+                    count(&mut scopes, kind, row)?;
                 }
-                answer = Some(decision);
+                answer = Some(decided);
                 Ok(())
             })?;
             if answer.as_ref().is_none_or(RowAnswer::is_refused) {
                 break;
             }
-        }
-        if kind != RowKind::Delete && !answer.as_ref().is_none_or(RowAnswer::is_refused) {
-            bind(&mut written, value)?;
-            execute(&mut written, |item| RowAnswer::of(item, true).map(|of| answer = Some(of)))?;
         }
         answers.extend(answer);
     }

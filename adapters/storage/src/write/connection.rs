@@ -36,7 +36,7 @@ pub(crate) trait WriteConnection: Sync {
 }
 
 pub(crate) struct RowAnswer {
-    pub asked: Uuid,
+    pub id: Uuid,
     /// The item without members; `None` if it was deleted.
     outcome: Result<Option<ShownItem>, RepositoryError>,
 }
@@ -48,7 +48,7 @@ impl RowAnswer {
             None if has_item => Ok(Some(written_item(row, Arc::default())?)),
             None => Ok(None),
         };
-        Ok(Self { asked: row.get("asked")?, outcome })
+        Ok(Self { id: row.get("id")?, outcome })
     }
 
     pub const fn is_refused(&self) -> bool {

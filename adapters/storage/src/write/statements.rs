@@ -65,7 +65,7 @@ pub(crate) async fn write_rows(
             .collect();
         if !of_kind.is_empty() {
             let answers = connection.write(kind, &of_kind).await?;
-            done.extend(answers.into_iter().map(|answer| (answer.asked, answer)));
+            done.extend(answers.into_iter().map(|answer| (answer.id, answer)));
         }
     }
     let mut answer = |RowWrite { row, .. }: &RowWrite<'_>| {

@@ -1,6 +1,6 @@
 -- Deletes items, and the items that belong to them. Locks, decides, logs, writes and counts in one statement.
 -- Parameters: one array per column of `given`, with one element per row; see `RowParameters` for their meaning.
--- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails).
+-- Result: one row per row given: `id`, `refusal` (the number of the first condition that fails).
 -- The lock on `write_fence` is taken before the snapshot and held until the transaction ends.
 WITH fence AS (DELETE FROM write_fence WHERE FALSE),
 clock AS MATERIALIZED (
@@ -67,4 +67,4 @@ counted AS (
     ON CONFLICT (collection, parent, lane)
     DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes
 )
-SELECT id AS asked, refusal FROM judged
+SELECT id, refusal FROM judged

@@ -1,6 +1,6 @@
 -- Inserts items, or restores deleted ones while no other write is in progress. Locks, decides, logs, writes and counts in one statement.
 -- Parameters: one array per column of `given`, with one element per row; see `RowParameters` for their meaning.
--- Result: one row per row given: `asked` (its id), `refusal` (the number of the first condition that fails), and the item if it was written.
+-- Result: one row per row given: `id`, `refusal` (the number of the first condition that fails), and the item if it was written.
 -- The lock on `write_fence` is taken before the snapshot and held until the transaction ends.
 WITH fence AS (DELETE FROM write_fence WHERE FALSE),
 clock AS MATERIALIZED (
@@ -73,7 +73,7 @@ counted AS (
     ON CONFLICT (collection, parent, lane)
     DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes
 )
-SELECT j.id AS asked, j.refusal, i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+SELECT j.id, j.refusal, i.version, i.created_at, i.updated_at, i.parent, i.continues,
     (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
     (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
     (SELECT string_agg(n.id::text, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by

@@ -1,5 +1,6 @@
--- Deletes an item and the items that belong to it. Parameters: as `insert.sql`. Result: as `insert.sql`.
-SELECT g.id AS asked, CASE
+-- Deletes an item and the items that belong to it. Parameters: as `insert.sql`. Result: as `insert.sql`, of an
+-- item only `collection` and `parent`.
+SELECT g.id, CASE
     WHEN (g.reads_hold) IS NOT TRUE THEN 1
     WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
     WHEN (i.version = g.expected) IS NOT TRUE THEN 7

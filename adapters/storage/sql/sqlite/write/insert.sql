@@ -1,14 +1,19 @@
 -- Inserts an item, or restores a deleted one. The statements are executed one by one, each with the parameters that it names.
 -- Parameters: the fields of `RowParameters`, and `:time`, that of the transaction in microseconds.
--- Result: of the first statement, for each item to write `asked` (the id given), `refusal` (the number of the condition that fails),
--- and its `collection` and `parent`. After a refusal the other statements are left out.
-SELECT g.id AS asked, CASE
+-- Result: of the first statement, for each item to write `id`, `refusal` (the number of the condition that fails),
+-- and the item as it will be, with its links. After a refusal the other statements are left out.
+SELECT g.id, CASE
     WHEN (g.reads_hold) IS NOT TRUE THEN 1
     WHEN (g.parent IS NULL OR p.collection = g.parent_collection) IS NOT TRUE THEN 2
     WHEN (g.continues IS NULL OR g.kind = 'restored' OR o.collection = g.collection) IS NOT TRUE THEN 3
     WHEN (g.kind = 'created' OR (SELECT max(c.version) FROM changes c WHERE c.item_id = g.id) IS NOT NULL) IS NOT TRUE THEN 4
     WHEN (g.kind = 'created' OR (SELECT i.version FROM items i WHERE i.id = g.id) IS NULL) IS NOT TRUE THEN 5
-END AS refusal, g.collection, g.parent
+END AS refusal, g.collection, g.parent, g.continues, o.id AS continues_link,
+    CASE g.kind WHEN 'created' THEN 1 ELSE (SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id) END AS version,
+    CASE g.kind WHEN 'created' THEN :time ELSE (SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1) END AS created_at,
+    :time AS updated_at,
+    (SELECT n.id FROM items n WHERE n.id = :reference_0 AND n.collection = :reference_0_in) AS reference_0,
+    (SELECT group_concat(hex(id), ',') FROM (SELECT e.id FROM items e WHERE e.continues = g.id ORDER BY e.id)) AS continued_by
 FROM (
     SELECT :id AS id, :collection AS collection, :parent AS parent, :parent_collection AS parent_collection,
         :continues AS continues, :kind AS kind, :reads_hold AS reads_hold
