@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
+
 use crate::number::is_storable_number;
 use crate::pointer::{LONGEST_NAME, shortened};
 use crate::write::push_escaped;
@@ -199,13 +201,7 @@ impl Reader<'_> {
         self.out.push('"');
         loop {
             let clean_from = self.at;
-            while self
-                .bytes
-                .get(self.at)
-                .is_some_and(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
-            {
-                self.at += 1;
-            }
+            self.at += clean_length(&self.bytes[clean_from..]);
             self.out.push_str(&self.input[clean_from..self.at]);
             match self.peek() {
                 Some(b'"') => {
@@ -373,4 +369,12 @@ fn error_at(bytes: &[u8], at: usize, kind: JsonErrorKind, detail: String) -> Jso
 /// Bodies are limited far below 4 GiB, so four bytes suffice and halve the index.
 pub(crate) fn narrow(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// The length up to a quote, an escape or a control character.
+fn clean_length(bytes: &[u8]) -> usize {
+    let length = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+    let has_control = bytes[..length].iter().min().is_some_and(|least| *least < 0x20);
+    let control = has_control.then(|| bytes.iter().position(|byte| *byte < 0x20));
+    control.flatten().unwrap_or(length)
 }

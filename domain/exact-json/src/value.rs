@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::iter;
 
+use memchr::memchr2;
+
 /// A value that [`super::read()`] wrote: valid and compact, with canonical strings. Decodes on
 /// demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +129,10 @@ fn value_length(bytes: &[u8]) -> Option<usize> {
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
-        match bytes.get(at)? {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        match bytes[at] {
             b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
+            _ => at += 2,
         }
     }
 }

@@ -30,9 +30,8 @@ use crate::write::statements::{write_alone, write_rows};
 
 /// The transaction was rolled back.
 enum TransactionError {
-    /// A write failed, or the message with it and the commit.
     Write(DbErr),
-    /// The clock could not be set, or a separate commit failed.
+    /// It could not be begun or committed.
     Transaction(DbErr),
 }
 
@@ -47,7 +46,7 @@ impl TransactionError {
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
     connection: Arc<Mutex<Option<WritingConnection>>>,
-    /// For what is done between two transactions of writes.
+    /// Indexes, and executes other statements, between two transactions of writes.
     other: DatabaseConnection,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
