@@ -1,5 +1,5 @@
 //! The connection that writes to an `SQLite` file. Its methods block, so they run on threads that
-//! may ([`blocking`]). It has no thread of its own, which would have to be woken per statement.
+//! may ([`blocking`]). A thread per connection, as sqlx has it, must be woken for each statement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
