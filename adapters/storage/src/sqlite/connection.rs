@@ -57,21 +57,15 @@ impl WritingConnection {
         Ok(Self { connection: Mutex::new(connection), time: AtomicI64::new(0) })
     }
 
-    /// Begins a transaction of writes. Its time is later than all before.
-    pub fn begin_at(&self, asked: Timestamp) -> Result<(), DbErr> {
-        self.begin()?;
+    /// Begins a transaction whose time is later than all before. Takes the write lock at once: a
+    /// transaction that requests it after a read fails at random.
+    pub fn begin(&self, asked: Timestamp) -> Result<(), DbErr> {
+        // One is open if the writer has panicked.
+        self.roll_back();
         let time = asked.as_microsecond().max(self.last_time()? + 1);
+        self.run("BEGIN IMMEDIATE")?;
         self.time.store(time, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Takes the write lock at once: a transaction that requests it after a read fails at random.
-    pub fn begin(&self) -> Result<(), DbErr> {
-        if self.is_in_transaction() {
-            // The task that began it has panicked.
-            self.roll_back();
-        }
-        self.run("BEGIN IMMEDIATE")
     }
 
     pub fn commit(&self) -> Result<(), DbErr> {
@@ -80,15 +74,10 @@ impl WritingConnection {
 
     pub fn roll_back(&self) {
         // SQLite itself has rolled back after some errors, such as that of a full disk.
-        if self.is_in_transaction()
-            && let Err(error) = self.run("ROLLBACK")
-        {
+        let is_open = !self.connection.lock().is_autocommit();
+        if is_open && let Err(error) = self.run("ROLLBACK") {
             tracing::warn!(%error, "cannot roll a transaction back");
         }
-    }
-
-    fn is_in_transaction(&self) -> bool {
-        !self.connection.lock().is_autocommit()
     }
 
     /// The time of the transaction.
@@ -121,15 +110,6 @@ impl WritingConnection {
         let connection = self.connection.lock();
         let mut statement = connection.prepare_cached(text).map_err(of_rusqlite)?;
         execute(&mut statement, |_| Ok(()))
-    }
-
-    fn read<T: FromRow>(&self, Statement { sql, values, .. }: Statement) -> Result<Vec<T>, DbErr> {
-        let Values(values) = values.unwrap_or(Values(Vec::new()));
-        let (connection, mut rows) = (self.connection.lock(), Vec::new());
-        let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
-        bind(&mut statement, |name| parameter(&values, name))?;
-        execute(&mut statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
-        Ok(rows)
     }
 
     pub fn close(self) -> Result<(), Error> {
@@ -185,8 +165,16 @@ impl WriteConnection for WritingConnection {
         &DIALECT
     }
 
-    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
-        self.read(statement)
+    async fn query<T: FromRow>(
+        &self,
+        Statement { sql, values, .. }: Statement,
+    ) -> Result<Vec<T>, DbErr> {
+        let Values(values) = values.unwrap_or(Values(Vec::new()));
+        let (connection, mut rows) = (self.connection.lock(), Vec::new());
+        let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
+        bind(&mut statement, |name| parameter(&values, name))?;
+        execute(&mut statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
+        Ok(rows)
     }
 
     async fn write(
@@ -201,7 +189,7 @@ impl WriteConnection for WritingConnection {
 
 type Scopes = BTreeMap<(&'static str, Uuid), (i64, i64)>;
 
-/// Executes the statements of a kind for each row. The first one decides.
+/// Executes the statements of a kind for each row. Only the first one returns rows: it decides.
 fn write_rows(
     connection: &Connection,
     kind: RowKind,
@@ -217,12 +205,12 @@ fn write_rows(
         let mut answer = None;
         for statement in &mut statements {
             bind(statement, value)?;
-            execute(statement, |row| {
-                let decided = RowAnswer::of(row, kind != RowKind::Delete)?;
-                if !decided.is_refused() {
-                    count(&mut scopes, kind, row)?;
+            execute(statement, |decided| {
+                let decision = RowAnswer::of(decided, kind != RowKind::Delete)?;
+                if !decision.is_refused() {
+                    count(&mut scopes, kind, decided)?;
                 }
-                answer = Some(decided);
+                answer = Some(decision);
                 Ok(())
             })?;
             if answer.as_ref().is_none_or(RowAnswer::is_refused) {

@@ -47,7 +47,7 @@ pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
     connection: Arc<Mutex<Option<WritingConnection>>>,
     /// Indexes, and executes other statements, between two transactions of writes.
-    other: DatabaseConnection,
+    maintenance: DatabaseConnection,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
     file: Arc<OwnedFile>,
@@ -91,7 +91,7 @@ impl Writer for SqliteWriter {
 impl SqliteWriter {
     pub fn new(
         connection: WritingConnection,
-        other: DatabaseConnection,
+        maintenance: DatabaseConnection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
         file: &Arc<OwnedFile>,
@@ -99,7 +99,7 @@ impl SqliteWriter {
     ) -> Self {
         let connection = Arc::new(Mutex::new(Some(connection)));
         let (file, metrics) = (Arc::clone(file), Arc::clone(metrics));
-        Self { connection, other, cache, checkpoints, file, metrics }
+        Self { connection, maintenance, cache, checkpoints, file, metrics }
     }
 
     fn open<'a>(
@@ -111,7 +111,7 @@ impl SqliteWriter {
     }
 
     pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
-        let connection = self.other.clone();
+        let connection = self.maintenance.clone();
         let index = async move {
             let transaction = begin_immediate(&connection).await?;
             let step = step::index(&transaction, limit, up_to).await?;
@@ -126,7 +126,7 @@ impl SqliteWriter {
         step: &'static str,
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
-        let connection = self.other.clone();
+        let connection = self.maintenance.clone();
         let execute = async move { Ok(connection.execute_raw(statement).await?.rows_affected()) };
         let rows = |rows: &u64| usize::try_from(*rows).unwrap_or(usize::MAX);
         self.between_writes(step, execute, rows).await
@@ -209,7 +209,7 @@ async fn transaction(
     writes: &[&Write],
 ) -> Result<Vec<Answer>, TransactionError> {
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-    connection.begin_at(asked).map_err(TransactionError::Transaction)?;
+    connection.begin(asked).map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
     let is_kept = |answers: &Vec<Answer>| {
         writes.iter().all(|write| is_row(write)) || answers.iter().all(Result::is_ok)

@@ -1,4 +1,4 @@
-//! Executes writes in a transaction. The SQL files of both engines have equal rows and columns.
+//! Executes writes in a transaction, on either engine.
 
 use std::collections::HashMap;
 
