@@ -34,12 +34,11 @@ impl Pointer {
 
     fn push(&mut self, name: &str) {
         self.0.push('/');
-        for character in shortened(name, LONGEST_NAME).chars() {
-            match character {
-                '~' => self.0.push_str("~0"),
-                '/' => self.0.push_str("~1"),
-                _ => self.0.push(character),
-            }
+        let name = shortened(name, LONGEST_NAME);
+        if name.contains(['~', '/']) {
+            self.0.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        } else {
+            self.0.push_str(&name);
         }
     }
 
@@ -67,8 +66,7 @@ impl fmt::Display for Pointer {
 pub(crate) const LONGEST_NAME: usize = 200;
 
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
+    // A text of few bytes has few characters.
+    let end = if text.len() <= most { None } else { text.char_indices().nth(most) };
+    end.map_or_else(|| text.into(), |(end, _)| format!("{}…", &text[..end]).into())
 }

@@ -32,26 +32,26 @@ impl FieldKind {
 pub(super) trait FieldType<'a>: Sized {
     const KIND: FieldKind;
 
-    /// Reads the field at a pointer, or returns all its errors.
-    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>>;
+    /// Reads a field, or returns all its errors.
+    fn read(value: Value<'a>, name: &str) -> Result<Self, Vec<Violation>>;
 
     fn wrong_kind<T>(
         code: &'static str,
         value: Value<'_>,
-        at: &Pointer,
+        name: &str,
     ) -> Result<T, Vec<Violation>> {
         let (found, wanted) = (value.kind().with_article(), Self::KIND.wanted());
         let detail = format!("Expected {wanted}, found {found}.");
-        Err(vec![Violation::new(at.clone(), code, detail)])
+        Err(vec![Violation::of_member(name, code, detail)])
     }
 }
 
 impl FieldType<'_> for Date {
     const KIND: FieldKind = FieldKind::Date;
 
-    fn read(value: Value<'_>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'_>, name: &str) -> Result<Self, Vec<Violation>> {
         let Some(text) = value.as_string() else {
-            return Self::wrong_kind("invalid_date", value, at);
+            return Self::wrong_kind("invalid_date", value, name);
         };
         let has_form = text.len() == 10
             && text.bytes().enumerate().all(|(at, byte)| {
@@ -61,7 +61,7 @@ impl FieldType<'_> for Date {
         day.ok_or_else(|| {
             let error = if has_form { "This date does not exist." } else { "This is not a date." };
             let detail = format!("{error} Send {}.", Self::KIND.wanted());
-            vec![Violation::new(at.clone(), "invalid_date", detail)]
+            vec![Violation::of_member(name, "invalid_date", detail)]
         })
     }
 }
@@ -84,10 +84,10 @@ impl AsRef<str> for StringValue<'_> {
 impl<'a> FieldType<'a> for StringValue<'a> {
     const KIND: FieldKind = FieldKind::String;
 
-    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'a>, name: &str) -> Result<Self, Vec<Violation>> {
         match value.as_string() {
             Some(text) => Ok(Self(text)),
-            None => Self::wrong_kind("not_a_string", value, at),
+            None => Self::wrong_kind("not_a_string", value, name),
         }
     }
 }
@@ -111,13 +111,13 @@ impl AsRef<str> for StringOrInteger<'_> {
 impl<'a> FieldType<'a> for StringOrInteger<'a> {
     const KIND: FieldKind = FieldKind::StringOrInteger;
 
-    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'a>, name: &str) -> Result<Self, Vec<Violation>> {
         if let Some(text) = value.as_string() {
             return Ok(Self::String(text));
         }
         match value.as_number() {
             Some(digits) if !digits.contains(['.', 'e', 'E']) => Ok(Self::Integer(digits)),
-            _ => Self::wrong_kind("not_string_or_integer", value, at),
+            _ => Self::wrong_kind("not_string_or_integer", value, name),
         }
     }
 }
@@ -138,7 +138,7 @@ impl<'a> StringOrList<'a> {
 impl<'a> FieldType<'a> for StringOrList<'a> {
     const KIND: FieldKind = FieldKind::StringOrList;
 
-    fn read(value: Value<'a>, at: &Pointer) -> Result<Self, Vec<Violation>> {
+    fn read(value: Value<'a>, name: &str) -> Result<Self, Vec<Violation>> {
         match value.kind() {
             Kind::String => Ok(Self(value)),
             Kind::Array => {
@@ -147,12 +147,12 @@ impl<'a> FieldType<'a> for StringOrList<'a> {
                 let error = |(index, element): (usize, Value<'_>)| {
                     let found = element.kind().with_article();
                     let detail = format!("Expected a list of strings, found {found} in it.");
-                    Violation::new(at.index(index), "not_a_string", detail)
+                    Violation::new(Pointer::to_member(name).index(index), "not_a_string", detail)
                 };
                 let errors: Vec<_> = wrong.take(Violations::LIMIT).map(error).collect();
                 if errors.is_empty() { Ok(Self(value)) } else { Err(errors) }
             }
-            _ => Self::wrong_kind("not_string_or_list", value, at),
+            _ => Self::wrong_kind("not_string_or_list", value, name),
         }
     }
 }

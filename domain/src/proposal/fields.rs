@@ -8,7 +8,7 @@ use validator::Validate;
 use super::field_types::{
     FieldKind, FieldType, StringOrInteger, StringOrList, StringValue, not_blank,
 };
-use crate::{Members, Pointer, Violation, Violations};
+use crate::{Members, Violation, Violations};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -110,8 +110,9 @@ fn read_field<'a, T: FieldType<'a>>(
     name: &str,
     violations: &mut Violations,
 ) -> Option<T> {
-    let value = members.get(name).filter(|value| !value.is_null())?;
-    match T::read(value, &Pointer::to_member(name)) {
+    // No name of a field has a character to escape.
+    let value = members.get_encoded(name).filter(|value| !value.is_null())?;
+    match T::read(value, name) {
         Ok(value) => Some(value),
         Err(errors) => {
             violations.extend(errors);
