@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use application::RepositoryError;
 use rusqlite::ffi;
 use sea_orm::sqlx::Error as SqlxError;
-use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
+use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::{DbErr, RuntimeErr, SqlxPostgresError};
 use thiserror::Error;
 
@@ -32,7 +33,7 @@ pub enum StoreError {
     )]
     InMemory,
     #[error("cannot create the folder {path} of the database file: {1}; create it, or name a file elsewhere with --database-url", path = .0.display())]
-    Folder(PathBuf, std::io::Error),
+    Folder(PathBuf, io::Error),
     #[error(
         "the database file {path} does not exist; write sqlite://{path}?mode=rwc to create it, or name an existing one with --database-url",
         path = .0.display()
@@ -47,7 +48,7 @@ pub enum StoreError {
     #[error("the database file {} has {} hard links; keep only one", .0.display(), .1)]
     HardLinks(PathBuf, u64),
     #[error("cannot lock {path}: {1}", path = .0.display())]
-    Lock(PathBuf, std::io::Error),
+    Lock(PathBuf, io::Error),
     #[error(
         "cannot open the database {0}: {1}; check that it runs, that it accepts this user, and that --database-url is right"
     )]
@@ -208,7 +209,9 @@ fn meaning(error: &DbErr) -> RepositoryError {
                 None => sqlite_meaning(code.parse().unwrap_or_default()),
             }
         }
-        (_, Some(error)) if is_transport(error) => RepositoryError::Unavailable,
+        (_, Some(error)) if is_transport(error) => {
+            of_writer(error).map_or(RepositoryError::Unavailable, sqlite_meaning)
+        }
         (DbErr::ConnectionAcquire(_) | DbErr::Conn(_), _) => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
     }
@@ -219,41 +222,16 @@ pub(crate) fn read_only() -> DbErr {
     DbErr::Custom(READ_ONLY.to_owned())
 }
 
-/// An error of the connection that writes to an SQLite file, among those of other connections.
-#[derive(Debug, Error)]
-#[error("{0}")]
-struct RusqliteError(rusqlite::Error, String);
-
-impl DatabaseError for RusqliteError {
-    fn message(&self) -> &str {
-        &self.1
-    }
-
-    fn code(&self) -> Option<Cow<'_, str>> {
-        self.0.sqlite_error().map(|error| error.extended_code.to_string().into())
-    }
-
-    fn kind(&self) -> ErrorKind {
-        ErrorKind::Other
-    }
-
-    fn as_error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn as_error_mut(&mut self) -> &mut (dyn std::error::Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn into_error(self: Box<Self>) -> Box<dyn std::error::Error + Send + Sync + 'static> {
-        self
-    }
+pub(crate) fn of_rusqlite(error: rusqlite::Error) -> DbErr {
+    let error = SqlxError::Io(io::Error::other(error));
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
 }
 
-pub(crate) fn of_rusqlite(error: rusqlite::Error) -> DbErr {
-    let text = error.to_string();
-    let error = SqlxError::Database(Box::new(RusqliteError(error, text)));
-    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+/// The code of an error of the connection that writes to an SQLite file.
+fn of_writer(error: &SqlxError) -> Option<u32> {
+    let SqlxError::Io(error) = error else { return None };
+    let error = error.get_ref()?.downcast_ref::<rusqlite::Error>()?;
+    Some(error.sqlite_error().map_or(0, |error| error.extended_code.cast_unsigned()))
 }
 
 /// Returns whether the connection was lost, or never there, rather than the statement refused.

@@ -7,12 +7,12 @@ use tokio::runtime::Builder;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber, subscriber};
 
-use crate::store::{FILES, TestStore, new_item};
+use crate::store::{FILES, TestStore};
 
-/// Each statement that inserts changes has the server send a warning, which the driver logs.
+/// Each statement that indexes has the server send a warning, which the driver logs.
 const WARN: [&str; 2] = [
     "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a warning'; RETURN NULL; END $$",
-    "CREATE TRIGGER warning AFTER INSERT ON changes FOR EACH STATEMENT EXECUTE FUNCTION warn()",
+    "CREATE TRIGGER warning AFTER INSERT ON search_index FOR EACH STATEMENT EXECUTE FUNCTION warn()",
 ];
 
 /// The processes of the server for the connections of the store.
@@ -44,7 +44,8 @@ impl Subscriber for PanicOnNotice {
     fn exit(&self, _: &Id) {}
 }
 
-/// The tasks run on the thread of the test, which alone has the subscriber.
+/// The index is written by connections that read, whose tasks run on the thread of the test. It
+/// alone has the subscriber.
 #[test]
 fn a_connection_whose_task_panics_is_replaced() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -55,15 +56,17 @@ fn a_connection_whose_task_panics_is_replaced() {
         for statement in WARN {
             let _ = store.database.query(statement);
         }
-        // More than there are connections.
-        for _ in 0..10 {
+        // A step is attempted twice, so more connections are lost than there are.
+        for _ in 0..4 {
+            store.insert(FILES, "{}").await;
             let _panics = subscriber::set_default(PanicOnNotice);
-            let refused = store.try_insert(FILES, new_item("{}")).await;
+            let refused = store.store.wait_until_indexed().await;
             assert_eq!(refused.err(), Some(RepositoryError::Unavailable));
         }
         let changed = store.update(FILES, &kept, r#"{"a":2}"#).await.unwrap();
         assert_eq!(store.find(FILES, &kept).await, Some(changed));
         store.store.readiness().check().await.unwrap();
+        store.store.wait_until_indexed().await.unwrap();
         let after = store.database.query(PROCESSES);
         assert!(before.iter().any(|process| !after.contains(process)), "{before:?} {after:?}");
         store.store.close().await;

@@ -2,11 +2,10 @@
 //! or tests its connection, and answers the questions of the session. If a caller drops its
 //! session, the task cancels the statement in progress and rolls back. Every wait has a limit,
 //! because open connections can fall silent without a reset, as after the failover of an address.
-//! The driver's own pool waits without a limit, and pings each connection.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -14,7 +13,8 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use sea_orm::sqlx::postgres::PgConnection;
 use sea_orm::sqlx::{Connection as _, Error as SqlxError, Row as _, raw_sql};
-use sea_orm::{ConnAcquireErr, DbErr, QueryResult, Statement};
+use sea_orm::{DbErr, QueryResult, Statement};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -57,7 +57,8 @@ pub(crate) struct Connections {
 struct Client {
     pool: Arc<Connections>,
     questions: mpsc::Receiver<Asked>,
-    ready: oneshot::Sender<Result<u32, SqlxError>>,
+    ready: oneshot::Sender<u32>,
+    asked: Instant,
     limits: Limits,
     permit: OwnedSemaphorePermit,
 }
@@ -95,27 +96,22 @@ impl Connections {
         (used, self.idle.lock().len())
     }
 
+    /// Waits for a free connection. The first question waits until it is open.
     pub async fn session(self: &Arc<Self>, limits: Limits) -> Result<Session, DbErr> {
-        let Server { acquire_timeout, metrics, .. } = &*self.server;
         let asked = Instant::now();
-        let session = timeout(*acquire_timeout, self.open(limits)).await;
-        metrics.connection_wait.observe(asked.elapsed().as_secs_f64());
-        session.unwrap_or_else(|_| {
-            metrics.connection_timeouts.inc();
-            Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))
-        })
-    }
-
-    async fn open(self: &Arc<Self>, limits: Limits) -> Result<Session, DbErr> {
-        let closed = |_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed);
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
-        let ((sender, questions), (ready, is_ready)) = (mpsc::channel(1), oneshot::channel());
-        let mut client = Client { pool: Arc::clone(self), questions, ready, limits, permit };
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let Ok(permit) = timeout(self.server.acquire_timeout, permit).await else {
+            self.opened(asked, true);
+            return Err(database_error(SqlxError::PoolTimedOut));
+        };
+        let permit = permit.map_err(|_| database_error(SqlxError::PoolClosed))?;
+        let ((sender, questions), (ready, timeline)) = (mpsc::channel(1), oneshot::channel());
+        let mut client = Client { pool: Arc::clone(self), questions, ready, asked, limits, permit };
         loop {
             let Some(idle) = self.idle.lock().pop() else {
                 let mut tasks = self.tasks.lock();
                 while tasks.try_join_next().is_some() {}
-                tasks.spawn(serve(client));
+                tasks.spawn_on(serve(client), &self.purpose.runtime());
                 break;
             };
             match idle.send(client) {
@@ -123,9 +119,13 @@ impl Connections {
                 Err(returned) => client = returned,
             }
         }
-        let lost = |_| lost(io::ErrorKind::NotConnected, "the connection was lost");
-        let timeline = is_ready.await.map_err(lost).flatten().map_err(database_error)?;
         Ok(Session { questions: sender, timeline, may_have_committed: AtomicBool::new(false) })
+    }
+
+    fn opened(&self, asked: Instant, has_timed_out: bool) {
+        let metrics = &self.server.metrics;
+        metrics.connection_wait.observe(asked.elapsed().as_secs_f64());
+        metrics.connection_timeouts.inc_by(u64::from(has_timed_out));
     }
 
     pub async fn query(
@@ -151,6 +151,21 @@ impl Connections {
     }
 }
 
+/// Runs the worker of the queue and the connections that write. Among the tasks of requests, each
+/// step of a batch would wait behind those that are ready.
+static WRITING: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).thread_name("writes").enable_all().build();
+    runtime.inspect_err(|error| tracing::warn!(%error, "writes have no separate thread")).ok()
+});
+
+impl Purpose {
+    pub fn runtime(self) -> Handle {
+        let writing = (self == Self::Write).then(|| WRITING.as_ref()).flatten();
+        writing.map_or_else(Handle::current, |runtime| runtime.handle().clone())
+    }
+}
+
 /// Boxes the future, because a task that cancels a statement may start another task.
 fn serve(client: Client) -> BoxFuture<'static, ()> {
     serve_sessions(client).boxed()
@@ -159,8 +174,8 @@ fn serve(client: Client) -> BoxFuture<'static, ()> {
 async fn serve_sessions(mut client: Client) {
     let mut open = None;
     loop {
-        let Client { pool, questions, ready, limits, permit } = client;
-        let Some(kept) = pool.serve(open, ready, questions, limits).await else { return };
+        let Client { pool, questions, ready, asked, limits, permit } = client;
+        let Some(kept) = pool.serve(open, ready, asked, questions, limits).await else { return };
         let (idle, next) = oneshot::channel();
         if kept.since.elapsed() < LIFETIME {
             pool.idle.lock().push(idle);
@@ -184,24 +199,13 @@ impl Connections {
     /// Serves a session. Returns the connection if it can serve another.
     async fn serve(
         &self,
-        open: Option<Open>,
-        mut ready: oneshot::Sender<Result<u32, SqlxError>>,
+        kept: Option<Open>,
+        ready: oneshot::Sender<u32>,
+        asked: Instant,
         mut questions: mpsc::Receiver<Asked>,
         limits: Limits,
     ) -> Option<Open> {
-        let opened = tokio::select! {
-            biased;
-            opened = self.ready(open) => opened,
-            () = ready.closed() => return None,
-        };
-        let mut open = match opened {
-            Ok(open) => open,
-            Err(error) => {
-                let _ = ready.send(Err(error));
-                return None;
-            }
-        };
-        let _ = ready.send(Ok(open.timeline));
+        let mut open = self.open(kept, ready, asked, &mut questions).await?;
         while let Some((question, mut reply)) = questions.recv().await {
             let answered = tokio::select! {
                 biased;
@@ -237,6 +241,36 @@ impl Connections {
         }
         open.used = Instant::now();
         Some(open)
+    }
+
+    /// Opens or tests the connection. An error answers the first question.
+    async fn open(
+        &self,
+        kept: Option<Open>,
+        mut ready: oneshot::Sender<u32>,
+        asked: Instant,
+        questions: &mut mpsc::Receiver<Asked>,
+    ) -> Option<Open> {
+        let longest = self.server.acquire_timeout.saturating_sub(asked.elapsed());
+        let opened = tokio::select! {
+            biased;
+            opened = timeout(longest, self.ready(kept)) => opened,
+            () = ready.closed() => return None,
+        };
+        self.opened(asked, opened.is_err());
+        match opened.unwrap_or(Err(SqlxError::PoolTimedOut)) {
+            Ok(open) => {
+                let _ = ready.send(open.timeline);
+                Some(open)
+            }
+            Err(error) => {
+                // A session may wait for the timeline before it asks.
+                drop(ready);
+                let (_, reply) = questions.recv().await?;
+                let _ = reply.send(ServerAnswer { result: Err(error), may_have_committed: false });
+                None
+            }
+        }
     }
 
     async fn answer(&self, open: &mut Open, question: Question, limits: Limits) -> ServerAnswer {

@@ -13,7 +13,10 @@ use sea_orm::sqlx::{
     AssertSqlSafe, Error as SqlxError, Executor as _, IntoArguments, Postgres, SqlSafeStr as _,
     SqlStr, query_with, raw_sql,
 };
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
+use sea_orm::{
+    ConnAcquireErr, ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
+    Statement,
+};
 use sea_query_sqlx::SqlxValues;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
@@ -42,8 +45,8 @@ impl Limits {
 /// A connection in use. A statement is a transaction unless one is open. Dropping this rolls back.
 pub(crate) struct Session {
     pub questions: mpsc::Sender<Asked>,
-    /// The timeline of the server; 0 if it is unknown.
-    pub timeline: u32,
+    /// The timeline of the server, when the connection is open; 0 if it is unknown.
+    pub timeline: oneshot::Receiver<u32>,
     pub may_have_committed: AtomicBool,
 }
 
@@ -99,7 +102,9 @@ impl Session {
     /// Runs the last statement. The connection does not wait for the caller to take the answer.
     pub async fn query_last(self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         let answer = self.send(Question::of(statement)).await.map_err(database_error)?;
-        drop(self);
+        // Without the receiver the connection would not be opened.
+        let Self { questions, timeline: _timeline, .. } = self;
+        drop(questions);
         let reply = answer.await.map_err(gone).and_then(|answer| answer.result);
         reply.map(Reply::all_rows).map_err(database_error)
     }
@@ -200,6 +205,10 @@ impl WriteConnection for Session {
         typed(&self.query_all_raw(statement).await?)
     }
 
+    async fn execute(&self, statement: Statement) -> Result<u64, DbErr> {
+        self.execute_raw(statement).await.map(|done| done.rows_affected())
+    }
+
     async fn write(
         &self,
         kind: RowKind,
@@ -228,5 +237,8 @@ fn gone<T>(_: T) -> SqlxError {
 }
 
 pub(super) fn database_error(error: SqlxError) -> DbErr {
-    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+    match error {
+        SqlxError::PoolTimedOut => DbErr::ConnectionAcquire(ConnAcquireErr::Timeout),
+        error => DbErr::Query(RuntimeErr::SqlxError(error.into())),
+    }
 }

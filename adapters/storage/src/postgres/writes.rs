@@ -8,12 +8,14 @@ use application::{RepositoryError, WriteMetadata};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sea_orm::{ConnectionTrait as _, DbErr, Statement, Value};
+use tokio::task::JoinHandle;
 use tracing::{Instrument as _, Span};
 
 use crate::error::{is_lost, is_worth_retrying, logged};
 use crate::postgres::connections::Connections;
 use crate::postgres::fence;
 use crate::postgres::history_lock::HistoryLock;
+use crate::postgres::server::Purpose;
 use crate::postgres::session::{Effect, Limits, Session, typed};
 use crate::read::past::on_timeline;
 use crate::spans;
@@ -43,6 +45,10 @@ pub(crate) struct PostgresWriter {
 #[async_trait]
 impl Writer for PostgresWriter {
     const DIALECT: &'static Dialect = &POSTGRES;
+
+    fn start(worker: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        Purpose::Write.runtime().spawn(worker)
+    }
 
     /// Writes single rows together. If one of them fails unexpectedly, each is retried alone.
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
@@ -183,8 +189,10 @@ impl Drop for Transaction<'_> {
 
 impl<'a> Transaction<'a> {
     async fn of_one_statement(writer: &'a PostgresWriter, limits: Limits) -> Result<Self, DbErr> {
-        let session = writer.pool.session(limits).await?;
-        let current_reads = CurrentReads::of(on_timeline(&writer.history.id(), session.timeline));
+        let mut session = writer.pool.session(limits).await?;
+        // Without a connection, the first statement fails.
+        let timeline = (&mut session.timeline).await.unwrap_or_default();
+        let current_reads = CurrentReads::of(on_timeline(&writer.history.id(), timeline));
         let (time, excludes_since, is_open) = (None, None, false);
         Ok(Self { writer, session, current_reads, time, excludes_since, is_open })
     }

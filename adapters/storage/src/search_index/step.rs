@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use application::Sequence;
 use domain::{Collection, ItemId};
-use sea_orm::{ConnectionTrait, DbErr, QueryResult, Value};
+use sea_orm::{DbErr, Value};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::search_index::indexed_words::index_text;
 use crate::search_index::value_counts::{self, CountChanges};
-use crate::sql::dialect::Dialect;
-use crate::sql::row_mapping::{get, not_understood};
+use crate::sql::row_mapping::{Columns, FromRow, not_understood};
 use crate::sql::sql_text::{SqlText, json as parameter, keyed};
+use crate::write::connection::WriteConnection;
 
 /// The most bytes of words of a statement with several items: they are copied several times.
 const BYTES: usize = 1024 * 1024;
@@ -79,9 +79,19 @@ fn step(indexed: i64, next: &[Next], limit: i64) -> (Step, BTreeMap<Uuid, Indexe
     (step, items)
 }
 
-struct Indexing<'a, C> {
-    transaction: &'a C,
-    dialect: &'static Dialect,
+struct Indexing<'a, C>(&'a C);
+
+impl FromRow for Sequence {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        row.get("sequence").map(Self)
+    }
+}
+
+/// An item and its members; `None` if it is deleted.
+impl FromRow for (Uuid, Option<String>) {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        Ok((row.get("id")?, row.get("members")?))
+    }
 }
 
 /// The words of an item; `None` if it is deleted. `SQLite` knows it by the number of its first change.
@@ -93,39 +103,41 @@ struct ItemWords {
 
 /// Indexes the items of at most `limit` changes.
 pub(crate) async fn index(
-    transaction: &impl ConnectionTrait,
+    connection: &impl WriteConnection,
     limit: i64,
     Sequence(up_to): Sequence,
 ) -> Result<Step, DbErr> {
-    let dialect = Dialect::of(transaction.get_database_backend());
-    let indexing = Indexing { transaction, dialect };
+    let (indexing, dialect) = (Indexing(connection), connection.dialect());
     let Some(indexed) = indexing.sequence(sql_file!(dialect, "index/begin")).await? else {
         let indexed = indexing.sequence(sql_file!("sqlite/index/begin")).await?.unwrap_or_default();
         return Ok(Step { indexed, changes: 0, has_more: true });
     };
     let values = [indexed.into(), up_to.into(), limit.into()];
     let next = indexing.query(sql_file!("both/index/next"), values).await?;
-    let next = next.iter().map(next_change).collect::<Result<Vec<_>, _>>()?;
     let (step, items) = step(indexed, &next, limit);
     if step.changes > 0 {
         indexing.index(&items, indexed, step.indexed).await?;
-        indexing.query(sql_file!("both/index/advance"), [step.indexed.into()]).await?;
+        indexing.execute(sql_file!("both/index/advance"), [step.indexed.into()]).await?;
     }
     Ok(step)
 }
 
-impl<C: ConnectionTrait> Indexing<'_, C> {
-    async fn query(
+impl<C: WriteConnection> Indexing<'_, C> {
+    async fn query<T: FromRow, const N: usize>(
         &self,
         text: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<Vec<QueryResult>, DbErr> {
-        self.transaction.query_all_raw(self.dialect.statement(text, values)).await
+        values: [Value; N],
+    ) -> Result<Vec<T>, DbErr> {
+        self.0.query(self.0.dialect().statement(text, values)).await
+    }
+
+    async fn execute<const N: usize>(&self, text: &str, values: [Value; N]) -> Result<(), DbErr> {
+        self.0.execute(self.0.dialect().statement(text, values)).await.map(drop)
     }
 
     async fn sequence(&self, text: &str) -> Result<Option<i64>, DbErr> {
-        let rows = self.query(text, []).await?;
-        rows.first().map(|row| get(row, "sequence")).transpose()
+        let found = self.query(text, []).await?;
+        Ok(found.first().map(|Sequence(sequence)| *sequence))
     }
 
     /// Brings the index and the counts from the changes up to `before` to those up to `after`.
@@ -137,29 +149,32 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
     ) -> Result<(), DbErr> {
         let (mut words, mut counts) = (Vec::with_capacity(items.len()), CountChanges::default());
         let counted = items.iter().filter(|(_, item)| value_counts::is_counted(item.collection));
-        let before: HashMap<_, _> =
-            self.members_at(counted.map(|(id, _)| id), before).await?.into_iter().collect();
+        let before = self.members_at(counted.map(|(id, _)| id), before).await?;
+        let before: HashMap<_, _> = before.into_iter().collect();
         for (id, after) in self.members_at(items.keys(), after).await? {
             let IndexedItem { collection, number, .. } = items[&id];
             if let Some(before) = before.get(&id) {
                 counts.note(collection, before.as_deref(), after.as_deref());
             }
-            let index_text = |members: String| index_text(self.dialect.backend, &members);
+            let index_text = |members: String| index_text(self.0.dialect().backend, &members);
             words.push(ItemWords { id, number, words: after.map(index_text) });
         }
         drop(before);
+        // FTS5 writes a segment before each row whose number is below that of the row before.
+        words.sort_unstable_by_key(|item| item.number);
         self.store(words).await?;
         let added = |((collection, member, value), items)| json!({ "collection": collection, "member": member, "value": value, "items": items });
         let added: Vec<_> = counts.into_changed().map(added).collect();
         if !added.is_empty() {
             let added = keyed(added.iter().enumerate());
-            self.query(sql_file!("both/index/counts"), [added.clone()]).await?;
-            self.query(sql_file!("both/index/used_up"), [added]).await?;
+            self.execute(sql_file!("both/index/counts"), [added.clone()]).await?;
+            self.execute(sql_file!("both/index/used_up"), [added]).await?;
         }
         Ok(())
     }
 
     async fn store(&self, words: Vec<ItemWords>) -> Result<(), DbErr> {
+        let dialect = self.0.dialect();
         let (mut items, mut texts) = (Vec::new(), Vec::new());
         let mut rest = words.into_iter().peekable();
         while let Some(ItemWords { id, number, words }) = rest.next() {
@@ -171,7 +186,9 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
             let next = rest.peek().map(|next| next.words.as_ref().map_or(0, String::len));
             if next.is_none_or(|next| texts.len() + next > BYTES) {
                 let values = [parameter(&items), std::mem::take(&mut texts).into()];
-                self.query(sql_file!(self.dialect, "index/words"), values).await?;
+                for text in sql_file!(dialect, "index/words").split(";\n") {
+                    self.execute(text, values.clone()).await?;
+                }
                 items.clear();
             }
         }
@@ -184,7 +201,7 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
         ids: impl Iterator<Item = &'a Uuid>,
         sequence: i64,
     ) -> Result<Vec<(Uuid, Option<String>)>, DbErr> {
-        let mut text = SqlText::new(self.dialect);
+        let mut text = SqlText::new(self.0.dialect());
         let items = text.among_ids(ids.copied().map(ItemId::from_uuid));
         let sequence = text.bind(sequence);
         let statement = text.finish(&format!(
@@ -192,20 +209,20 @@ impl<C: ConnectionTrait> Indexing<'_, C> {
              AND c.sequence <= {sequence} ORDER BY c.version DESC LIMIT 1) AS members \
              FROM changes f WHERE f.item_id {items} AND f.version = 1"
         ));
-        let rows = self.transaction.query_all_raw(statement).await?;
-        let members = |row| Ok((get(row, "id")?, get(row, "members")?));
-        rows.iter().map(members).collect()
+        self.0.query(statement).await
     }
 }
 
-fn next_change(row: &QueryResult) -> Result<Next, DbErr> {
-    let collection: String = get(row, "collection")?;
-    let collection =
-        Collection::named(&collection).ok_or_else(|| not_understood("collection", collection))?;
-    let bytes = |column| get::<Option<i64>>(row, column).map(Option::unwrap_or_default);
-    let (before, after) = (bytes("superseded")?, bytes("bytes")?);
-    let item = IndexedItem { number: get(row, "number")?, collection, before, after };
-    Ok(Next { sequence: get(row, "sequence")?, id: get(row, "id")?, item })
+impl FromRow for Next {
+    fn from_row(row: &impl Columns) -> Result<Self, DbErr> {
+        let collection: String = row.get("collection")?;
+        let collection = Collection::named(&collection)
+            .ok_or_else(|| not_understood("collection", collection))?;
+        let bytes = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
+        let (before, after) = (bytes("superseded")?, bytes("bytes")?);
+        let item = IndexedItem { number: row.get("number")?, collection, before, after };
+        Ok(Self { sequence: row.get("sequence")?, id: row.get("id")?, item })
+    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ impl SqlText {
             return format!("IN (SELECT unhex(value, '-') FROM json_each({ids}))");
         }
         let ids = self.bind(texts(ids.map(|id| id.to_string())));
-        format!("= ANY ({ids}::text[]::uuid[])")
+        // For an array of known length, PostgreSQL would plan each execution of the statement.
+        format!("= ANY (ARRAY(SELECT unnest({ids}::text[])::uuid))")
     }
 
     pub fn among_texts(&mut self, wanted: impl Iterator<Item = String>) -> String {

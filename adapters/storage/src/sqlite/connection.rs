@@ -33,12 +33,12 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const PRAGMAS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; \
     PRAGMA wal_autocheckpoint = 32000; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY";
 
-/// Runs a future that blocks its thread. Work that has begun ends even if the handle is dropped.
+/// Runs work that blocks its thread. Work that has begun ends even if the handle is dropped.
 pub(crate) fn blocking<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
+    work: impl AsyncFnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     let runtime = Handle::current();
-    spawn_blocking(move || runtime.block_on(work))
+    spawn_blocking(move || runtime.block_on(work()))
 }
 
 pub(crate) struct WritingConnection {
@@ -57,15 +57,19 @@ impl WritingConnection {
         Ok(Self { connection: Mutex::new(connection), time: AtomicI64::new(0) })
     }
 
-    /// Begins a transaction whose time is later than all before. Takes the write lock at once: a
-    /// transaction that requests it after a read fails at random.
-    pub fn begin(&self, asked: Timestamp) -> Result<(), DbErr> {
-        // One is open if the writer has panicked.
-        self.roll_back();
+    /// Begins a transaction of writes, whose time is later than all before.
+    pub fn begin_at(&self, asked: Timestamp) -> Result<(), DbErr> {
         let time = asked.as_microsecond().max(self.last_time()? + 1);
-        self.run("BEGIN IMMEDIATE")?;
+        self.begin()?;
         self.time.store(time, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Takes the write lock at once: a transaction that requests it after a read fails at random.
+    pub fn begin(&self) -> Result<(), DbErr> {
+        // One is open if the writer has panicked.
+        self.roll_back();
+        self.run("BEGIN IMMEDIATE")
     }
 
     pub fn commit(&self) -> Result<(), DbErr> {
@@ -103,6 +107,20 @@ impl WritingConnection {
         let time = self.last_time()?.max(time.as_microsecond());
         self.time.store(time, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Executes a statement to its end. Returns the number of rows written.
+    fn execute_each(
+        &self,
+        Statement { sql, values, .. }: Statement,
+        row: impl FnMut(&Row<'_>) -> Result<(), DbErr>,
+    ) -> Result<u64, DbErr> {
+        let Values(values) = values.unwrap_or(Values(Vec::new()));
+        let connection = self.connection.lock();
+        let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
+        bind(&mut statement, |name| parameter(&values, name))?;
+        execute(&mut statement, row)?;
+        Ok(connection.changes())
     }
 
     /// Runs a statement without parameters, which may return rows.
@@ -143,6 +161,7 @@ fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result<ToSqlOutpu
         Some(Value::BigInt(value)) => value.to_sql(),
         Some(Value::String(value)) => value.to_sql(),
         Some(Value::Uuid(value)) => value.to_sql(),
+        Some(Value::Bytes(value)) => value.to_sql(),
         other => Err(Error::ToSqlConversionFailure(format!("no parameter: {other:?}").into())),
     }
 }
@@ -165,16 +184,14 @@ impl WriteConnection for WritingConnection {
         &DIALECT
     }
 
-    async fn query<T: FromRow>(
-        &self,
-        Statement { sql, values, .. }: Statement,
-    ) -> Result<Vec<T>, DbErr> {
-        let Values(values) = values.unwrap_or(Values(Vec::new()));
-        let (connection, mut rows) = (self.connection.lock(), Vec::new());
-        let mut statement = connection.prepare_cached(&sql).map_err(of_rusqlite)?;
-        bind(&mut statement, |name| parameter(&values, name))?;
-        execute(&mut statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
+    async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr> {
+        let mut rows = Vec::new();
+        self.execute_each(statement, |row| T::from_row(row).map(|row| rows.push(row)))?;
         Ok(rows)
+    }
+
+    async fn execute(&self, statement: Statement) -> Result<u64, DbErr> {
+        self.execute_each(statement, |_| Ok(()))
     }
 
     async fn write(

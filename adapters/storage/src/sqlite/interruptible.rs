@@ -13,10 +13,6 @@ use sea_query_sqlx::SqlxValues;
 /// Steps of the machine between two questions: well below a millisecond.
 const STEPS: i32 = 10_000;
 
-pub(crate) struct Interruptible {
-    pub connections: DatabaseConnection,
-}
-
 struct InterruptOnDrop(Arc<AtomicBool>);
 
 impl Drop for InterruptOnDrop {
@@ -25,16 +21,15 @@ impl Drop for InterruptOnDrop {
     }
 }
 
-impl Interruptible {
-    pub async fn read(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        let pool = self.connections.get_sqlite_connection_pool();
-        read(pool, statement)
-            .await
-            .map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))
-    }
+pub(crate) async fn read(
+    connections: &DatabaseConnection,
+    statement: Statement,
+) -> Result<Vec<QueryResult>, DbErr> {
+    let rows = rows(connections.get_sqlite_connection_pool(), statement).await;
+    rows.map_err(|error| DbErr::Query(RuntimeErr::SqlxError(error.into())))
 }
 
-async fn read(
+async fn rows(
     pool: &SqlitePool,
     Statement { sql, values, .. }: Statement,
 ) -> Result<Vec<QueryResult>, Error> {

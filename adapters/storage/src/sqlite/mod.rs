@@ -15,7 +15,7 @@ use std::time::Duration;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use prometheus_client::encoding::DescriptorEncoder;
 use sea_orm::sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sea_orm::{
@@ -24,7 +24,7 @@ use sea_orm::{
     TransactionTrait,
 };
 
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 use crate::StoreOptions;
 use crate::cache::write_through::WriteThroughCache;
@@ -38,7 +38,6 @@ use crate::sql::dialect::{Dialect, SQLITE};
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::connection::WritingConnection;
 use crate::sqlite::file::{OwnedFile, existing_file, file};
-use crate::sqlite::interruptible::Interruptible;
 use crate::sqlite::writer::SqliteWriter;
 use crate::write::command::{Answer, Write};
 use crate::write::queue::WriteQueue;
@@ -57,13 +56,13 @@ const WATCH_PERIOD: Duration = Duration::from_secs(1);
 
 pub(crate) struct Sqlite {
     readers: DatabaseConnection,
-    slow_readers: Interruptible,
+    slow_readers: DatabaseConnection,
     preparing: DatabaseConnection,
     writer: SqliteWriter,
     queue: WriteQueue,
     cache: Arc<WriteThroughCache>,
     file: Arc<OwnedFile>,
-    watching: AbortOnDrop,
+    watching: Mutex<JoinSet<()>>,
     history: RwLock<Arc<str>>,
     metrics: Arc<StoreMetrics>,
 }
@@ -81,22 +80,15 @@ impl Sqlite {
         let readers =
             SqlxSqliteConnector::connect(reader_options(options)).await.map_err(connect_error)?;
         let slow_readers = SqlxSqliteConnector::connect(query_only(options, slow_workers()));
-        let slow_readers =
-            Interruptible { connections: slow_readers.await.map_err(connect_error)? };
+        let slow_readers = slow_readers.await.map_err(connect_error)?;
         let (cache, metrics) = (Arc::new(WriteThroughCache::new()), Arc::<StoreMetrics>::default());
         let connect_error =
             |error: rusqlite::Error| StoreError::Open(file.to_path_buf(), error.to_string());
         let copying = WritingConnection::open(&file).map_err(connect_error)?;
         let checkpoints = Checkpoints::new(copying, &owned, &metrics);
         let connection = WritingConnection::open(&file).map_err(connect_error)?;
-        let writer = SqliteWriter::new(
-            connection,
-            preparing.clone(),
-            checkpoints,
-            Arc::clone(&cache),
-            &owned,
-            &metrics,
-        );
+        let writer =
+            SqliteWriter::new(connection, checkpoints, Arc::clone(&cache), &owned, &metrics);
         let queue = WriteQueue::start(writer.clone(), options.acquire_timeout, &metrics);
         Ok(Self {
             readers,
@@ -105,7 +97,7 @@ impl Sqlite {
             writer,
             queue,
             cache,
-            watching: watch(Arc::clone(&owned)),
+            watching: Mutex::new(watch(Arc::clone(&owned))),
             file: owned,
             history: RwLock::default(),
             metrics,
@@ -142,21 +134,14 @@ async fn begin(preparing: &DatabaseConnection, file: &OwnedFile) -> Result<(), D
 }
 
 /// Looks at the file again and again, because reads from memory do not.
-fn watch(file: Arc<OwnedFile>) -> AbortOnDrop {
-    let task = tokio::spawn(async move {
+fn watch(file: Arc<OwnedFile>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
         while file.require_in_place().is_ok() {
             tokio::time::sleep(WATCH_PERIOD).await;
         }
     });
-    AbortOnDrop(task.abort_handle())
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    tasks
 }
 
 #[async_trait]
@@ -175,7 +160,7 @@ impl ReadEngine for Sqlite {
 
     async fn read(&self, statement: Statement, mode: ReadMode) -> Result<Vec<QueryResult>, DbErr> {
         if mode.is_slow {
-            return self.in_place(self.slow_readers.read(statement)).await;
+            return self.in_place(interruptible::read(&self.slow_readers, statement)).await;
         }
         self.in_place(self.readers.query_all_raw(statement)).await
     }
@@ -203,7 +188,7 @@ impl ReadEngine for Sqlite {
 
     async fn close(&self) {
         self.queue.close().await;
-        self.watching.0.abort();
+        self.watching.lock().abort_all();
         if self.file.is_lost() {
             // SQLite copies the log into the file when the last connection closes, so one stays
             // open.
@@ -211,7 +196,7 @@ impl ReadEngine for Sqlite {
             return;
         }
         self.writer.close().await;
-        for connection in [&self.readers, &self.slow_readers.connections, &self.preparing] {
+        for connection in [&self.readers, &self.slow_readers, &self.preparing] {
             if let Err(error) = connection.close_by_ref().await {
                 tracing::warn!(%error, "an SQLite connection did not close cleanly");
             }
@@ -305,8 +290,7 @@ fn query_only(options: &StoreOptions, connections: usize) -> ConnectOptions {
 fn preparing_options(options: &StoreOptions) -> ConnectOptions {
     let mut preparing = pool_options(options, 1);
     preparing.map_sqlx_sqlite_opts(|file| {
-        let file =
-            common(file).pragma("wal_autocheckpoint", "32000").pragma("cache_size", "-16384");
+        let file = common(file).pragma("wal_autocheckpoint", "32000");
         file.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full)
     });
     preparing

@@ -7,7 +7,7 @@ use std::time::Instant;
 use application::{RepositoryError, Sequence};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, Statement};
+use sea_orm::{DbErr, Statement};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
@@ -17,12 +17,12 @@ use crate::metrics::StoreMetrics;
 use crate::search_index::step::{self, Step};
 use crate::spans;
 use crate::sql::dialect::{Dialect, SQLITE};
-use crate::sqlite::begin_immediate;
 use crate::sqlite::checkpoints::Checkpoints;
 use crate::sqlite::connection::{WritingConnection, blocking};
 use crate::sqlite::file::OwnedFile;
 use crate::write::batch::together;
 use crate::write::command::{Answer, Change, Write};
+use crate::write::connection::WriteConnection as _;
 use crate::write::queue::Writer;
 use crate::write::read_set::{CurrentReads, looks};
 use crate::write::row::RowWrite;
@@ -46,8 +46,6 @@ impl TransactionError {
 pub(crate) struct SqliteWriter {
     /// Fair, so that writes and indexing take turns. `None` when it is closed.
     connection: Arc<Mutex<Option<WritingConnection>>>,
-    /// Indexes, and executes other statements, between two transactions of writes.
-    maintenance: DatabaseConnection,
     cache: Arc<WriteThroughCache>,
     checkpoints: Checkpoints,
     file: Arc<OwnedFile>,
@@ -59,7 +57,7 @@ impl Writer for SqliteWriter {
     const DIALECT: &'static Dialect = &SQLITE;
 
     fn start(worker: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        blocking(worker)
+        blocking(async move || worker.await)
     }
 
     async fn commit(&self, writes: &[&Write]) -> Vec<Answer> {
@@ -91,7 +89,6 @@ impl Writer for SqliteWriter {
 impl SqliteWriter {
     pub fn new(
         connection: WritingConnection,
-        maintenance: DatabaseConnection,
         checkpoints: Checkpoints,
         cache: Arc<WriteThroughCache>,
         file: &Arc<OwnedFile>,
@@ -99,7 +96,7 @@ impl SqliteWriter {
     ) -> Self {
         let connection = Arc::new(Mutex::new(Some(connection)));
         let (file, metrics) = (Arc::clone(file), Arc::clone(metrics));
-        Self { connection, maintenance, cache, checkpoints, file, metrics }
+        Self { connection, cache, checkpoints, file, metrics }
     }
 
     fn open<'a>(
@@ -111,39 +108,39 @@ impl SqliteWriter {
     }
 
     pub async fn index(&self, limit: i64, up_to: Sequence) -> Result<Step, RepositoryError> {
-        let connection = self.maintenance.clone();
-        let index = async move {
-            let transaction = begin_immediate(&connection).await?;
-            let step = step::index(&transaction, limit, up_to).await?;
-            transaction.commit().await.map(|()| step)
+        let index = async move |connection: &WritingConnection| {
+            connection.begin()?;
+            let step = step::index(connection, limit, up_to).await;
+            let step = step.inspect_err(|_| connection.roll_back())?;
+            connection.commit().map(|()| step)
         };
         self.between_writes("index", index, |step| step.changes).await
     }
 
-    /// Executes a statement between two transactions; returns the number of rows written.
     pub async fn execute(
         &self,
         step: &'static str,
         statement: Statement,
     ) -> Result<u64, RepositoryError> {
-        let connection = self.maintenance.clone();
-        let execute = async move { Ok(connection.execute_raw(statement).await?.rows_affected()) };
+        let execute = async move |connection: &WritingConnection| {
+            connection.roll_back();
+            connection.execute(statement).await
+        };
         let rows = |rows: &u64| usize::try_from(*rows).unwrap_or(usize::MAX);
         self.between_writes(step, execute, rows).await
     }
 
-    /// Works on another connection while the writer waits.
     async fn between_writes<T: Send + 'static>(
         &self,
         step: &'static str,
-        work: impl Future<Output = Result<T, DbErr>> + Send + 'static,
+        work: impl AsyncFnOnce(&WritingConnection) -> Result<T, DbErr> + Send + 'static,
         written: impl FnOnce(&T) -> usize + Send + 'static,
     ) -> Result<T, RepositoryError> {
         let this = self.clone();
-        let done = blocking(async move {
+        let done = blocking(async move || {
             let guard = this.connection.lock().await;
             let connection = this.open(&guard)?;
-            let done = work.await;
+            let done = work(connection).await;
             this.checkpoints.after(done.as_ref().map_or(0, written), 0, connection);
             done.map_err(|error| logged(&error, step))
         });
@@ -209,7 +206,7 @@ async fn transaction(
     writes: &[&Write],
 ) -> Result<Vec<Answer>, TransactionError> {
     let asked = writes.iter().map(|write| write.metadata.time).max().unwrap_or_default();
-    connection.begin(asked).map_err(TransactionError::Transaction)?;
+    connection.begin_at(asked).map_err(TransactionError::Transaction)?;
     let done = execute(connection, writes).await;
     let is_kept = |answers: &Vec<Answer>| {
         writes.iter().all(|write| is_row(write)) || answers.iter().all(Result::is_ok)

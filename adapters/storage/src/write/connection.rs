@@ -27,6 +27,9 @@ pub(crate) trait WriteConnection: Sync {
 
     async fn query<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, DbErr>;
 
+    /// Returns the number of rows written.
+    async fn execute(&self, statement: Statement) -> Result<u64, DbErr>;
+
     /// Writes rows of a kind.
     async fn write(
         &self,
