@@ -210,7 +210,7 @@ fn meaning(error: &DbErr) -> RepositoryError {
             }
         }
         (_, Some(error)) if is_transport(error) => {
-            of_writer(error).map_or(RepositoryError::Unavailable, sqlite_meaning)
+            rusqlite_code(error).map_or(RepositoryError::Unavailable, sqlite_meaning)
         }
         (DbErr::ConnectionAcquire(_) | DbErr::Conn(_), _) => RepositoryError::Unavailable,
         _ => RepositoryError::Corrupt,
@@ -228,7 +228,7 @@ pub(crate) fn of_rusqlite(error: rusqlite::Error) -> DbErr {
 }
 
 /// The code of an error of the connection that writes to an SQLite file.
-fn of_writer(error: &SqlxError) -> Option<u32> {
+fn rusqlite_code(error: &SqlxError) -> Option<u32> {
     let SqlxError::Io(error) = error else { return None };
     let error = error.get_ref()?.downcast_ref::<rusqlite::Error>()?;
     Some(error.sqlite_error().map_or(0, |error| error.extended_code.cast_unsigned()))

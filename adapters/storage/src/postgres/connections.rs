@@ -57,7 +57,7 @@ pub(crate) struct Connections {
 struct Client {
     pool: Arc<Connections>,
     questions: mpsc::Receiver<Asked>,
-    ready: oneshot::Sender<u32>,
+    timeline: oneshot::Sender<u32>,
     asked: Instant,
     limits: Limits,
     permit: OwnedSemaphorePermit,
@@ -101,12 +101,13 @@ impl Connections {
         let asked = Instant::now();
         let permit = Arc::clone(&self.permits).acquire_owned();
         let Ok(permit) = timeout(self.server.acquire_timeout, permit).await else {
-            self.opened(asked, true);
+            self.measure_wait(asked, true);
             return Err(database_error(SqlxError::PoolTimedOut));
         };
         let permit = permit.map_err(|_| database_error(SqlxError::PoolClosed))?;
-        let ((sender, questions), (ready, timeline)) = (mpsc::channel(1), oneshot::channel());
-        let mut client = Client { pool: Arc::clone(self), questions, ready, asked, limits, permit };
+        let ((sender, questions), (opened, timeline)) = (mpsc::channel(1), oneshot::channel());
+        let mut client =
+            Client { pool: Arc::clone(self), questions, timeline: opened, asked, limits, permit };
         loop {
             let Some(idle) = self.idle.lock().pop() else {
                 let mut tasks = self.tasks.lock();
@@ -122,7 +123,7 @@ impl Connections {
         Ok(Session { questions: sender, timeline, may_have_committed: AtomicBool::new(false) })
     }
 
-    fn opened(&self, asked: Instant, has_timed_out: bool) {
+    fn measure_wait(&self, asked: Instant, has_timed_out: bool) {
         let metrics = &self.server.metrics;
         metrics.connection_wait.observe(asked.elapsed().as_secs_f64());
         metrics.connection_timeouts.inc_by(u64::from(has_timed_out));
@@ -151,8 +152,8 @@ impl Connections {
     }
 }
 
-/// Runs the worker of the queue and the connections that write. Among the tasks of requests, each
-/// step of a batch would wait behind those that are ready.
+/// Runs the worker of the queue and the connections that write. In the runtime of the requests,
+/// each step of a batch would queue behind other ready tasks.
 static WRITING: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let mut runtime = Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).thread_name("writes").enable_all().build();
@@ -174,8 +175,8 @@ fn serve(client: Client) -> BoxFuture<'static, ()> {
 async fn serve_sessions(mut client: Client) {
     let mut open = None;
     loop {
-        let Client { pool, questions, ready, asked, limits, permit } = client;
-        let Some(kept) = pool.serve(open, ready, asked, questions, limits).await else { return };
+        let Client { pool, questions, timeline, asked, limits, permit } = client;
+        let Some(kept) = pool.serve(open, timeline, asked, questions, limits).await else { return };
         let (idle, next) = oneshot::channel();
         if kept.since.elapsed() < LIFETIME {
             pool.idle.lock().push(idle);
@@ -200,12 +201,12 @@ impl Connections {
     async fn serve(
         &self,
         kept: Option<Open>,
-        ready: oneshot::Sender<u32>,
+        timeline: oneshot::Sender<u32>,
         asked: Instant,
         mut questions: mpsc::Receiver<Asked>,
         limits: Limits,
     ) -> Option<Open> {
-        let mut open = self.open(kept, ready, asked, &mut questions).await?;
+        let mut open = self.open(kept, timeline, asked, &mut questions).await?;
         while let Some((question, mut reply)) = questions.recv().await {
             let answered = tokio::select! {
                 biased;
@@ -247,7 +248,7 @@ impl Connections {
     async fn open(
         &self,
         kept: Option<Open>,
-        mut ready: oneshot::Sender<u32>,
+        mut timeline: oneshot::Sender<u32>,
         asked: Instant,
         questions: &mut mpsc::Receiver<Asked>,
     ) -> Option<Open> {
@@ -255,17 +256,17 @@ impl Connections {
         let opened = tokio::select! {
             biased;
             opened = timeout(longest, self.ready(kept)) => opened,
-            () = ready.closed() => return None,
+            () = timeline.closed() => return None,
         };
-        self.opened(asked, opened.is_err());
+        self.measure_wait(asked, opened.is_err());
         match opened.unwrap_or(Err(SqlxError::PoolTimedOut)) {
             Ok(open) => {
-                let _ = ready.send(open.timeline);
+                let _ = timeline.send(open.timeline);
                 Some(open)
             }
             Err(error) => {
                 // A session may wait for the timeline before it asks.
-                drop(ready);
+                drop(timeline);
                 let (_, reply) = questions.recv().await?;
                 let _ = reply.send(ServerAnswer { result: Err(error), may_have_committed: false });
                 None

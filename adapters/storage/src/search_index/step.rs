@@ -186,7 +186,7 @@ impl<C: WriteConnection> Indexing<'_, C> {
             let next = rest.peek().map(|next| next.words.as_ref().map_or(0, String::len));
             if next.is_none_or(|next| texts.len() + next > BYTES) {
                 let values = [parameter(&items), std::mem::take(&mut texts).into()];
-                for text in sql_file!(dialect, "index/words").split(";\n") {
+                for text in sql_file!(dialect, "index/words").split(';') {
                     self.execute(text, values.clone()).await?;
                 }
                 items.clear();

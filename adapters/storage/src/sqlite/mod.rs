@@ -257,16 +257,12 @@ impl WriteEngine for Sqlite {
     /// It has the write lock from the start, and this process alone has the file.
     async fn begin_migration(&self) -> Result<DatabaseTransaction, DbErr> {
         self.in_place(async { Ok(()) }).await?;
-        begin_immediate(&self.preparing).await
+        let mode = TransactionOptions {
+            sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+            ..TransactionOptions::default()
+        };
+        self.preparing.begin_with_options(mode).await
     }
-}
-
-async fn begin_immediate(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
-    let mode = TransactionOptions {
-        sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-        ..TransactionOptions::default()
-    };
-    connection.begin_with_options(mode).await
 }
 
 pub(crate) async fn last_change(

@@ -1,6 +1,6 @@
 -- Stores the words of items, or deletes them.
 -- Parameters: $1, a JSON array of items: `id`, `number` (the sequence of the first change), `first` (the position of their words
--- in $2, from 1) and `bytes` (their length; null for a deleted item); $2, the words of all items as bytes, because parsing them
+-- in $2, from 1) and `bytes` (their length, null for a deleted item), and $2, the words of all items as bytes, because parsing them
 -- as JSON takes longer. Result: no rows.
 WITH given AS (
     SELECT id, convert_from(substring($2::bytea FROM first FOR bytes), 'UTF8')::tsvector AS words
