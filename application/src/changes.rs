@@ -1,32 +1,101 @@
 //! The use cases of the change log.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use domain::Collection;
+use domain::{Collection, Operation, WriteOperation};
 
-use crate::ports::{CallerDirectory, CallerNames, ChangeLog, LogPage, LoggedChange, Sequence};
+use crate::ports::{
+    CallerDirectory, CallerNames, ChangeLog, History, LogPage, LoggedChange, Scope, Sequence,
+};
 use crate::{AccessControl, ApplicationError, Caller, Result};
+
+/// The changes that one request examines for a caller who does not see all of them. A longer run of
+/// changes that the caller does not see shows in the cursor.
+const MOST_EXAMINED: usize = 10_000;
+const EXAMINED_AT_A_TIME: u64 = 500;
 
 #[derive(Clone)]
 pub struct ChangeService {
     log: Arc<dyn ChangeLog>,
+    history: Arc<dyn History>,
     callers: Arc<dyn CallerDirectory>,
     access: AccessControl,
+}
+
+/// A change as a caller sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenChange {
+    pub change: LoggedChange,
+    /// True if the caller saw the item before the change, and does not see it after. Only the item
+    /// is shown then.
+    pub is_withdrawn: bool,
+}
+
+impl SeenChange {
+    /// Returns the change unless only its item is shown.
+    pub fn shown(&self) -> Option<&LoggedChange> {
+        (!self.is_withdrawn).then_some(&self.change)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangePage {
+    pub changes: Vec<SeenChange>,
+    /// The next part begins after it.
+    pub read_to: Sequence,
 }
 
 impl ChangeService {
     pub fn new(
         log: Arc<dyn ChangeLog>,
+        history: Arc<dyn History>,
         callers: Arc<dyn CallerDirectory>,
         access: AccessControl,
     ) -> Self {
-        Self { log, callers, access }
+        Self { log, history, callers, access }
     }
 
-    pub fn is_visible(&self, caller: &Caller, change: &LoggedChange) -> bool {
-        self.access.may_read(caller, change.collection)
+    /// Returns those of these changes that the caller sees, in their order. A change is seen if its
+    /// item is visible after it, with the other items as they are now.
+    pub async fn seen(
+        &self,
+        caller: &Caller,
+        changes: Vec<LoggedChange>,
+    ) -> Result<Vec<SeenChange>> {
+        let permissions = self.access.permissions(caller);
+        let mut partial: BTreeMap<usize, (Collection, Vec<_>)> = BTreeMap::new();
+        for change in &changes {
+            let collection = change.collection;
+            if permissions.has_some(collection, Operation::Read)
+                && !permissions.has_all(collection, Operation::Read)
+            {
+                let of = partial.entry(collection.index());
+                let (_, versions) = of.or_insert_with(|| (collection, Vec::new()));
+                versions.push((change.item, change.version));
+                versions.extend(change.previous_version().map(|version| (change.item, version)));
+            }
+        }
+        let mut visible = HashSet::new();
+        for (collection, versions) in partial.into_values() {
+            let reach = self.access.reach(caller, Scope::of(collection), &[Operation::Read])?;
+            visible.extend(self.history.versions_in_reach(&reach, &versions).await?);
+        }
+        let see = |change: LoggedChange| {
+            if permissions.has_all(change.collection, Operation::Read) {
+                return Some(SeenChange { change, is_withdrawn: false });
+            }
+            if visible.contains(&(change.item, change.version)) {
+                return Some(SeenChange { change, is_withdrawn: false });
+            }
+            let is_restored = change.kind == WriteOperation::Create;
+            let previous = change.previous_version().filter(|_| !is_restored);
+            let was_seen =
+                previous.is_some_and(|version| visible.contains(&(change.item, version)));
+            was_seen.then_some(SeenChange { change, is_withdrawn: true })
+        };
+        Ok(changes.into_iter().filter_map(see).collect())
     }
 
     /// Returns the next changes of one collection or of all. `BeyondLog` means that the number
@@ -37,56 +106,101 @@ impl ChangeService {
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage> {
-        let page = self.follow(caller, after, collection, limit).await?;
+    ) -> Result<ChangePage> {
+        let page = if self.access.permissions(caller).sees_everything() {
+            let page = self.log.changes(after, collection, limit).await?;
+            let changes = self.seen(caller, page.changes).await?;
+            ChangePage { changes, read_to: page.read_to }
+        } else {
+            self.seen_page(caller, after, collection, limit).await?
+        };
         if page.changes.is_empty() && page.read_to == after && after > Sequence::default() {
             self.require_within(after).await?;
         }
         Ok(page)
     }
 
-    /// Returns the next changes that a caller may see. The log must contain `after`.
-    pub async fn follow(
+    /// Reads on until enough visible changes are found, so that the cursor does not depend on
+    /// others.
+    async fn seen_page(
         &self,
         caller: &Caller,
         after: Sequence,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<LogPage> {
-        let mut page = self.log.changes(after, collection, limit).await?;
-        page.changes.retain(|change| self.is_visible(caller, change));
-        Ok(page)
+    ) -> Result<ChangePage> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let (mut seen, mut examined, mut read_to) = (Vec::new(), 0, after);
+        while seen.len() < limit {
+            let page = self.log.changes(read_to, collection, EXAMINED_AT_A_TIME).await?;
+            let is_end = page.read_to == read_to;
+            examined += page.changes.len();
+            read_to = page.read_to;
+            seen.extend(self.seen(caller, page.changes).await?);
+            if is_end || examined >= MOST_EXAMINED {
+                let has_found = !seen.is_empty() || is_end;
+                let last = seen.last().map_or(after, |it: &SeenChange| it.change.sequence);
+                let read_to = if has_found { last } else { read_to };
+                return Ok(ChangePage { changes: seen, read_to });
+            }
+        }
+        seen.truncate(limit);
+        let read_to = seen.last().map_or(after, |it| it.change.sequence);
+        Ok(ChangePage { changes: seen, read_to })
     }
 
+    /// Returns the latest changes that the caller sees, newest first.
     pub async fn latest(
         &self,
         caller: &Caller,
         collection: Option<Collection>,
         limit: u64,
-    ) -> Result<Vec<LoggedChange>> {
+    ) -> Result<Vec<SeenChange>> {
         let wanted = Collection::all().filter(|it| collection.is_none_or(|named| named == *it));
         let mut latest = Vec::new();
         for seen in wanted.filter(|it| self.access.may_read(caller, *it)) {
-            latest.extend(self.log.latest(seen, limit).await?);
+            latest.extend(self.latest_of(caller, seen, limit).await?);
         }
-        latest.sort_unstable_by_key(|change| Reverse(change.sequence));
+        latest.sort_unstable_by_key(|seen| Reverse(seen.change.sequence));
         latest.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(latest)
     }
 
-    /// Returns the next changes for all listeners together. Each listener gets those for which
-    /// [`is_visible`](Self::is_visible) is true.
+    async fn latest_of(
+        &self,
+        caller: &Caller,
+        collection: Collection,
+        limit: u64,
+    ) -> Result<Vec<SeenChange>> {
+        let is_all = self.access.permissions(caller).has_all(collection, Operation::Read);
+        let at_a_time = if is_all { limit } else { limit.max(EXAMINED_AT_A_TIME) };
+        let (mut latest, mut examined, mut before) = (Vec::new(), 0, Sequence(i64::MAX));
+        while (latest.len() as u64) < limit && examined < MOST_EXAMINED {
+            let changes = self.log.latest(collection, before, at_a_time).await?;
+            let Some(oldest) = changes.last() else { break };
+            before = oldest.sequence;
+            examined += changes.len();
+            let is_end = (changes.len() as u64) < at_a_time;
+            latest.extend(self.seen(caller, changes).await?);
+            if is_end {
+                break;
+            }
+        }
+        Ok(latest)
+    }
+
+    /// Returns the next changes for all listeners together. Each listener gets those that
+    /// [`seen`](Self::seen) returns.
     pub async fn follow_for_all(&self, after: Sequence, limit: u64) -> Result<LogPage> {
         Ok(self.log.changes(after, None, limit).await?)
     }
 
     pub async fn caller_names(
         &self,
-        _caller: &Caller,
-        changes: &[LoggedChange],
+        changes: impl Iterator<Item = &LoggedChange>,
     ) -> Result<CallerNames> {
         let ids: BTreeSet<_> =
-            changes.iter().filter_map(|change| change.author.caller.as_deref()).collect();
+            changes.filter_map(|change| change.author.caller.as_deref()).collect();
         if ids.is_empty() {
             return Ok(CallerNames::default());
         }
@@ -103,12 +217,23 @@ impl ChangeService {
         Ok(self.log.last().await?)
     }
 
-    /// Returns the change after which a listener starts: `after`, or the last one.
-    pub async fn begin(&self, after: Option<Sequence>) -> Result<Sequence> {
-        match after {
-            Some(after) => self.require_within(after).await.map(|()| after),
-            None => self.last().await,
+    /// Returns the change after which a listener starts: `after`, or the last one. The second
+    /// number is the position to show to the caller, which may be earlier.
+    pub async fn begin(
+        &self,
+        caller: &Caller,
+        after: Option<Sequence>,
+    ) -> Result<(Sequence, Sequence)> {
+        if let Some(after) = after {
+            return self.require_within(after).await.map(|()| (after, after));
         }
+        let last = self.last().await?;
+        if self.access.permissions(caller).sees_everything() {
+            return Ok((last, last));
+        }
+        let seen = self.latest(caller, None, 1).await?;
+        let position = seen.first().map(|seen| seen.change.sequence.min(last));
+        Ok((last, position.unwrap_or_default()))
     }
 
     async fn require_within(&self, after: Sequence) -> Result<()> {

@@ -23,7 +23,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         name: "gadscores",
         fields: Fields::Open(known_members::GAD_SCORES),
         references: &[PROPOSAL],
-        indexed: &[indexed("proposal_id", 5)],
+        indexed: &[indexed("evaluator_id", 3), indexed("proposal_id", 5)],
         counted: &[whole("rating")],
         ..OPEN
     },
@@ -70,6 +70,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
     CollectionSpec {
         name: "status",
         fields: Fields::Open(known_members::STATUS),
+        about: Some(Reference { member: "subject", to: "proposals", rel: "subject" }),
         indexed: &[indexed("subject", 5)],
         ..OPEN
     },
@@ -81,6 +82,7 @@ const OPEN: CollectionSpec = CollectionSpec {
     parent: None,
     can_continue: false,
     references: &[],
+    about: None,
     indexed: &[],
     counted: &[],
     summed: None,
@@ -127,6 +129,8 @@ pub struct CollectionSpec {
     /// True if a new item can continue an old one.
     pub can_continue: bool,
     pub references: &'static [Reference],
+    /// A member that may hold the identifier of an item of another collection. There is no link.
+    pub about: Option<Reference>,
     /// The members with an index for lookups in the store.
     pub indexed: &'static [IndexedMember],
     /// The members for counts by value.
@@ -359,7 +363,7 @@ mod tests {
                 Fields::Typed(fields) => fields.iter().any(|field| field.name == name),
                 Fields::Open(members) => members.iter().any(|member| member.name == name),
             };
-            let references = spec.references.iter().map(|reference| reference.member);
+            let references = spec.references.iter().chain(&spec.about).map(|it| it.member);
             for name in references.chain(spec.indexed.iter().map(|indexed| indexed.name)) {
                 assert!(known(name), "{} has no member {name}", spec.name);
             }

@@ -73,4 +73,6 @@ pub struct Item {
     /// The owner: the proposal of a library item.
     pub parent: Option<ItemId>,
     pub continues: Option<ItemId>,
+    /// The id of the principal that created it; `None` if it is unknown.
+    pub created_by: Option<Arc<str>>,
 }

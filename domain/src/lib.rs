@@ -8,6 +8,7 @@
 
 pub mod collection;
 pub mod item;
+pub mod predicate;
 pub mod principal;
 pub mod proposal;
 pub mod retention;
@@ -22,6 +23,7 @@ pub use collection::{
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
+pub use predicate::Predicate;
 pub use principal::{Operation, Operations, Principal};
 pub use proposal::Proposal;
 pub use retention::{

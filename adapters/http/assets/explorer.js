@@ -27,8 +27,10 @@ function follow(status) {
   listen(status.dataset.stream, stream.signal, {
     onState: (state) => { status.textContent = STATES[state]; },
     onEvent: (event) => {
-      // A change is the data of a CloudEvent.
-      rows.prepend(row(JSON.parse(event).data));
+      // A change is the data of a CloudEvent. One of an item that is no longer visible has no details.
+      const change = JSON.parse(event).data;
+      if (change.kind === "withdrawn") return;
+      rows.prepend(row(change));
       while (rows.rows.length > MOST_ROWS) rows.deleteRow(-1);
     },
   });

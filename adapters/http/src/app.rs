@@ -133,7 +133,7 @@ fn paths(
     let time_limit = options.body_timeout;
     let bodies = |limit| BodyReader { limit, time_limit, memory: Arc::clone(&memory) };
     let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
-    let log = ChangeService::new(log, callers, access.clone());
+    let log = ChangeService::new(log, Arc::clone(&ports.history), callers, access.clone());
     let context = Arc::new(HttpContext {
         base_url: Arc::clone(base_url),
         gate,

@@ -18,6 +18,7 @@ pub mod evaluation;
 pub mod expression;
 pub mod files;
 pub mod keys;
+mod lookup_target;
 pub mod metrics;
 mod reloadable;
 mod schema;

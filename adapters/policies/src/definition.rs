@@ -2,10 +2,11 @@ use application::PublishedPolicy;
 use domain::{Collection, Operation, Operations};
 use language::effective::Effective;
 use language::error::ErrorCollector;
-use language::expression::equal_names;
+use language::expression::Variables;
 use language::keys::{self, Keys};
-use language::yaml::{Content, Node, Scalar};
+use language::yaml::{Content, Node};
 
+use crate::condition::ItemCondition;
 use crate::file_format::{ANYONE, GROUP_NAME, LATER_OF_POLICY, POLICY};
 use crate::policy::Policy;
 use crate::reading::{keys_of, operations};
@@ -13,10 +14,6 @@ use crate::reading::{keys_of, operations};
 /// Limit: aliases let a short file expand.
 const MOST_ROLES: usize = 100;
 const LONGEST_ROLE: usize = 255;
-
-/// The only supported condition.
-const OWN: [&str; 2] = ["caller.id", "meta.created_by"];
-const OF_ONE_ITEM: [Operation; 3] = [Operation::Replace, Operation::Patch, Operation::Delete];
 
 pub(crate) fn read(
     node: &Node,
@@ -36,11 +33,15 @@ pub(crate) fn read(
         operations
     });
     let audience = keys.get("to").map(|to| audience(&keys, to, errors));
-    let is_about_own = keys.scalar("when").is_some_and(|when| {
-        let is_anyone = audience.iter().flatten().any(|word| **word == *ANYONE);
-        check_condition(when, operations.unwrap_or_default(), is_anyone, errors);
-        true
-    });
+    let condition = condition(&keys, operations.unwrap_or_default(), errors);
+    if audience.iter().flatten().any(|word| **word == *ANYONE) && condition.uses_caller() {
+        let reason = format!(
+            "`caller` may not be used with `to: [{ANYONE}]`: an anonymous caller has no id and no attributes; write `to: [signed_in]`, or remove `caller`"
+        );
+        let place =
+            keys.get("when").or_else(|| keys.get("change")).map_or(node.place, |it| it.place);
+        errors.add(place, reason);
+    }
     let effective = Effective::read(&keys, "policy", errors);
     let id: Box<str> = keys.string("id")?.into();
     let is_sound = errors.count() == errors_before;
@@ -49,13 +50,15 @@ pub(crate) fn read(
             file: errors.file().clone(),
             place: node.place,
             effective,
+            condition,
             shown: PublishedPolicy {
                 id: id.clone(),
                 collections: collections?,
                 denies,
                 operations: operations?,
                 to: audience?,
-                is_about_own,
+                when: keys.string("when").map(Into::into),
+                change: keys.string("change").map(Into::into),
                 description: keys.string("description").map(Into::into),
                 source: keys.string("source").map(Into::into),
             },
@@ -116,37 +119,26 @@ fn audience(keys: &Keys<'_>, to: &Node, errors: &mut ErrorCollector<'_>) -> Vec<
     written
 }
 
-/// Checks that a condition is the ownership test, and that it is decidable.
-fn check_condition(
-    when: &Scalar,
+/// Reads the condition. A creation has no old item, and only writes have a new one.
+fn condition(
+    keys: &Keys<'_>,
     operations: Operations,
-    is_anyone: bool,
     errors: &mut ErrorCollector<'_>,
-) {
-    let sides = match equal_names(&when.text) {
-        Ok(sides) => sides,
-        Err(error) => return errors.add(when.place_of(error.offset), error.reason),
-    };
-    let is_own = sides.is_some_and(|mut sides| {
-        sides.sort();
-        sides == OWN
-    });
-    if !is_own {
-        return errors.add(when.place, "`when` must be `meta.created_by == caller.id` in this version, for the items that the caller created; write that, or remove it");
-    }
-    if is_anyone {
+) -> ItemCondition {
+    let writes = [Operation::Create, Operation::Replace, Operation::Patch];
+    let others = operations.without(writes.into_iter().collect());
+    if let Some(change) = keys.get("change").filter(|_| !others.is_empty()) {
+        let names: Vec<_> = others.iter().map(Operation::name).collect();
         let reason = format!(
-            "`caller.id` does not exist for `{ANYONE}`: an anonymous caller has no id; write `to: [signed_in]`, or remove `when`"
-        );
-        errors.add(when.place, reason);
-    }
-    let too_many = operations.without(OF_ONE_ITEM.into_iter().collect());
-    if !too_many.is_empty() {
-        let names: Vec<_> = too_many.iter().map(Operation::name).collect();
-        let reason = format!(
-            "`when` is allowed with replace, patch and delete, not with {}; put those in another policy without `when`",
+            "`change` is about the result of create, replace and patch, not of {}; put those in another policy",
             names.join(", ")
         );
-        errors.add(when.place, reason);
+        errors.add(change.place, reason);
     }
+    let variables = if operations.contains(Operation::Create) {
+        Variables::OF_AN_ITEM
+    } else {
+        Variables::OF_A_CHANGE
+    };
+    ItemCondition::read(keys, variables, errors)
 }

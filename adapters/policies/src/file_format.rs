@@ -3,8 +3,8 @@
 use domain::{Collection, Operation};
 use language::caller::CALLER;
 use language::effective::EFFECTIVE;
-use language::keys::Form::{self, Date, Id, List, Mapping, Named, Null, OneOf};
-use language::keys::{Table, Word, key};
+use language::keys::Form::{self, Date, Id, Item, List, Mapping, Named, Null, OneOf, Time};
+use language::keys::{Key, Table, Word, key};
 
 const LONGEST_STRING: usize = 2_000;
 
@@ -41,11 +41,15 @@ const DECISION: Form = Form::Word(Word { of: "decision", known: || vec![ALLOW, D
 const SAMPLE_CALLER: Form = OneOf(&[Null, STRING, Mapping(&CALLER)]);
 
 /// Keys of future versions. They get their own error instead of the one for a typing error.
-pub(crate) const LATER_OF_FILE: &[&str] = &["roles", "open"];
-pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write", "change", "lookup"];
-pub(crate) const LATER_OF_CASE: &[&str] = &["self", "lookup"];
+pub(crate) const LATER_OF_FILE: &[&str] = &["open"];
+pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write"];
 
 pub(crate) static FILE: Table = Table::closed("a policy file").with(&[
+    key(
+        "roles",
+        Named(None, &Mapping(&ITEM_ROLE)),
+        "Roles on items, by name. They pass on to items that belong or refer to the item.",
+    ),
     key("policies", List(&Mapping(&POLICY)), "The policies."),
     key(
         "cases",
@@ -71,11 +75,27 @@ pub(crate) static POLICY: Table = Table::closed("a policy").with(&[
         "The roles that it applies to: callers with one of them. `signed_in` is every known caller, `anyone` every caller.",
     )
     .required("[reviewer]"),
+    key("when", EXPRESSION, "The items that it applies to. Default: all."),
     key(
-        "when",
+        "change",
         EXPRESSION,
-        "The items that it applies to: `meta.created_by == caller.id`, those that the caller created. Default: all.",
+        "The writes that it applies to: a condition on `self`, the new item, and `old`. By default `when` must also hold of the new item.",
     ),
+    LOOKUP,
+]);
+
+const LOOKUP: Key = key(
+    "lookup",
+    Named(None, &EXPRESSION),
+    "Other items that the conditions need, by the name of a variable: 'GROUP[ID]', 'GROUP[MEMBER = VALUE]' or 'GROUP[parent = ID]'.",
+);
+
+pub(crate) static ITEM_ROLE: Table = Table::closed("a role").with(&[
+    key("group", GROUP, "The group of the items.").required("proposals"),
+    key("description", STRING, "The meaning of the role."),
+    key("when", EXPRESSION, "The items on which the caller has the role.")
+        .required("'meta.created_by == caller.id'"),
+    LOOKUP,
 ]);
 
 pub(crate) static CASE: Table = Table::closed("a case").with(&[
@@ -84,16 +104,23 @@ pub(crate) static CASE: Table = Table::closed("a case").with(&[
         .required("{id: 'agency:1', roles: [reviewer]}"),
     key("operation", OPERATION, "The operation.").required("read"),
     key("group", GROUP, "The group of the item.").required("proposals"),
+    SELF,
+    OLD,
     key("meta", Mapping(&META), "The metadata of the item."),
+    PARENT,
+    FOUND,
     key("today", Date, "The day. Default: 2026-01-01."),
     key("expect", DECISION, "The decision.").required("deny"),
 ]);
 
-pub(crate) static META: Table = Table::closed("`meta`").with(&[key(
-    "created_by",
-    OneOf(&[Null, STRING]),
-    "The id of the caller that created the item; null if unknown.",
-)]);
+pub(crate) static META: Table = Table::closed("`meta`").with(&[
+    key(
+        "created_by",
+        OneOf(&[Null, STRING]),
+        "The id of the caller that created the item; null if unknown.",
+    ),
+    key("created_at", Time, "The time of its creation. Default: 2026-01-01T00:00:00Z."),
+]);
 
 pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
     key("callers", Named(None, &SAMPLE_CALLER), "The callers by name; `anonymous` has no id.")
@@ -111,8 +138,21 @@ pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
 
 pub(crate) static ITEM: Table = Table::closed("an item").with(&[
     key("group", GROUP, "Its group.").required("proposals"),
+    SELF,
+    OLD,
     key("meta", Mapping(&META), "Its metadata."),
+    PARENT,
+    FOUND,
 ]);
+
+const SELF: Key = key("self", Item, "The members of the item. It may have an `id`.");
+const OLD: Key = key("old", Item, "The item before the write. Default: `self`.");
+const PARENT: Key = key("parent", OneOf(&[Null, STRING]), "The id of the item that it belongs to.");
+const FOUND: Key = key(
+    "lookup",
+    Named(Some(GROUP_NAME), &List(&Item)),
+    "The items of other groups, the newest last. They may have an `id`, a `parent` and `meta`. A lookup finds those that have its value, or do not say.",
+);
 
 /// Table of one row of `expect`; its keys are the names of the matrix.
 pub(crate) static NAMED: Table = Table::open("`expect`");

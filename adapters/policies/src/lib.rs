@@ -27,16 +27,22 @@
 //! ```
 //!
 //! From file to decision: [`language`] parses files → `definition` and `cases` build policies and
-//! cases → [`PolicySet`] keeps an `access_table` for each collection → [`ReloadablePolicies`] answers
-//! the port and reloads on change.
+//! cases → `caller_policies` evaluates them partially for a caller and a day, into a predicate for
+//! each operation → `permission_cache` keeps the result → [`ReloadablePolicies`] answers the port
+//! and reloads on change.
 //!
-//! Reading blocks: call it outside the workers of a runtime. A decision costs two atomic operations
-//! and a lookup for each role of the caller.
+//! Reading blocks: call it outside the workers of a runtime. A known caller costs a lookup in the
+//! cache.
 
-mod access_table;
+mod analysis;
+mod caller_policies;
 mod cases;
+mod condition;
 mod definition;
+mod explain;
 mod file_format;
+mod item_role;
+mod permission_cache;
 mod policy;
 mod policy_set;
 mod reading;
@@ -45,6 +51,7 @@ mod sample_caller;
 mod summary;
 mod warnings;
 
+pub use explain::ExplainedCondition;
 pub use file_format::schema;
 pub use policy_set::PolicySet;
 pub use reloadable::ReloadablePolicies;

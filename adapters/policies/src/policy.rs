@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use application::{Access, Caller, Ownership, PublishedPolicy};
-use domain::{Collection, Operation, Operations};
-use jiff::civil::Date;
+use application::{Caller, PublishedPolicy};
 use language::effective::Effective;
 use language::error::Location;
+use language::expression::Variable;
 
+use crate::condition::ItemCondition;
 use crate::file_format::{ANYONE, SIGNED_IN};
 
 #[derive(Debug)]
@@ -13,10 +13,15 @@ pub(crate) struct Policy {
     pub file: Arc<str>,
     pub place: Location,
     pub effective: Effective,
+    pub condition: ItemCondition,
     pub shown: PublishedPolicy,
 }
 
 impl Policy {
+    pub fn depends_on_the_day(&self) -> bool {
+        !self.effective.is_always() || self.condition.uses(Variable::Today)
+    }
+
     pub fn is_for_anyone(&self) -> bool {
         self.shown.to.iter().any(|word| **word == *ANYONE)
     }
@@ -25,29 +30,19 @@ impl Policy {
         self.shown.to.iter().any(|word| **word == *SIGNED_IN)
     }
 
-    /// Returns the roles of tokens. A token's role cannot be `anyone` or `signed_in`, so its name
-    /// alone never grants access.
+    /// Returns the roles of tokens and of items. A token's role cannot be `anyone` or `signed_in`,
+    /// so its name alone never grants access.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.shown.to.iter().map(|word| &**word).filter(|word| ![ANYONE, SIGNED_IN].contains(word))
     }
 
-    fn includes(&self, caller: &Caller) -> bool {
-        let is_known = |principal: &domain::Principal| {
-            self.is_for_signed_in() || self.roles().any(|role| principal.has_role(role))
+    /// Returns whether the caller belongs to the audience regardless of the item. The name of an
+    /// item role in a token has no effect.
+    pub fn includes(&self, caller: &Caller, is_item_role: impl Fn(&str) -> bool) -> bool {
+        let has_role = |principal: &domain::Principal| {
+            let mut roles = self.roles().filter(|role| !is_item_role(role));
+            self.is_for_signed_in() || roles.any(|role| principal.has_role(role))
         };
-        self.is_for_anyone() || caller.principal().is_some_and(|principal| is_known(principal))
-    }
-
-    pub fn concerns(&self, caller: &Caller, today: Date) -> bool {
-        self.effective.contains(today) && self.includes(caller)
-    }
-
-    pub fn speaks_of(&self, of: Collection, operation: Operation, ownership: Ownership) -> bool {
-        self.shown.collections.contains(&of) && self.access().on(ownership).contains(operation)
-    }
-
-    pub const fn access(&self) -> Access {
-        let others = if self.shown.is_about_own { Operations::NONE } else { self.shown.operations };
-        Access { own: self.shown.operations, others }
+        self.is_for_anyone() || caller.principal().is_some_and(|principal| has_role(principal))
     }
 }

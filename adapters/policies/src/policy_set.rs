@@ -3,27 +3,32 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Access, Caller, CaseReport, Ownership, PublishedPolicy};
+use application::{Caller, CaseReport, ConcerningPolicy, Permissions, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::FileContent;
 use language::error::FileErrors;
+use language::expression::Variable;
 use language::files::FileSet;
 use language::keys::{ById, read_elements};
 
-use crate::access_table::AccessTable;
+use crate::caller_policies::CallerPolicies;
 use crate::cases::{Case, CaseReader};
-use crate::definition;
 use crate::file_format::{FILE, LATER_OF_FILE};
+use crate::item_role::ItemRole;
+use crate::permission_cache::PermissionCache;
 use crate::policy::Policy;
 use crate::reading::{ADVICE, keys_of};
+use crate::{definition, item_role};
 
 #[derive(Debug, Default)]
 pub struct PolicySet {
+    pub(crate) roles: Vec<ItemRole>,
     pub(crate) policies: Vec<Arc<Policy>>,
-    /// In the order of [`Collection::all`].
-    by_collection: Vec<AccessTable>,
     pub(crate) cases: Vec<Case>,
+    cache: PermissionCache,
+    /// True if a policy depends on the day.
+    is_dated: bool,
 }
 
 impl PolicySet {
@@ -35,11 +40,12 @@ impl PolicySet {
 
     pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
         let (mut policies, mut known, mut has_list) = (Vec::new(), ById::default(), false);
-        let mut cases = CaseReader::default();
+        let (mut cases, mut roles) = (CaseReader::default(), Vec::<ItemRole>::new());
         for (file, tree) in files.trees(&ADVICE) {
             let mut errors = files.errors_of(&file);
             if let Some(keys) = keys_of(&tree, &FILE, LATER_OF_FILE, &mut errors) {
                 has_list |= keys.get("policies").is_some();
+                item_role::read_all(&keys, &mut roles, &mut errors);
                 let (names, errors) = (("policies", "policy"), &mut errors);
                 policies.extend(read_elements(&keys, names, &mut known, errors, definition::read));
                 cases.cases(&keys, errors);
@@ -47,49 +53,35 @@ impl PolicySet {
             }
         }
         files.finish(&["policies"], has_list)?;
-        let cases = cases.cases;
-        let table = |collection| AccessTable::of(collection, &policies);
-        Ok(Self { by_collection: Collection::all().map(table).collect(), policies, cases })
+        let is_dated = policies.iter().any(|policy: &Arc<Policy>| policy.depends_on_the_day())
+            || roles.iter().any(|role| role.condition.uses(Variable::Today));
+        let cache = PermissionCache::default();
+        Ok(Self { roles, policies, cases: cases.cases, cache, is_dated })
     }
 
-    /// Returns the permitted operations on the items of a collection. Calls `today` only if
-    /// policies depend on the day.
-    pub fn access(
+    fn of_caller<'a>(&'a self, caller: &'a Caller, today: Date) -> CallerPolicies<'a> {
+        CallerPolicies::new((&self.roles, &self.policies), caller, today)
+    }
+
+    /// Returns the permissions of a caller. Calls `today` only if policies depend on the day.
+    pub fn permissions(&self, caller: &Caller, today: impl FnOnce() -> Date) -> Permissions {
+        let today = if self.is_dated { today() } else { Date::MIN };
+        let make = || self.of_caller(caller, today).permissions();
+        self.cache.find_or_make(caller, today, make)
+    }
+
+    /// Returns the policies about an operation that concern a caller, in file order.
+    pub fn concerning(
         &self,
         caller: &Caller,
-        collection: Collection,
-        today: impl FnOnce() -> Date,
-    ) -> Access {
-        let table = self.by_collection.get(collection.index());
-        table.map_or(Access::NONE, |table| table.access(caller, today))
+        today: Date,
+        (collection, operation): (Collection, Operation),
+    ) -> Vec<ConcerningPolicy> {
+        self.of_caller(caller, today).concerning(collection, operation)
     }
 
     pub fn published(&self) -> Vec<PublishedPolicy> {
         self.policies.iter().map(|policy| policy.shown.clone()).collect()
-    }
-
-    /// Returns the ids of the deciding policies: those that deny the operation, otherwise those
-    /// that allow it. For unreadable items, the policies about reading decide.
-    pub fn deciding(
-        &self,
-        today: Date,
-        caller: &Caller,
-        (collection, operation): (Collection, Operation),
-        ownerships: &[Ownership],
-    ) -> Vec<Box<str>> {
-        let access = self.access(caller, collection, || today);
-        let decides = |policy: &Policy, ownership: Ownership| {
-            let permitted = access.on(ownership);
-            let needs_read = operation.needs_read() && !permitted.contains(Operation::Read);
-            let decisive = if needs_read { Operation::Read } else { operation };
-            // An operation without permission is denied, or no policy allows it.
-            policy.shown.denies != permitted.contains(decisive)
-                && policy.speaks_of(collection, decisive, ownership)
-        };
-        let concerning = self.policies.iter().filter(|policy| policy.concerns(caller, today));
-        let deciding = concerning
-            .filter(|policy| ownerships.iter().any(|ownership| decides(policy, *ownership)));
-        deciding.map(|policy| policy.shown.id.clone()).collect()
     }
 
     pub fn ids(&self) -> Vec<String> {
@@ -97,7 +89,8 @@ impl PolicySet {
     }
 
     pub fn summaries(&self, today: Date) -> Vec<String> {
-        self.policies.iter().map(|policy| policy.summary(today)).collect()
+        let summary = |policy: &Arc<Policy>| policy.summary(today, self.class(policy).name());
+        self.policies.iter().map(summary).collect()
     }
 
     pub const fn case_count(&self) -> usize {
@@ -105,13 +98,7 @@ impl PolicySet {
     }
 
     pub fn run_cases(&self) -> Vec<CaseReport> {
-        let run = |case: &Case| {
-            let Case { caller, collection, ownership, today, .. } = case;
-            let access = self.access(caller, *collection, || *today);
-            case.run(access, |operation| {
-                self.deciding(*today, caller, (*collection, operation), &[*ownership])
-            })
-        };
+        let run = |case: &Case| case.run(&self.of_caller(&case.caller, case.today));
         self.cases.iter().map(run).collect()
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn keys_of<'a>(
         if let Some(name) = later.iter().find(|name| **name == entry.key) {
             let of = table.name;
             let reason = format!(
-                "the key `{name}` of {of} is not supported: policies of this version decide by role, operation, group and creator of an item; remove it"
+                "the key `{name}` of {of} is not supported: policies of this version decide about whole items; remove it"
             );
             errors.add(entry.place, reason);
             present.push(*name);

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Access, Caller, Clock, Ownership, Policies, PublishedPolicy};
+use application::{Caller, Clock, ConcerningPolicy, Permissions, Policies, PublishedPolicy};
 use domain::{Collection, Operation};
 use jiff::civil::Date;
 use language::ReloadableFiles;
@@ -29,19 +29,17 @@ impl ReloadablePolicies {
 }
 
 impl Policies for ReloadablePolicies {
-    fn access(&self, caller: &Caller, collection: Collection) -> Access {
-        self.files.current().access(caller, collection, || self.today())
+    fn permissions(&self, caller: &Caller) -> Permissions {
+        self.files.current().permissions(caller, || self.today())
     }
 
-    fn deciding(
+    fn concerning(
         &self,
         caller: &Caller,
         collection: Collection,
         operation: Operation,
-        ownerships: &[Ownership],
-    ) -> Vec<Box<str>> {
-        let of = (collection, operation);
-        self.files.current().deciding(self.today(), caller, of, ownerships)
+    ) -> Vec<ConcerningPolicy> {
+        self.files.current().concerning(caller, self.today(), (collection, operation))
     }
 
     fn published(&self) -> Vec<PublishedPolicy> {

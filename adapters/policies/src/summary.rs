@@ -4,18 +4,25 @@ use jiff::civil::Date;
 use crate::policy::Policy;
 
 impl Policy {
-    pub fn summary(&self, today: Date) -> String {
+    pub fn summary(&self, today: Date, class: &str) -> String {
         let operations: Vec<_> = self.shown.operations.iter().map(Operation::name).collect();
         let groups: Vec<_> = self.shown.collections.iter().copied().map(Collection::name).collect();
         let may = if self.shown.denies { "may not" } else { "may" };
-        let own = if self.shown.is_about_own { " that they created" } else { "" };
+        let conditions = [("if", &self.shown.when), ("so that", &self.shown.change)];
+        let conditions = conditions.map(|(word, condition)| {
+            let condition = condition.as_deref().map(|text| text.split_whitespace());
+            condition.map_or_else(String::new, |words| {
+                format!(", {word} `{}`", words.collect::<Vec<_>>().join(" "))
+            })
+        });
+        let own = conditions.concat();
         let days = match (self.effective.is_always(), self.effective.contains(today)) {
             (true, _) => String::new(),
             (false, true) => format!(", {}", self.effective),
             (false, false) => format!(", {}, not in force today", self.effective),
         };
         format!(
-            "{} ({}:{}): {} {may} {} items of {}{own}{days}.",
+            "{} ({}:{}): {} {may} {} items of {}{own}{days} [{class}].",
             self.shown.id,
             self.file,
             self.place.line,

@@ -6,6 +6,7 @@ use application::PublishedPolicy;
 use domain::nearest;
 use jiff::civil::Date;
 
+use crate::analysis::SqlClass;
 use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
 use crate::policy_set::PolicySet;
@@ -22,6 +23,10 @@ impl PolicySet {
         for (index, policy) in self.policies.iter().enumerate() {
             let mut reasons = misleading_roles(policy);
             reasons.extend(self.duplicate(index));
+            reasons.extend(self.self_granted_rights(policy));
+            if self.class(policy) == SqlClass::Scan {
+                reasons.push("databases read the members of every item for it, which is slow in a large group; select by an indexed member, by the creator, or by a lookup".to_owned());
+            }
             if let Some(until) = policy.effective.until.filter(|until| *until < today) {
                 reasons.push(format!("the policy has expired: it was in force until {until}"));
             }
@@ -40,6 +45,10 @@ impl PolicySet {
             all.extend(
                 lines.map(|reason| format!("{}:{}: warning: {reason}", policy.file, policy.place)),
             );
+        }
+        for role in self.roles.iter().filter(|role| !self.is_used(role)) {
+            let (file, place, name) = (&role.file, role.place, &role.name);
+            all.push(format!("{file}:{place}: warning: no policy is `to` the role `{name}`"));
         }
         all
     }

@@ -3,13 +3,12 @@
 use domain::{Collection, Lookup, Severity, WriteOperation};
 use language::effective::Effective;
 use language::error::ErrorCollector;
-use language::expression::{BOOLEAN, Expression, STRING, Shape, is_taken};
+use language::expression::{BOOLEAN, Expression, LookupTarget, STRING, Shape, Variables, is_taken};
 use language::keys::{self, Keys, LONGEST_NAME};
 use language::yaml::{MappingEntry, Node};
 
 use crate::file_format::RULE;
 use crate::file_rule::{FileRule, Message, RuleField};
-use crate::lookup_target::LookupTarget;
 use crate::metrics::Verdicts;
 use crate::notes::Notes;
 
@@ -120,8 +119,12 @@ fn lookups(
             errors.add(*place, reason);
         }
         let scalar = errors.take(keys::expression(value, key));
-        let (shape, target) = scalar
-            .map_or((Shape::Many, None), |scalar| LookupTarget::read(scalar, &mut notes, errors));
+        let (shape, target) = scalar.map_or((Shape::Many, None), |scalar| {
+            // Keys of lookups cannot use other lookups.
+            let read = LookupTarget::read(scalar, Variables::OF_A_WRITE, &[], errors);
+            read.1.iter().for_each(|target| notes.add(&target.value, scalar, target.offset));
+            read
+        });
         variables.push((key.clone(), shape));
         targets.extend(target);
     }

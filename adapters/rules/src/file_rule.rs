@@ -15,10 +15,10 @@ use language::effective::Effective;
 use language::error::Location;
 use language::evaluation;
 use language::expression::{
-    CostLimit, EvaluationError, Expression, Meter, Outcome, Scope, Shape, Variable, complete,
+    CostLimit, EvaluationError, Expression, LookupTarget, Meter, Outcome, Scope, Shape, Variable,
+    complete,
 };
 
-use crate::lookup_target::LookupTarget;
 use crate::metrics::Verdicts;
 use crate::notes::Notes;
 
@@ -111,6 +111,7 @@ impl FileRule {
             context: transition.context,
             lookups: &self.variables,
             found: transition.found,
+            meta: None,
             trace: None,
         }
     }

@@ -37,8 +37,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From file to verdict: [`language`] parses files → `definition`, `lookup_target` and `cases` build
-//! rules and cases → [`RuleSet`] keeps the rules of each collection → [`FileRule`] answers the domain,
+//! From file to verdict: [`language`] parses files → `definition` and `cases` build rules and
+//! cases → [`RuleSet`] keeps the rules of each collection → [`FileRule`] answers the domain,
 //! through [`language::evaluation`]. [`Trials`] runs rules that are in no file.
 //!
 //! Reading and reloading block: call them outside the workers of a runtime. Access to the rules of
@@ -48,7 +48,6 @@ mod cases;
 mod definition;
 mod file_format;
 mod file_rule;
-mod lookup_target;
 mod metrics;
 mod notes;
 mod reloadable;

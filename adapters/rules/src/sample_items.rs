@@ -21,6 +21,7 @@ impl SampleItem {
             members: self.members.into_encoded(),
             parent: self.parent,
             continues: None,
+            created_by: None,
         }
     }
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use application::query::{MemberNames, PageQuery};
 use application::{
-    Answered, CollectionContent, CollectionWrite, Creator, ItemChange, ItemRepository, ListedPage,
-    NewItem, Reach, Readiness, Replacement, RepositoryError, Scope, Sequence, ShownItem, Totals,
-    UndeletableItems, ValueCounts, WriteMetadata,
+    Answered, CollectionContent, CollectionWrite, DeletableItems, ItemChange, ItemRepository,
+    ListedPage, NewItem, Reach, Readiness, Replacement, RepositoryError, Scope, Sequence,
+    ShownItem, Totals, ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
 use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
 use futures_util::future::try_join;
 
 use crate::engine::ReadMode;
+use crate::read::pages::with_reads;
 use crate::read::reads::Reads;
 use crate::search_index::value_counts;
 use crate::sql::{change_log, lookup, row_mapping, statements};
@@ -35,27 +36,32 @@ impl SqlItemRepository {
 #[async_trait]
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
-        self.reads.item(reach.scope(), id).await
+        let found = self.reads.item(reach.scope(), id).await?;
+        if reach.condition().is_none() {
+            return Ok(found);
+        }
+        Ok(self.reads.reached(reach, found.into_iter().collect()).await?.pop())
     }
 
-    async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>, RepositoryError> {
-        let statement = statements::creator(self.reads.engine.dialect(), reach.scope(), id);
-        let creator = |rows: Vec<_>| {
-            let caller = |row| row_mapping::get::<Option<String>>(row, "created_by");
-            let found = rows.first().map(caller).transpose()?;
-            Ok(found.map(|caller| Creator { caller: caller.map(Into::into) }))
-        };
-        self.reads.query("creator", ReadMode::QUICK, statement, creator).await
+    async fn in_reach(
+        &self,
+        reach: &Reach,
+        ids: &[ItemId],
+    ) -> Result<Vec<ItemId>, RepositoryError> {
+        let statement = statements::ids(self.reads.engine.dialect(), reach, ids);
+        let reached =
+            |rows: Vec<_>| rows.iter().map(|row| row_mapping::item_id(row, "id")).collect();
+        self.reads.query("in_reach", ReadMode::QUICK, statement, reached).await
     }
 
     /// Many items may belong to the parent, so it may take long.
     async fn has_undeletable(
         &self,
         parent: ItemId,
-        undeletable: &[UndeletableItems],
+        deletable: &[DeletableItems],
     ) -> Result<bool, RepositoryError> {
         let dialect = self.reads.engine.dialect();
-        let statement = lookup::undeletable_statement(dialect, parent, undeletable);
+        let statement = lookup::undeletable_statement(dialect, parent, deletable);
         let found = |rows: Vec<_>| Ok(!rows.is_empty());
         self.reads.query("undeletable", ReadMode::SLOW, statement, found).await
     }
@@ -65,7 +71,11 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        if ids.is_empty() { Ok(Vec::new()) } else { self.reads.items(reach.scope(), ids).await }
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.reads.items(reach.scope(), ids).await?;
+        self.reads.reached(reach, found).await
     }
 
     async fn find_fields(
@@ -75,7 +85,8 @@ impl ItemRepository for SqlItemRepository {
         fields: &MemberNames,
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let dialect = self.reads.engine.dialect();
-        let statement = statements::find(dialect, reach.scope(), &[id], Some(fields));
+        let statement =
+            statements::find(dialect, (reach.scope(), reach.condition()), &[id], Some(fields));
         let item = |rows: Vec<_>| {
             rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
         };
@@ -88,8 +99,8 @@ impl ItemRepository for SqlItemRepository {
         parents: &[ItemId],
         limit: u64,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
-        let statement = statements::belonging_to(dialect, collection, parents, limit);
+        let dialect = self.reads.engine.dialect();
+        let statement = statements::belonging_to(dialect, reach, parents, limit);
         let items = |rows: Vec<_>| row_mapping::shown_items(&rows);
         self.reads.query("belonging_to", ReadMode::QUICK, statement, items).await
     }
@@ -103,7 +114,12 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        self.reads.totals(reach.scope(), related).await
+        match reach.condition() {
+            None => self.reads.totals(reach.scope(), related).await,
+            Some(condition) => {
+                self.reads.reached_totals(reach, &with_reads(related, condition)).await
+            }
+        }
     }
 
     async fn page(
@@ -111,7 +127,7 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
-        self.reads.page(reach.scope(), query).await
+        self.reads.page(reach, query).await
     }
 
     async fn select(
@@ -119,7 +135,7 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         query: &PageQuery,
     ) -> Result<Vec<Sequence>, RepositoryError> {
-        self.reads.select(reach.scope(), query).await
+        self.reads.select(reach, query).await
     }
 
     /// A collection may have many values, so it may take long.
@@ -130,6 +146,13 @@ impl ItemRepository for SqlItemRepository {
         limit: u64,
     ) -> Result<ValueCounts, RepositoryError> {
         let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
+        if reach.condition().is_some() {
+            let fields = value_counts::fields(collection, member);
+            let statement = value_counts::reached_statement(dialect, reach, &fields);
+            let counts =
+                |rows: Vec<_>| value_counts::reached_counts(&rows, collection, member, limit);
+            return self.reads.query("reached_counts", ReadMode::SLOW, statement, counts).await;
+        }
         let statement = value_counts::statement(dialect, collection, member, limit);
         let counts = |rows: Vec<_>| value_counts::counts(&rows);
         self.reads.query("value_counts", ReadMode::SLOW, statement, counts).await

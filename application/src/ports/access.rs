@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::Principal;
+use domain::{Predicate, Principal};
 
-use super::{Scope, UndeletableItems};
+use super::{DeletableItems, Scope};
 use crate::Caller;
 
 /// The part of the store that a reader reaches.
@@ -17,7 +17,7 @@ use crate::Caller;
 /// ```compile_fail,E0451
 /// # use application::{Reach, Scope};
 /// # use domain::Collection;
-/// let reach = Reach { scope: Scope::of(Collection::known("proposals")) };
+/// let reach = Reach { scope: Scope::of(Collection::known("proposals")), only: None };
 /// ```
 ///
 /// ```compile_fail,E0308
@@ -31,15 +31,29 @@ use crate::Caller;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     scope: Scope,
+    only: Option<Arc<Predicate>>,
 }
 
 impl Reach {
     pub const fn of_the_service(scope: Scope) -> Self {
-        Self { scope }
+        Self { scope, only: None }
+    }
+
+    /// Limits the reach to items that meet a predicate. Only
+    /// [`AccessControl`](crate::AccessControl) and tests of the store do so.
+    #[must_use]
+    pub fn only(self, only: Arc<Predicate>) -> Self {
+        let only = Some(only).filter(|only| **only != Predicate::TRUE);
+        Self { only, ..self }
     }
 
     pub const fn scope(&self) -> Scope {
         self.scope
+    }
+
+    /// The condition on the items of the scope; `None` for all of them.
+    pub const fn condition(&self) -> Option<&Arc<Predicate>> {
+        self.only.as_ref()
     }
 }
 
@@ -62,13 +76,13 @@ impl Reach {
 ///
 /// ```compile_fail,E0451
 /// # use application::Warrant;
-/// let warrant = Warrant { caller: None, request_id: None, undeletable: Vec::new() };
+/// let warrant = Warrant { caller: None, request_id: None, deletable: Vec::new() };
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warrant {
     caller: Option<Arc<Principal>>,
     request_id: Option<Box<str>>,
-    undeletable: Vec<UndeletableItems>,
+    deletable: Vec<DeletableItems>,
 }
 
 impl Warrant {
@@ -76,17 +90,17 @@ impl Warrant {
         Self {
             caller: caller.principal().cloned(),
             request_id: request_id.map(Into::into),
-            undeletable: Vec::new(),
+            deletable: Vec::new(),
         }
     }
 
-    /// Excludes these items from the permission to delete them with the item they belong to.
-    pub fn without(self, undeletable: Vec<UndeletableItems>) -> Self {
-        Self { undeletable, ..self }
+    /// Limits the permission to delete items with the item they belong to.
+    pub fn limited_to(self, deletable: Vec<DeletableItems>) -> Self {
+        Self { deletable, ..self }
     }
 
-    pub fn undeletable(&self) -> &[UndeletableItems] {
-        &self.undeletable
+    pub fn deletable(&self) -> &[DeletableItems] {
+        &self.deletable
     }
 
     pub fn caller(&self) -> Option<&str> {

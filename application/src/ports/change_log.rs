@@ -68,8 +68,14 @@ pub trait ChangeLog: Send + Sync {
         limit: u64,
     ) -> Result<LogPage>;
 
-    /// Returns the latest changes of a collection, newest first. MUST NOT cost more in a long log.
-    async fn latest(&self, collection: Collection, limit: u64) -> Result<Vec<LoggedChange>>;
+    /// Returns the latest changes of a collection before a number, newest first. MUST NOT cost more
+    /// in a long log.
+    async fn latest(
+        &self,
+        collection: Collection,
+        before: Sequence,
+        limit: u64,
+    ) -> Result<Vec<LoggedChange>>;
 
     /// The number of the last change; 0 before the first.
     async fn last(&self) -> Result<Sequence>;

@@ -44,7 +44,8 @@ pub struct ItemContent {
 #[async_trait]
 pub trait History: Send + Sync {
     /// Returns the versions of an item that the scope holds or held, newest first, from `newest`
-    /// on.
+    /// on. Under a condition, a version is in reach if its content is, with the other items as they
+    /// are now, and a removal if the content before it is. Without a body it is not.
     async fn versions(
         &self,
         reach: &Reach,
@@ -80,6 +81,14 @@ pub trait History: Send + Sync {
     /// later writes. Omits removals. MUST return at least one if any exists, and MUST omit the last
     /// ones if their members exceed [`CONTENT_BYTES`].
     async fn contents(&self, reach: &Reach, changes: &[Sequence]) -> Result<Vec<ItemContent>>;
+
+    /// Returns those of these versions whose content was in reach, with the other items as they are
+    /// now. Omits removals, and versions whose body was removed.
+    async fn versions_in_reach(
+        &self,
+        reach: &Reach,
+        versions: &[(ItemId, Version)],
+    ) -> Result<Vec<(ItemId, Version)>>;
 
     async fn latest_time(&self) -> Result<Option<Timestamp>>;
 }

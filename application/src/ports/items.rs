@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
 use jiff::Timestamp;
 
-use super::{Ownership, Reach, Result, Sequence, ShownItem, UndeletableItems, Warrant};
+use super::{DeletableItems, Reach, Result, Sequence, ShownItem, Warrant};
+use crate::IdempotencyKey;
 use crate::query::{MemberNames, PageQuery, SortPosition, Total};
-use crate::{Caller, IdempotencyKey};
 
 /// A collection, or the items in it that belong to one parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ pub struct Revision(pub i64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRevision {
     pub revision: Revision,
-    /// The collections whose items the caller may not read, by name. The same number is another
+    /// The collections that the caller does not see whole, by name. The same number is another
     /// state for a caller with other rights.
     pub unseen: Vec<Collection>,
 }
@@ -209,19 +209,6 @@ pub struct Answered {
     pub remarks: Box<str>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Creator {
-    pub caller: Option<Box<str>>,
-}
-
-impl Creator {
-    /// The relation of a caller to the item. Anonymous callers own no items.
-    pub fn ownership(&self, caller: &Caller) -> Ownership {
-        let is_own = self.caller.is_some() && self.caller.as_deref() == caller.id();
-        if is_own { Ownership::Own } else { Ownership::Others }
-    }
-}
-
 /// The repository of items. Every method is ONE atomic step. When it has returned `Ok`, the step
 /// survives a crash of the process or the machine.
 ///
@@ -244,17 +231,12 @@ impl Creator {
 pub trait ItemRepository: Send + Sync {
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>>;
 
-    /// Returns the author of the first version, even after a removal and a restoration. MUST be one
-    /// read, and MUST NOT read the members.
-    async fn creator(&self, reach: &Reach, id: ItemId) -> Result<Option<Creator>>;
+    /// Returns those of these items that are in reach, in any order.
+    async fn in_reach(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ItemId>>;
 
-    /// Returns `true` if one of these items belongs to `parent`, regardless of the caller's reach.
-    /// MUST be one read, however many items belong to it, and MUST NOT read the members.
-    async fn has_undeletable(
-        &self,
-        parent: ItemId,
-        undeletable: &[UndeletableItems],
-    ) -> Result<bool>;
+    /// Returns `true` if an item that is not deletable belongs to `parent`, regardless of the
+    /// caller's reach. MUST be one read, however many items belong to it.
+    async fn has_undeletable(&self, parent: ItemId, deletable: &[DeletableItems]) -> Result<bool>;
 
     /// Returns the items in any order.
     async fn find_many(&self, reach: &Reach, ids: &[ItemId]) -> Result<Vec<ShownItem>>;
@@ -283,7 +265,8 @@ pub trait ItemRepository: Send + Sync {
 
     /// Returns the number of items and the revision, which includes writes to related collections.
     /// MUST return `ParentNotFound` when the scope's parent does not exist. MUST NOT cost more in a
-    /// large scope than in a small one.
+    /// large scope than in a small one, unless the reach has a condition: then the items are counted
+    /// as matches are, and the revision includes writes to the collections that the condition reads.
     async fn totals(&self, reach: &Reach, related: &[Collection]) -> Result<Totals>;
 
     /// Returns a page of the selected items; ties are in the order of ids. MUST return
@@ -302,7 +285,7 @@ pub trait ItemRepository: Send + Sync {
     /// Returns the most frequent values of a member that the [collection](Collection::spec) counts,
     /// at most `limit`. For the name of a sum it returns the months with the largest sums, as
     /// `2026-01`, in hundredths. The counts MUST be those at one point of the change log, which MAY
-    /// be a little before its end. MUST NOT read the items.
+    /// be a little before its end. MUST NOT read the items, unless the reach has a condition.
     async fn value_counts(&self, reach: &Reach, member: &str, limit: u64) -> Result<ValueCounts>;
 
     /// Stores a new item at version 1. MUST return `ParentNotFound` when the scope's parent does
@@ -347,7 +330,7 @@ pub trait ItemRepository: Send + Sync {
 
     /// Removes an item and all items that belong to it. MUST return `ItemNotFound` when the scope
     /// does not hold it. MUST return `VersionConflict` when it is not at the expected version, or
-    /// when an item that the warrant [excludes](Warrant::undeletable) belongs to it at the time of
+    /// when an item outside the warrant's [limits](Warrant::deletable) belongs to it at the time of
     /// the write.
     async fn delete(
         &self,

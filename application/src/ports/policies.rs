@@ -1,23 +1,23 @@
-use domain::{Collection, Operation, Operations};
+use std::sync::{Arc, LazyLock};
+
+use domain::{Collection, Operation, Operations, Predicate};
 
 use crate::Caller;
 
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Policies: Send + Sync {
-    /// Returns a caller's permissions by one edition of the policies. Everything else is denied.
-    /// Reading, history and creating MUST be permitted on all items or on none. MUST NOT cost more
-    /// than a few lookups in memory, because it runs in every request.
-    fn access(&self, caller: &Caller, collection: Collection) -> Access;
+    /// Returns a caller's permissions by one edition of the policies, without regard to the
+    /// client's grant. MUST NOT cost more than a few lookups in memory, because it runs in every
+    /// request.
+    fn permissions(&self, caller: &Caller) -> Permissions;
 
-    /// Returns the deciding policies in file order: for each ownership those that deny the
-    /// operation, or else those that allow it.
-    fn deciding(
+    /// Returns the policies about an operation that concern the caller, in file order.
+    fn concerning(
         &self,
         caller: &Caller,
         collection: Collection,
         operation: Operation,
-        ownerships: &[Ownership],
-    ) -> Vec<Box<str>>;
+    ) -> Vec<ConcerningPolicy>;
 
     fn published(&self) -> Vec<PublishedPolicy>;
 
@@ -25,74 +25,115 @@ pub trait Policies: Send + Sync {
     fn edition(&self) -> u64;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ownership {
-    Own,
-    /// The item has another creator, or an unknown one.
-    Others,
-}
-
-impl Ownership {
-    pub const ALL: [Self; 2] = [Self::Own, Self::Others];
-}
-
-/// Items that a caller may not delete when the item they belong to is deleted.
+/// A policy about one operation of one caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UndeletableItems {
-    pub collection: Collection,
-    pub ownership: Ownership,
-    pub caller: Option<Box<str>>,
+pub struct ConcerningPolicy {
+    pub id: Box<str>,
+    pub denies: bool,
+    /// The condition on the item that it allows or denies. An item that cannot be judged is denied
+    /// and not allowed.
+    pub items: Predicate,
+    /// The condition on the old and the new item of a write.
+    pub writes: Predicate,
 }
 
-impl UndeletableItems {
-    pub fn below(
-        collection: Collection,
-        caller: &Caller,
-        access: impl Fn(Collection) -> Access,
-    ) -> Vec<Self> {
-        let mut undeletable = Vec::new();
-        for collection in collection.children() {
-            let access = access(collection);
-            for ownership in Ownership::ALL {
-                if !access.on(ownership).contains(Operation::Delete) {
-                    let caller = caller.id().map(Into::into);
-                    undeletable.push(Self { collection, ownership, caller });
-                }
-            }
-        }
-        undeletable
+/// The items of a collection that a caller may delete. A deletion of their parent fails if it has
+/// others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletableItems {
+    pub collection: Collection,
+    pub deletable: Arc<Predicate>,
+}
+
+impl DeletableItems {
+    /// Returns a limit for each child collection in which the caller may not delete all items.
+    pub fn below(collection: Collection, permissions: &Permissions) -> Vec<Self> {
+        let restricted =
+            collection.children().filter(|child| !permissions.has_all(*child, Operation::Delete));
+        let limit = |collection| {
+            let deletable = Arc::clone(permissions.on(collection, Operation::Delete));
+            Self { collection, deletable }
+        };
+        restricted.map(limit).collect()
     }
 }
 
-/// The operations that a caller may perform on the items of a collection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The conditions under which a caller may perform operations on the items of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    pub own: Operations,
-    pub others: Operations,
+    /// By [`Operation`]: a condition on the stored item, and on the new item of a creation.
+    pub items: [Arc<Predicate>; Operation::ALL.len()],
+    /// By [`Operation`]: a condition on the old and the new item of a write.
+    pub changes: [Arc<Predicate>; Operation::ALL.len()],
 }
+
+static ALWAYS: LazyLock<Arc<Predicate>> = LazyLock::new(|| Arc::new(Predicate::TRUE));
+static NEVER: LazyLock<Arc<Predicate>> = LazyLock::new(|| Arc::new(Predicate::FALSE));
 
 impl Access {
-    pub const NONE: Self = Self { own: Operations::NONE, others: Operations::NONE };
-    pub const ALL: Self = Self { own: Operations::ALL, others: Operations::ALL };
+    /// The same operations on every item.
+    pub fn uniform(operations: Operations) -> Self {
+        let may =
+            |operation| Arc::clone(if operations.contains(operation) { &*ALWAYS } else { &*NEVER });
+        let items = Operation::ALL.map(may);
+        Self { changes: items.clone(), items }
+    }
+}
 
-    pub const fn on(self, ownership: Ownership) -> Operations {
-        match ownership {
-            Ownership::Own => self.own,
-            Ownership::Others => self.others,
-        }
+/// The permissions of one caller in all collections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permissions {
+    /// In the order of [`Collection::all`].
+    by_collection: Arc<[Access]>,
+    granted: Operations,
+}
+
+impl Permissions {
+    pub fn new(by_collection: impl IntoIterator<Item = Access>) -> Self {
+        Self { by_collection: by_collection.into_iter().collect(), granted: Operations::ALL }
     }
 
-    pub const fn has_some(self, operation: Operation) -> bool {
-        self.own.contains(operation) || self.others.contains(operation)
+    /// The same operations on every item of every collection.
+    pub fn uniform(operations: Operations) -> Self {
+        Self::new(Collection::all().map(|_| Access::uniform(operations)))
     }
 
-    pub const fn has_all(self, operation: Operation) -> bool {
-        self.own.contains(operation) && self.others.contains(operation)
-    }
-
+    /// Keeps the operations that the client was granted.
     pub fn limited_to(self, granted: Operations) -> Self {
-        let limited = |operations: Operations| operations.intersection(granted).performable();
-        Self { own: limited(self.own), others: limited(self.others) }
+        Self { granted: granted.performable(), ..self }
+    }
+
+    /// Returns the condition on the stored item, or on the new item of a creation.
+    pub fn on(&self, collection: Collection, operation: Operation) -> &Arc<Predicate> {
+        self.find(operation, collection, |access| &access.items)
+    }
+
+    /// Returns the condition on the old and the new item of a write.
+    pub fn change(&self, collection: Collection, operation: Operation) -> &Arc<Predicate> {
+        self.find(operation, collection, |access| &access.changes)
+    }
+
+    fn find(
+        &self,
+        operation: Operation,
+        collection: Collection,
+        of: impl Fn(&Access) -> &[Arc<Predicate>; Operation::ALL.len()],
+    ) -> &Arc<Predicate> {
+        let access = self.by_collection.get(collection.index());
+        let found = access.filter(|_| self.granted.contains(operation));
+        found.map_or(&*NEVER, |access| &of(access)[operation as usize])
+    }
+
+    pub fn has_some(&self, collection: Collection, operation: Operation) -> bool {
+        **self.on(collection, operation) != Predicate::FALSE
+    }
+
+    pub fn has_all(&self, collection: Collection, operation: Operation) -> bool {
+        **self.on(collection, operation) == Predicate::TRUE
+    }
+
+    pub fn sees_everything(&self) -> bool {
+        Collection::all().all(|collection| self.has_all(collection, Operation::Read))
     }
 }
 
@@ -104,7 +145,9 @@ pub struct PublishedPolicy {
     pub operations: Operations,
     /// The roles; `anyone` and `signed_in` are among them.
     pub to: Vec<Box<str>>,
-    pub is_about_own: bool,
+    /// The conditions as written.
+    pub when: Option<Box<str>>,
+    pub change: Option<Box<str>>,
     pub description: Option<Box<str>>,
     pub source: Option<Box<str>>,
 }
@@ -119,14 +162,17 @@ pub enum NoPolicies {
 }
 
 impl Policies for NoPolicies {
-    fn access(&self, caller: &Caller, _: Collection) -> Access {
+    fn permissions(&self, caller: &Caller) -> Permissions {
+        static ALL: LazyLock<Permissions> = LazyLock::new(|| Permissions::uniform(Operations::ALL));
+        static NONE: LazyLock<Permissions> =
+            LazyLock::new(|| Permissions::uniform(Operations::NONE));
         match (self, caller) {
-            (Self::Open, _) | (Self::SignedIn, Caller::Known(_)) => Access::ALL,
-            (Self::SignedIn, _) => Access::NONE,
+            (Self::Open, _) | (Self::SignedIn, Caller::Known(_)) => ALL.clone(),
+            (Self::SignedIn, _) => NONE.clone(),
         }
     }
 
-    fn deciding(&self, _: &Caller, _: Collection, _: Operation, _: &[Ownership]) -> Vec<Box<str>> {
+    fn concerning(&self, _: &Caller, _: Collection, _: Operation) -> Vec<ConcerningPolicy> {
         Vec::new()
     }
 

@@ -30,7 +30,7 @@ impl ResourceService {
     pub async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
         let position = after.map_or(PageStart::Offset(0), PageStart::After);
         let query = PageQuery { position, ..PageQuery::all(self.collection, AT_A_TIME) };
-        let page = self.ports.items.page(&self.reach(caller, None)?, &query).await?;
+        let page = self.ports.items.page(&self.reach(caller, None).await?, &query).await?;
         let mut audited = Audited {
             remarked: Vec::new(),
             examined: page.items.len() as u64,

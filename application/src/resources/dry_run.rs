@@ -7,15 +7,16 @@ use domain::{Item, ItemId, Version};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing};
-use crate::Result;
 use crate::ports::{
     CollectionWrite, Links, ListedItem, ListedPage, NewItem, Reach, Replacement, Scope, ShownItem,
 };
 use crate::query::{PageRequest, SortPosition, Total};
+use crate::{Caller, Result};
 
 impl ResourceService {
     pub(super) async fn would_be_inserted(
         &self,
+        caller: &Caller,
         parent: Option<ItemId>,
         addition: NewItem,
     ) -> Result<ShownItem> {
@@ -29,6 +30,7 @@ impl ResourceService {
             members,
             parent,
             continues,
+            created_by: caller.id().map(Into::into),
         };
         let references = self.existing(references).await?;
         Ok(ShownItem { item, links: Links { continues, references, ..Links::default() } })

@@ -18,7 +18,7 @@ impl ResourceService {
     /// their changes; the items are read later by these.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
         let query = request.query(self.collection);
-        Ok(self.ports.items.select(&self.reach(caller, None)?, &query).await?)
+        Ok(self.ports.items.select(&self.reach(caller, None).await?, &query).await?)
     }
 
     /// Returns items of a selection, in its order, from the time of the selection.
@@ -27,11 +27,12 @@ impl ResourceService {
         caller: &Caller,
         changes: &[Sequence],
     ) -> Result<Vec<ItemContent>> {
-        let mut items = self.ports.history.contents(&self.reach(caller, None)?, changes).await?;
-        if !self.access.sees_parents(caller, self.collection) {
-            for item in &mut items {
-                item.parent = None;
-            }
+        let reach = self.reach(caller, None).await?;
+        let mut items = self.ports.history.contents(&reach, changes).await?;
+        let parents: Vec<_> = items.iter().filter_map(|item| item.parent).collect();
+        let seen = self.visible_parents(caller, &parents).await?;
+        for item in &mut items {
+            item.parent = item.parent.filter(|parent| seen.contains(parent));
         }
         Ok(items)
     }

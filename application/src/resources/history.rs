@@ -6,11 +6,12 @@ use domain::{Item, ItemId, Members, Operation, Version, WriteOperation};
 use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
+use super::permission::Origin;
 use super::validate::{Draft, stored_members};
+use super::visibility::missing;
 use super::{ResourceService, Written};
-use crate::access_control::cut_links;
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
-use crate::query::{MemberNames, PageRequest, PageStart};
+use crate::query::{MemberNames, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
 
 /// The operations that every restoration requires.
@@ -39,8 +40,8 @@ impl ResourceService {
         page: u64,
         page_size: u64,
     ) -> Result<VersionPage> {
-        let reach = self.past_reach(caller, item.parent)?;
-        let newest = self.newest_change(&reach, item.id).await?;
+        let reach = self.visible_history(caller, item).await?;
+        let newest = self.newest_change(item).await?;
         let latest = newest.version;
         let skipped = i64::try_from((page - 1).saturating_mul(page_size)).unwrap_or(i64::MAX);
         let first = latest.number().saturating_sub(skipped);
@@ -49,7 +50,10 @@ impl ResourceService {
             return Err(ApplicationError::PageOutOfRange { page, page_count });
         }
         let first = Version::from_number(first);
-        let versions = self.ports.history.versions(&reach, item.id, first, page_size).await?;
+        let mut versions = self.ports.history.versions(&reach, item.id, first, page_size).await?;
+        // Pages are ranges of numbers, so that hidden versions leave gaps.
+        let size = i64::try_from(page_size).unwrap_or(i64::MAX);
+        versions.retain(|change| first.number() - change.version.number() < size);
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
@@ -59,10 +63,10 @@ impl ResourceService {
         item: ItemAddress,
         version: Version,
     ) -> Result<(PastVersion, Item)> {
-        let reach = self.past_reach(caller, item.parent)?;
+        let reach = self.visible_history(caller, item).await?;
         let found = self.ports.history.version(&reach, item.id, version).await?;
         let Some(found) = found else {
-            let latest = self.newest_change(&reach, item.id).await?.version;
+            let latest = self.newest_change(item).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
         };
         if let Some(removed_at) = found.change.removed_at {
@@ -84,9 +88,15 @@ impl ResourceService {
         to: Version,
     ) -> Result<[Arc<str>; 2]> {
         let (made, to) = self.version(caller, item, to).await?;
-        let from = match from.or_else(|| made.change.previous_version()) {
-            Some(from) => self.version(caller, item, from).await?.1.members,
-            None => Arc::from("{}"),
+        let previous = made.change.previous_version();
+        let from = match (from, previous) {
+            (Some(from), _) => self.version(caller, item, from).await?.1.members,
+            (None, Some(previous)) => match self.version(caller, item, previous).await {
+                // The caller may not see the version before.
+                Err(ApplicationError::VersionNotFound { .. }) => Arc::from("{}"),
+                found => found?.1.members,
+            },
+            (None, None) => Arc::from("{}"),
         };
         Ok([from, to.members])
     }
@@ -99,15 +109,14 @@ impl ResourceService {
         time: Timestamp,
         fields: Option<&MemberNames>,
     ) -> Result<(PastVersion, Item)> {
-        let reach = self.past_reach(caller, item.parent)?;
+        let reach = self.visible_history(caller, item).await?;
         self.require_past(time).await?;
         let found = self.ports.history.version_at(&reach, item.id, time).await?;
         let found = found.ok_or(ApplicationError::ItemNotFound)?;
         let mut item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
         cut(&mut item, fields);
-        if !self.access.sees_parents(caller, self.collection) {
-            item.parent = None;
-        }
+        let seen = self.visible_parents(caller, item.parent.as_slice()).await?;
+        item.parent = item.parent.filter(|parent| seen.contains(parent));
         Ok((found, item))
     }
 
@@ -119,7 +128,7 @@ impl ResourceService {
         time: Timestamp,
         request: &PageRequest,
     ) -> Result<Listing> {
-        let reach = self.past_reach(caller, parent)?;
+        let reach = self.past_reach(caller, parent).await?;
         self.require_past(time).await?;
         if let Some(parent) = parent {
             let collection = self.collection.parent().ok_or(ApplicationError::ParentNotFound)?;
@@ -139,10 +148,12 @@ impl ResourceService {
             Ok(!self.ports.history.page_at(&reach, time, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
+        let visibility = self.access.visibility(caller, self.collection, &View::default());
+        let linking = content.items.iter().map(|listed| (self.collection, &listed.shown));
+        let visible = self.visible_links(caller, &visibility, linking).await?;
         for listed in &mut content.items {
             cut(&mut listed.shown.item, request.view.fields.as_ref());
-            let sees = |relation| self.access.sees(caller, relation);
-            cut_links(self.collection, &mut listed.shown, sees);
+            visible.cut(self.collection, &mut listed.shown);
         }
         Ok(Listing::new(request, content.into(), Embedded::default()))
     }
@@ -160,7 +171,7 @@ impl ResourceService {
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;
-            let written = self.written_by(&options.caller, answered.into());
+            let written = self.written_by(&options.caller, answered.into()).await;
             return Ok(Restored { written, is_created });
         }
         let (_, past) = past?;
@@ -168,7 +179,7 @@ impl ResourceService {
         for history in self.attempts(options) {
             // The version was read before.
             self.require_history(options)?;
-            let reach = self.reach(&options.caller, item.parent)?;
+            let reach = self.reach(&options.caller, item.parent).await?;
             if self.ports.items.find(&reach, item.id).await?.is_some() {
                 match self.change(write, WriteOperation::Replace, &body, None).await {
                     // A concurrent request removed the item.
@@ -184,10 +195,28 @@ impl ResourceService {
 }
 
 impl ResourceService {
+    /// Requires that the caller may read the history of the item as it is now. Of a removed item
+    /// the last version decides.
+    async fn visible_history(&self, caller: &Caller, item: ItemAddress) -> Result<Reach> {
+        let reach = self.past_reach(caller, item.parent).await?;
+        if reach.condition().is_none() {
+            return Ok(reach);
+        }
+        let newest = match self.newest_change(item).await {
+            Ok(newest) => self.ports.history.version(&reach, item.id, newest.version).await?,
+            Err(ApplicationError::ItemNotFound) => None,
+            Err(error) => return Err(error),
+        };
+        let missing = || missing(caller, &reach, ApplicationError::ItemNotFound);
+        newest.map(|_| ()).ok_or_else(missing)?;
+        Ok(reach)
+    }
+
     /// Also finds a removed item.
-    async fn newest_change(&self, reach: &Reach, item: ItemId) -> Result<LoggedChange> {
+    async fn newest_change(&self, item: ItemAddress) -> Result<LoggedChange> {
+        let all = Reach::of_the_service(self.scope(item.parent));
         let newest = Version::from_number(i64::MAX);
-        let changes = self.ports.history.versions(reach, item, newest, 1).await?;
+        let changes = self.ports.history.versions(&all, item.id, newest, 1).await?;
         changes.into_iter().next().ok_or(ApplicationError::ItemNotFound)
     }
 
@@ -209,11 +238,12 @@ impl ResourceService {
         self.require_parent(past.parent).await?;
         let draft = Draft::of(self.collection, body, Some(past.id));
         let own = ItemAddress::of(past);
-        let (warnings, read_set) =
-            self.decide(options, WriteOperation::Create, own, None, &draft).await?;
+        let (warnings, read_set) = self
+            .decide(options, WriteOperation::Create, own, Origin::Removed(past), &draft)
+            .await?;
         let item = self.new_item(past.id, draft.after, past.continues);
         let stored = if options.is_dry_run {
-            Ok(self.would_be_restored(past, item).await?)
+            Ok(self.would_be_restored(&options.caller, past, item).await?)
         } else {
             let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
             let metadata = metadata.decided_in(history);
@@ -222,10 +252,15 @@ impl ResourceService {
         self.written(options, stored, warnings).await
     }
 
-    async fn would_be_restored(&self, past: &Item, item: NewItem) -> Result<ShownItem> {
-        let reach = Reach::of_the_service(self.scope(past.parent));
-        let newest = self.newest_change(&reach, past.id).await?;
-        let mut shown = self.would_be_inserted(past.parent, item).await?;
+    async fn would_be_restored(
+        &self,
+        caller: &Caller,
+        past: &Item,
+        item: NewItem,
+    ) -> Result<ShownItem> {
+        let newest = self.newest_change(ItemAddress::of(past)).await?;
+        let mut shown = self.would_be_inserted(caller, past.parent, item).await?;
+        shown.item.created_by.clone_from(&past.created_by);
         shown.item.version = newest.version.next();
         shown.item.created_at = past.created_at;
         if let Some(continued) = past.continues {

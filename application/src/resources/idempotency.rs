@@ -81,7 +81,10 @@ impl ResourceService {
 
     pub(super) async fn written_before(&self, options: &WriteOptions) -> Result<Option<Written>> {
         let answered = self.answered(options).await?;
-        Ok(answered.map(|answered| self.written_by(&options.caller, answered.into())))
+        Ok(match answered {
+            Some(answered) => Some(self.written_by(&options.caller, answered.into()).await),
+            None => None,
+        })
     }
 
     pub(super) async fn answered(&self, options: &WriteOptions) -> Result<Option<Answered>> {

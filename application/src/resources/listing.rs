@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use domain::{Collection, Item, ItemId, Members, Relation, RelationKind};
 
+use crate::access_control::Visibility;
 use crate::ports::{ItemRepository, ListedItem, ListedPage, PageRevision, Reach, ShownItem};
 use crate::query::{MemberNames, PageRequest, PageStart, Search, SortPosition, Total};
 use crate::{ApplicationError, Result};
@@ -54,8 +55,7 @@ pub struct Listing {
     /// The number of pages, if known; 0 for an empty collection.
     pub page_count: Option<u64>,
     pub content: Arc<ListedPage>,
-    /// The collections whose items the caller may not read.
-    pub unseen: Vec<Collection>,
+    pub visibility: Visibility,
     pub previous: Option<AdjacentPage>,
     pub next: Option<AdjacentPage>,
     pub embedded: Embedded,
@@ -74,12 +74,16 @@ impl Listing {
             None => content,
         };
         let PageRequest { page, page_size, .. } = *request;
-        let unseen = Vec::new();
-        Self { page, page_size, page_count, content, unseen, previous, next, embedded }
+        let visibility = Visibility::default();
+        Self { page, page_size, page_count, content, visibility, previous, next, embedded }
     }
 
-    pub fn revision(&self) -> PageRevision {
-        PageRevision { revision: self.content.revision, unseen: self.unseen.clone() }
+    /// Returns the revision of a page of the collection; `None` if it also counts writes that the
+    /// caller does not see.
+    pub fn revision(&self, collection: Collection) -> Option<PageRevision> {
+        let (revision, unseen) = (self.content.revision, self.visibility.limited());
+        let is_partial = self.visibility.partial.contains(&collection);
+        (!is_partial).then_some(PageRevision { revision, unseen })
     }
 
     pub fn items(&self) -> &[ListedItem] {

@@ -1,7 +1,7 @@
 //! The use cases of every collection.
 //!
 //! [`ResourceService`] has a file for each part: `read`, `write`, `history`, `audit`, `export` and
-//! `import`. `validate` reads a body. `rules` applies the business rules, and `read_set` holds the
+//! `import`. `visibility` limits reads, and `permission` writes. `validate` reads a body. `rules` applies the business rules, and `read_set` holds the
 //! basis of a decision. `replace_all` validates a whole collection, `idempotency` recognises
 //! retries, and `dry_run` predicts a write.
 
@@ -12,23 +12,23 @@ mod history;
 mod idempotency;
 mod import;
 mod listing;
+mod permission;
 mod read;
 mod read_set;
 mod replace_all;
 mod result;
 mod rules;
 mod validate;
+mod visibility;
 mod write;
 
 use std::sync::Arc;
 
-use domain::{Collection, ItemId, Operation};
+use domain::{Collection, ItemId};
 use jiff::SignedDuration;
 
-use crate::access_control::cut_links;
-use crate::ports::{Ports, Reach, Scope, ShownItem};
-use crate::query::View;
-use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
+use crate::ports::{Ports, Reach, Scope};
+use crate::{AccessControl, ApplicationError, Caller, Result};
 
 pub use audit::{Audited, audited_operation};
 pub use history::{Restored, VersionPage};
@@ -72,31 +72,13 @@ impl ResourceService {
         Scope { collection: self.collection, parent }
     }
 
-    fn reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
-        self.access.reach(caller, self.scope(parent), &[Operation::Read])
-    }
-
-    fn past_reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
-        self.access.reach(caller, self.scope(parent), &[Operation::Read, Operation::History])
-    }
-
     /// The whole collection, for decisions that do not depend on the caller.
     fn everything(&self) -> Reach {
         Reach::of_the_service(self.scope(None))
     }
 
-    async fn find(&self, caller: &Caller, item: ItemAddress) -> Result<ShownItem> {
-        let found = self.ports.items.find(&self.reach(caller, item.parent)?, item.id).await?;
-        found.ok_or(ApplicationError::ItemNotFound)
-    }
-
-    fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
-        cut_links(self.collection, &mut shown, |relation| self.access.sees(caller, relation));
-        shown
-    }
-
-    fn written_by(&self, caller: &Caller, written: Written) -> Written {
-        Written { shown: self.seen_by(caller, written.shown), ..written }
+    async fn written_by(&self, caller: &Caller, Written { shown, warnings }: Written) -> Written {
+        Written { shown: self.seen_after_write(caller, shown).await, warnings }
     }
 
     /// Reports an unknown parent before the body is judged; the store checks again on the write.
@@ -106,12 +88,6 @@ impl ResourceService {
         let found =
             self.ports.items.find(&Reach::of_the_service(Scope::of(collection)), parent).await?;
         found.map(|_| ()).ok_or(ApplicationError::ParentNotFound)
-    }
-
-    fn related(&self, view: &View, unseen: &[Collection]) -> Vec<Collection> {
-        let mut related = view.related(self.collection);
-        related.retain(|collection| !unseen.contains(collection));
-        related
     }
 }
 

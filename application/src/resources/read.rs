@@ -1,14 +1,13 @@
 //! Reads of the current state.
 
-use std::sync::Arc;
-
-use domain::{Collection, ItemId, Operation, Verdict, WriteOperation};
+use domain::{ItemId, Operation, Verdict, WriteOperation};
 
 use super::ResourceService;
 use super::listing::{Embedded, Listing, related, require_within};
 use super::validate::{Draft, stored_members};
-use crate::access_control::cut_links;
-use crate::ports::{ListedPage, PageRevision, Scope, ShownItem, ValueCounts};
+use super::visibility::missing;
+use crate::access_control::Visibility;
+use crate::ports::{PageRevision, Scope, ShownItem, ValueCounts};
 use crate::query::{PageQuery, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
@@ -19,10 +18,10 @@ impl ResourceService {
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Listing> {
-        let reach = self.reach(caller, parent)?;
-        let unseen = self.access.unseen(caller, self.collection, &request.view);
+        let reach = self.reach(caller, parent).await?;
+        let visibility = self.access.visibility(caller, self.collection, &request.view);
         let mut query = request.query(self.collection);
-        query.related.retain(|collection| !unseen.contains(collection));
+        query.related.retain(|collection| visibility.has_all(*collection));
         let content = self.ports.items.page(&reach, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
@@ -30,29 +29,34 @@ impl ResourceService {
             Ok(!self.ports.items.page(&reach, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
+        let content = self.page_seen_by(caller, &visibility, content).await?;
         let shown: Vec<_> = content.items.iter().map(|listed| &listed.shown).collect();
-        let embedded = self.embedded(caller, &request.view, &unseen, &shown).await?;
-        let content = self.page_seen_by(&unseen, content);
-        Ok(Listing { unseen, ..Listing::new(request, content, embedded) })
+        let embedded = self.embedded(caller, &request.view, &visibility, &shown).await?;
+        Ok(Listing { visibility, ..Listing::new(request, content, embedded) })
     }
 
     /// Returns the revision of [`list`](Self::list) without a query for items; `None` if only a
-    /// query can decide whether the page exists.
+    /// query can decide whether the page exists, or whether what the caller sees of it changed.
     pub async fn revision(
         &self,
         caller: &Caller,
         parent: Option<ItemId>,
         request: &PageRequest,
     ) -> Result<Option<PageRevision>> {
-        let reach = self.reach(caller, parent)?;
-        let unseen = self.access.unseen(caller, self.collection, &request.view);
-        let related = self.related(&request.view, &unseen);
+        let reach = self.reach(caller, parent).await?;
+        let visibility = self.access.visibility(caller, self.collection, &request.view);
+        if !visibility.partial.is_empty() {
+            return Ok(None);
+        }
+        let mut related = request.view.related(self.collection);
+        related.retain(|collection| visibility.has_all(*collection));
         let totals = self.ports.items.totals(&reach, &related).await?;
         let is_there = request.page == 1
             || request.position.is_some()
             || (request.selection.is_everything()
                 && request.page <= totals.items.div_ceil(request.page_size));
-        Ok(is_there.then_some(PageRevision { revision: totals.revision, unseen }))
+        let revision = PageRevision { revision: totals.revision, unseen: visibility.unseen };
+        Ok(is_there.then_some(revision))
     }
 
     pub async fn get(
@@ -64,17 +68,18 @@ impl ResourceService {
         let shown = match &view.fields {
             None => self.find(caller, item).await?,
             Some(fields) => {
-                let reach = self.reach(caller, item.parent)?;
+                let reach = self.reach(caller, item.parent).await?;
                 let found = self.ports.items.find_fields(&reach, item.id, fields).await?;
-                found.ok_or(ApplicationError::ItemNotFound)?
+                found.ok_or_else(|| missing(caller, &reach, ApplicationError::ItemNotFound))?
             }
         };
+        let shown = self.seen_by(caller, shown).await?;
         let mut embedded = Embedded::default();
         if !view.embed.is_empty() {
-            let unseen = self.access.unseen(caller, self.collection, view);
-            embedded = self.embedded(caller, view, &unseen, &[&shown]).await?;
+            let visibility = self.access.visibility(caller, self.collection, view);
+            embedded = self.embedded(caller, view, &visibility, &[&shown]).await?;
         }
-        Ok((self.seen_by(caller, shown), embedded))
+        Ok((shown, embedded))
     }
 
     /// Returns a whole item with its embedded items, and the verdict on its replacement with the same members
@@ -103,9 +108,9 @@ impl ResourceService {
         operation: Operation,
     ) -> Result<()> {
         let operations = &[Operation::Read, operation];
-        let access = self.access.require(caller, self.collection, operations)?;
-        self.find(caller, item).await?;
-        self.require_on(access, caller, operation, item).await
+        self.access.require(caller, self.collection, operations)?;
+        let shown = self.find(caller, item).await?;
+        self.require_on(caller, operation, &shown).await
     }
 
     /// Returns the most frequent values of a [counted](domain::collection::CollectionSpec::counted)
@@ -116,7 +121,11 @@ impl ResourceService {
         member: &str,
         limit: u64,
     ) -> Result<ValueCounts> {
-        Ok(self.ports.items.value_counts(&self.reach(caller, None)?, member, limit).await?)
+        let reach = self.reach(caller, None).await?;
+        let mut counts = self.ports.items.value_counts(&reach, member, limit).await?;
+        // It is the time of the last write to any collection.
+        counts.time = counts.time.filter(|_| self.access.permissions(caller).sees_everything());
+        Ok(counts)
     }
 }
 
@@ -127,38 +136,24 @@ impl ResourceService {
         &self,
         caller: &Caller,
         view: &View,
-        unseen: &[Collection],
+        visibility: &Visibility,
         items: &[&ShownItem],
     ) -> Result<Embedded> {
         let mut embedded = Embedded::default();
         for relation in &view.embed {
             let mut found = Vec::new();
-            if !unseen.contains(&relation.to) {
+            if !visibility.unseen.contains(&relation.to) {
                 let scope = Scope::of(relation.to);
                 let reach = self.access.reach(caller, scope, &[Operation::Read])?;
                 found = related(self.ports.items.as_ref(), &reach, *relation, items).await?;
             }
+            let linking = found.iter().map(|shown| (relation.to, shown));
+            let visible = self.visible_links(caller, visibility, linking).await?;
             for shown in &mut found {
-                cut_links(relation.to, shown, |other| !unseen.contains(&other.to));
+                visible.cut(relation.to, shown);
             }
             embedded = embedded.with(*relation, found);
         }
         Ok(embedded)
-    }
-
-    /// Removes the links to collections that the caller may not read.
-    pub(super) fn page_seen_by(
-        &self,
-        unseen: &[Collection],
-        page: Arc<ListedPage>,
-    ) -> Arc<ListedPage> {
-        if unseen.is_empty() {
-            return page;
-        }
-        let mut page = Arc::unwrap_or_clone(page);
-        for listed in &mut page.items {
-            cut_links(self.collection, &mut listed.shown, |other| !unseen.contains(&other.to));
-        }
-        Arc::new(page)
     }
 }

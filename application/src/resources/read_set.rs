@@ -66,6 +66,10 @@ impl DecisionContext {
         all_rules(self.collection, &self.book).next().is_some()
     }
 
+    pub const fn has_written(&self) -> bool {
+        self.written.is_some()
+    }
+
     pub fn judges_removals(&self) -> bool {
         all_rules(self.collection, &self.book)
             .any(|rule| rule.about().judges(WriteOperation::Delete))
@@ -119,7 +123,8 @@ impl DecisionContext {
         })
     }
 
-    async fn look_up_stored(
+    /// Looks up the stored items, without those of the same write.
+    pub async fn look_up_stored(
         &mut self,
         repository: &dyn ItemRepository,
         lookup: Lookup,

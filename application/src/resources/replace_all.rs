@@ -43,7 +43,11 @@ impl ResourceService {
         let mut decision = self.decision();
         if decision.has_rules() {
             let now = decision.now;
-            let items = elements.iter().flatten().map(|element| element.item(now)).collect();
+            let items = elements
+                .iter()
+                .flatten()
+                .map(|element| element.item(&options.caller, now))
+                .collect();
             decision = decision.writing(items, true);
         }
         let mut verdict = Verdict::default();
@@ -56,7 +60,7 @@ impl ResourceService {
                     continue;
                 }
             };
-            let unjudged = element.item(decision.now);
+            let unjudged = element.item(&options.caller, decision.now);
             let (operation, ProposedItem { address, before, draft }) =
                 (element.operation(), element);
             let write_context = decision.context(&options.caller, operation, address);

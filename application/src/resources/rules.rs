@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Pointer, Transition, Verdict, Violation, Violations, WriteContext,
+    Found, ItemId, Operation, Pointer, Transition, Verdict, Violation, Violations, WriteContext,
     WriteOperation,
 };
 
 use tracing::Instrument as _;
 
 use super::ResourceService;
+use super::permission::Origin;
 use super::read_set::{DecisionContext, all_rules};
 use super::validate::{Draft, stored_members};
 use crate::ports::{ReadDependency, Rule, ShownItem};
@@ -30,11 +31,13 @@ impl ResourceService {
         options: &WriteOptions,
         operation: WriteOperation,
         item: ItemAddress,
-        before: Option<&ShownItem>,
+        origin: Origin<'_>,
         draft: &Draft,
     ) -> Result<(Violations, Vec<ReadDependency>)> {
         let mut decision = self.decision();
+        self.permit(options, operation, item, origin, draft, &mut decision).await?;
         let context = decision.context(&options.caller, operation, item);
+        let before = if let Origin::Stored(before) = origin { Some(before) } else { None };
         let judged = self.judge(&context, before, draft, &mut decision);
         let verdict = judged.instrument(trace_span!("rules")).await?;
         if verdict.errors.is_empty() {
@@ -72,12 +75,15 @@ impl ResourceService {
         options: &WriteOptions,
         shown: &ShownItem,
     ) -> Result<Vec<ReadDependency>> {
-        if !self.decision().judges_removals() {
+        let permissions = self.access.permissions(&options.caller);
+        let is_permitted = permissions.has_all(self.collection, Operation::Delete);
+        if is_permitted && !self.decision().judges_removals() {
             return Ok(Vec::new());
         }
         let own = ItemAddress::of(&shown.item);
         let draft = Draft::stored(&shown.item)?;
-        let decided = self.decide(options, WriteOperation::Delete, own, Some(shown), &draft);
+        let decided =
+            self.decide(options, WriteOperation::Delete, own, Origin::Stored(shown), &draft);
         Ok(decided.await?.1)
     }
 
@@ -119,9 +125,14 @@ impl ResourceService {
         if !verdict.wants(&about, transition.context, || rule.fields()) {
             return Ok(None);
         }
-        let mut found = Vec::new();
+        let (mut found, mut is_about_unseen) = (Vec::new(), false);
         let outcome = match rule.lookups(transition).await {
             Ok(lookups) => {
+                let caller = transition.context.caller.clone().into();
+                let permissions = self.access.permissions(&caller);
+                is_about_unseen = lookups
+                    .iter()
+                    .any(|lookup| !permissions.has_all(lookup.collection, Operation::Read));
                 for lookup in lookups {
                     let repository = self.ports.items.as_ref();
                     found.push(decision.look_up(repository, lookup, about.severity).await?);
@@ -130,7 +141,15 @@ impl ResourceService {
             }
             Err(violation) => Err(violation),
         };
-        verdict.note(&about, outcome.err());
+        let mut violation = outcome.err();
+        if let Some(violation) = &mut violation
+            && is_about_unseen
+            && about.message_expression.is_some()
+        {
+            // A computed message may quote items that the caller does not see.
+            violation.detail = format!("The rule `{}` is not met.", about.code);
+        }
+        verdict.note(&about, violation);
         Ok(Some(found))
     }
 }

@@ -53,6 +53,7 @@ fn stored(number: u128, version: i64, members: &str) -> ShownItem {
         members: members.into(),
         parent: None,
         continues: None,
+        created_by: None,
     };
     ShownItem { item, links: Links::default() }
 }

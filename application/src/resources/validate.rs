@@ -9,7 +9,7 @@ use domain::{
 use jiff::Timestamp;
 
 use crate::ports::{RepositoryError, ShownItem};
-use crate::{ApplicationError, ItemAddress, Result};
+use crate::{ApplicationError, Caller, ItemAddress, Result};
 
 /// The members for links and metadata. A body may contain them, so that clients can edit and return
 /// an item. They are ignored.
@@ -37,7 +37,7 @@ impl ProposedItem {
         self.before.as_ref().map_or(Version::FIRST, |shown| shown.item.version.next())
     }
 
-    pub fn item(&self, now: Timestamp) -> Item {
+    pub fn item(&self, caller: &Caller, now: Timestamp) -> Item {
         let before = self.before.as_ref().map(|shown| &shown.item);
         Item {
             id: self.address.id,
@@ -47,6 +47,8 @@ impl ProposedItem {
             members: self.draft.after.clone().into_encoded(),
             parent: self.address.parent,
             continues: before.and_then(|item| item.continues),
+            created_by: before
+                .map_or_else(|| caller.id().map(Into::into), |item| item.created_by.clone()),
         }
     }
 }

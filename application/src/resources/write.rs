@@ -10,17 +10,16 @@ use tracing::Instrument as _;
 
 use super::ResourceService;
 use super::listing::Listing;
+use super::permission::Origin;
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
 use super::validate::{Draft, refused};
-use crate::access_control::undeletable_below;
 use crate::ports::{
-    Access, CollectionContent, CollectionWrite, NewItem, PageRevision, RepositoryError, Revision,
-    ShownItem, UndeletableItems,
+    CollectionContent, CollectionWrite, NewItem, PageRevision, RepositoryError, Revision, ShownItem,
 };
 use crate::query::PageRequest;
 use crate::trace_span;
-use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
+use crate::{ApplicationError, ItemAddress, ItemWrite, Precondition, Result, WriteOptions};
 
 /// The limit of retries for a write without a condition.
 pub(super) const MAX_ATTEMPTS: usize = 200;
@@ -44,6 +43,7 @@ impl ResourceService {
         self.access.require_below(caller, parents, self.collection, &[Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let created = async {
+            self.require_visible_parent(caller, parent).await?;
             self.require_parent(parent).await?;
             self.insert(options, parent, &body, None).await
         };
@@ -59,7 +59,7 @@ impl ResourceService {
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
             let shown = self.find(caller, item).await?;
-            self.check(write, &shown)?;
+            self.check(write, &shown).await?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
         self.unless_answered(options, continued.await).await
@@ -115,10 +115,13 @@ impl ResourceService {
         first: &PageRequest,
     ) -> Result<Replaced> {
         self.access.require_whole(&options.caller, self.collection, REPLACES_ALL)?;
-        let unseen = self.access.unseen(&options.caller, self.collection, &first.view);
+        let caller = &options.caller;
+        let visibility = self.access.visibility(caller, self.collection, &first.view);
         for history in self.attempts(options) {
-            let related = self.related(&first.view, &unseen);
-            let expected = self.expected_revision(options, precondition, &unseen, &related).await?;
+            let mut related = first.view.related(self.collection);
+            related.retain(|collection| visibility.has_all(*collection));
+            let unseen = &visibility.limited();
+            let expected = self.expected_revision(options, precondition, unseen, &related).await?;
             let content = CollectionContent { expected, related, ..CollectionContent::default() };
             let Judged { content, items, warnings, read_set } =
                 self.judge_all(options, body, content).instrument(trace_span!("rules")).await?;
@@ -133,8 +136,9 @@ impl ResourceService {
                 Err(RepositoryError::VersionConflict) => {}
                 written => {
                     let listing = self.first_page_of(items, written?, first).await?;
-                    let content = self.page_seen_by(&unseen, Arc::clone(&listing.content));
-                    let listing = Listing { content, unseen, ..listing };
+                    let content = Arc::clone(&listing.content);
+                    let content = self.page_seen_by(caller, &visibility, content).await?;
+                    let listing = Listing { content, visibility, ..listing };
                     return Ok(Replaced { listing, warnings });
                 }
             }
@@ -159,11 +163,12 @@ impl ResourceService {
                 self.require_history(options)?;
             }
             let draft = Draft::of(self.collection, body, continues);
+            let origin = Origin::New { continues };
             let (warnings, read_set) =
-                self.decide(options, WriteOperation::Create, item, None, &draft).await?;
+                self.decide(options, WriteOperation::Create, item, origin, &draft).await?;
             let addition = self.new_item(item.id, draft.after, continues);
             let stored = if options.is_dry_run {
-                Ok(self.would_be_inserted(parent, addition).await?)
+                Ok(self.would_be_inserted(&options.caller, parent, addition).await?)
             } else {
                 let metadata = self.metadata(options, &[Operation::Create], read_set, &warnings)?;
                 let metadata = metadata.decided_in(history);
@@ -176,44 +181,14 @@ impl ResourceService {
         Err(ApplicationError::TooManyConflicts)
     }
 
-    /// Refuses a caller who may perform an operation on some items, but not on this one or on those
-    /// that are deleted with it.
-    pub(super) async fn require_on(
-        &self,
-        access: Access,
-        caller: &Caller,
-        operation: Operation,
-        item: ItemAddress,
-    ) -> Result<()> {
-        if !access.has_all(operation) {
-            let reach = self.reach(caller, item.parent)?;
-            let creator = self.ports.items.creator(&reach, item.id).await?;
-            let ownership = creator.ok_or(ApplicationError::ItemNotFound)?.ownership(caller);
-            if !access.on(ownership).contains(operation) {
-                return Err(self.access.refusal(caller, self.collection, operation, &[ownership]));
-            }
-        }
-        if operation != Operation::Delete {
-            return Ok(());
-        }
-        // No read is needed if the caller may delete all items.
-        let undeletable = self.access.undeletable(caller, self.collection);
-        match undeletable_below(&*self.ports.items, item.id, &undeletable).await? {
-            Some(UndeletableItems { collection, ownership, .. }) => {
-                Err(self.access.refusal_below(caller, *collection, &[*ownership]))
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Returns the current item after it checked permission and condition.
     async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
         let ItemWrite { options, item, .. } = *write;
         let operations = &[Operation::Read, operation];
-        let access = self.access.require(&options.caller, self.collection, operations)?;
+        self.access.require(&options.caller, self.collection, operations)?;
         let shown = self.find(&options.caller, item).await?;
-        self.require_on(access, &options.caller, operation, item).await?;
-        self.check(write, &shown)?;
+        self.require_on(&options.caller, operation, &shown).await?;
+        self.check(write, &shown).await?;
         Ok(shown)
     }
 
@@ -239,10 +214,10 @@ impl ResourceService {
             let draft = Draft::edited(self.collection, operation, body, &shown.item)?;
             let own = ItemAddress::of(&shown.item);
             let (warnings, read_set) =
-                self.decide(options, operation, own, Some(&shown), &draft).await?;
+                self.decide(options, operation, own, Origin::Stored(&shown), &draft).await?;
             let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
-                return Ok(self.written_by(&options.caller, Written { shown, warnings }));
+                return Ok(self.written_by(&options.caller, Written { shown, warnings }).await);
             }
             self.require_size(replacement.members.len()).map_err(refused)?;
             let stored = if options.is_dry_run {
@@ -274,7 +249,7 @@ impl ResourceService {
             Err(RepositoryError::AnsweredBefore) => self.written_before(options).await,
             stored => {
                 let written = Written { shown: stored?, warnings };
-                Ok(Some(self.written_by(&options.caller, written)))
+                Ok(Some(self.written_by(&options.caller, written).await))
             }
         }
     }
@@ -312,13 +287,13 @@ impl ResourceService {
         }
     }
 
-    fn check(&self, write: &ItemWrite<'_>, shown: &ShownItem) -> Result<()> {
+    async fn check(&self, write: &ItemWrite<'_>, shown: &ShownItem) -> Result<()> {
         if write.precondition.is_conditional() {
             self.require_history(write.options)?;
         }
         let current = shown.item.version;
         if write.precondition.excludes(&current) {
-            let links = self.seen_by(&write.options.caller, shown.clone()).links;
+            let links = self.seen_by(&write.options.caller, shown.clone()).await?.links;
             return Err(ApplicationError::PreconditionFailed { current, links });
         }
         Ok(())

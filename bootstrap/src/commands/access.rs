@@ -1,11 +1,12 @@
 //! `access check`: permissions of a caller by policies in files.
 
 use std::fmt::Write as _;
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
 use application::{
-    Access, Caller, Ownership, Ports, UndeletableItems, ownership_of, undeletable_below,
+    Caller, ConcerningPolicy, DeletableItems, ExplainedItem, Permissions, Ports, undeletable_below,
 };
 use domain::{Collection, ItemId, Operation};
 use jiff::civil::Date;
@@ -56,22 +57,13 @@ fn no_item(group: &str, id: &str) -> CommandError {
 }
 
 impl AccessQuestion {
-    fn access(&self, collection: Collection) -> Access {
-        self.policies.access(&self.caller, collection, || self.today)
+    fn permissions(&self) -> Permissions {
+        self.policies.permissions(&self.caller, || self.today)
     }
 
-    fn permits(&self, collection: Collection, ownership: Ownership) -> bool {
-        self.access(collection).on(ownership).contains(self.operation)
-    }
-
-    fn decision(&self, collection: Collection, ownership: Ownership) -> String {
-        let word = if self.permits(collection, ownership) { "allowed" } else { "denied" };
-        let Self { policies, caller, operation, today, .. } = self;
-        let ids = policies.deciding(*today, caller, (collection, *operation), &[ownership]);
-        match ids.join(", ") {
-            ids if ids.is_empty() => format!("{word}: no policy allows it"),
-            ids => format!("{word} by {ids}"),
-        }
+    fn concerning(&self, collection: Collection) -> Vec<ConcerningPolicy> {
+        let of = (collection, self.operation);
+        self.policies.concerning(&self.caller, self.today, of)
     }
 
     /// Returns the collections of the items that a deletion cascades to.
@@ -79,64 +71,78 @@ impl AccessQuestion {
         self.collection.children().filter(|_| self.operation == Operation::Delete)
     }
 
-    fn denied_below(&self) -> Option<String> {
-        let denied =
-            self.deleted_with_it().find(|child| !self.access(*child).has_some(self.operation))?;
-        Some(self.decision_below(denied, Ownership::Others))
-    }
-
-    fn decision_below(&self, collection: Collection, ownership: Ownership) -> String {
-        let decision = self.decision(collection, ownership);
-        format!("{decision}, for items of `{}` that are deleted with it", collection.name())
-    }
-
     fn on_all(&self) -> (String, bool) {
+        let permissions = self.permissions();
         let mut said = String::new();
-        self.describe(self.collection, "", &mut said);
-        if !self.access(self.collection).has_some(self.operation) {
-            return (said, false);
-        }
-        if let Some(denied) = self.denied_below() {
-            return (format!("{denied}\n"), false);
-        }
-        for child in self.deleted_with_it() {
-            if !self.access(child).has_all(self.operation) {
-                let which = format!(" of `{}` that are deleted with it", child.name());
-                self.describe(child, &which, &mut said);
+        for collection in iter::once(self.collection).chain(self.deleted_with_it()) {
+            let extent = match (
+                permissions.has_all(collection, self.operation),
+                permissions.has_some(collection, self.operation),
+            ) {
+                (true, _) => "allowed on all items",
+                (false, true) => "depends on the item; name one with --item",
+                (false, false) => "denied on all items",
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(said, "{}: {extent}", collection.name());
+            for policy in self.concerning(collection) {
+                let word = if policy.denies { "denies" } else { "allows" };
+                let of = match policy.items.constant() {
+                    Some(true) => "all items",
+                    Some(false) => "no items",
+                    None => "some items",
+                };
+                let _ = writeln!(said, "  {} {word} {of}", policy.id);
             }
         }
-        (said, true)
+        let mut concerned = iter::once(self.collection).chain(self.deleted_with_it());
+        (said, concerned.all(|collection| permissions.has_some(collection, self.operation)))
     }
 
-    fn describe(&self, collection: Collection, which: &str, said: &mut String) {
-        let [own, others] = Ownership::ALL.map(|ownership| self.decision(collection, ownership));
-        // Writing to a String cannot fail.
-        let _ = if own == others {
-            writeln!(said, "{own}")
-        } else {
-            writeln!(
-                said,
-                "items{which} that the caller created: {own}\nother items{which}: {others}"
-            )
-        };
+    /// Returns the values that the condition of a policy sees.
+    async fn values(&self, id: &str, item: &ExplainedItem) -> Result<Vec<String>, CommandError> {
+        let explained = self.policies.explain(id, &item.item, &self.caller, self.today);
+        let Some(condition) = explained else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        while let Some(lookup) = condition.next_lookup(&found) {
+            found.push(item.look_up(&lookup).await?);
+        }
+        Ok(condition.values(&found))
     }
 
     async fn on_item(&self, ports: &Ports, id: ItemId) -> Result<(String, bool), CommandError> {
-        let found = ownership_of(ports, &self.caller, self.collection, id).await?;
-        let ownership = found.ok_or_else(|| no_item(self.collection.name(), &id.to_string()))?;
-        let decision = self.decision(self.collection, ownership);
-        if !self.permits(self.collection, ownership) {
-            return Ok((decision + "\n", false));
+        let item = ExplainedItem::find(ports, self.collection, id).await?;
+        let item = item.ok_or_else(|| no_item(self.collection.name(), &id.to_string()))?;
+        let permissions = self.permissions();
+        let permitted = item.judge(permissions.on(self.collection, self.operation)).await?;
+        let mut is_permitted = permitted == Some(true);
+        let mut said = format!("{}\n", if is_permitted { "allowed" } else { "denied" });
+        let published = self.policies.published();
+        for policy in self.concerning(self.collection) {
+            let word = if policy.denies { "denies" } else { "allows" };
+            let applies = match item.judge(&policy.items).await? {
+                Some(true) => "applies",
+                Some(false) => "does not apply",
+                None => "cannot be decided",
+            };
+            // Writing to a String cannot fail.
+            let to = published.iter().find(|it| it.id == policy.id);
+            let to = to.map(|policy| policy.to.join("`, `")).unwrap_or_default();
+            let _ = writeln!(said, "  {} {word} `{to}`: {applies}", policy.id);
+            for value in self.values(&policy.id, &item).await? {
+                let _ = writeln!(said, "    {value}");
+            }
         }
-        let mut denied = self.denied_below();
-        if denied.is_none() && self.operation == Operation::Delete {
-            let undeletable =
-                UndeletableItems::below(self.collection, &self.caller, |child| self.access(child));
-            denied = undeletable_below(&*ports.items, id, &undeletable)
-                .await?
-                .map(|found| self.decision_below(found.collection, found.ownership));
+        if is_permitted && self.operation == Operation::Delete {
+            let deletable = DeletableItems::below(self.collection, &permissions);
+            if let Some(below) = undeletable_below(&*ports.items, id, &deletable).await? {
+                is_permitted = false;
+                said = format!(
+                    "denied: an item of `{}` that is deleted with it may not be deleted\n",
+                    below.name()
+                );
+            }
         }
-        let is_permitted = denied.is_none();
-        Ok((denied.unwrap_or(decision) + "\n", is_permitted))
+        Ok((said, is_permitted))
     }
 }

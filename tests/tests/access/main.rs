@@ -5,6 +5,7 @@
 
 mod audit;
 mod deleting;
+mod items;
 mod keys;
 mod links;
 mod matrix;

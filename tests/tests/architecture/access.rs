@@ -6,16 +6,22 @@ use crate::sources::product_files;
 const GIVING: [&str; 7] = [
     "application/src/access_control.rs",
     "application/src/demonstration.rs",
+    "application/src/judgement.rs",
     "application/src/ports/access.rs",
     "application/src/resources/dry_run.rs",
     "application/src/resources/history.rs",
-    "application/src/resources/import/draft.rs",
     "application/src/resources/mod.rs",
 ];
 
 #[test]
 fn access_to_the_store_is_given_by_the_use_cases_only() {
     assert_only_in("of_the_service(", &GIVING, "ask a use case, or `AccessControl`, instead");
+}
+
+#[test]
+fn only_access_control_limits_a_reach() {
+    let place = ["application/src/access_control.rs"];
+    assert_only_in(".only(", &place, "ask `AccessControl` for the reach of the caller");
 }
 
 #[test]

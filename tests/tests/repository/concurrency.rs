@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{
-    IdempotencyKey, NewItem, Ownership, RepositoryError, UndeletableItems, WriteMetadata,
-};
-use domain::WriteOperation;
+use application::{DeletableItems, IdempotencyKey, NewItem, RepositoryError, WriteMetadata};
+use domain::predicate::{Literal, Operand, Subject};
+use domain::{Predicate, WriteOperation};
 use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
 use tokio::task::JoinSet;
@@ -218,9 +217,10 @@ async fn of_those_who_add_and_one_who_deletes_the_first_wins(store: &TestStore) 
             });
         }
         tokio::time::sleep(Duration::from_micros(500 * turn)).await;
-        let (collection, ownership) = (LIB.collection, Ownership::Others);
-        let undeletable = UndeletableItems { collection, ownership, caller: Some("ana".into()) };
-        let warrant = warrant_of(Some("ana")).without(vec![undeletable]);
+        let creator = Operand::current(Subject::CreatedBy);
+        let deletable = Predicate::equals(creator, Literal::String("ana".into())).into();
+        let limit = DeletableItems { collection: LIB.collection, deletable };
+        let warrant = warrant_of(Some("ana")).limited_to(vec![limit]);
         let deletion = WriteMetadata { warrant, ..at(NOW) };
         let (id, version) = (proposal.item.id, proposal.item.version);
         let deleted = store.items.delete(PROPOSALS, id, version, deletion).await;

@@ -52,6 +52,7 @@ mod member_counts;
 mod model;
 mod panics;
 mod plans;
+mod predicates;
 mod read_set;
 mod reads;
 mod retention;

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use application::query::{PageQuery, PageStart, SortKey, Subject};
 use application::{
-    IdempotencyKey, NewItem, Ownership, ReadDependency, Sequence, UndeletableItems, WriteMetadata,
+    DeletableItems, IdempotencyKey, NewItem, ReadDependency, Sequence, WriteMetadata,
 };
+use domain::predicate::Subject::CreatedBy;
+use domain::predicate::{Literal, Operand};
 use domain::proposal::FieldKind;
-use domain::{Collection, ItemId, WriteOperation};
+use domain::{Collection, ItemId, Predicate, WriteOperation};
 use jiff::SignedDuration;
 use tests::callers::warrant_of;
 use tests::stores::TestDatabase;
@@ -285,12 +287,14 @@ async fn write_everything(store: &TestStore) -> i64 {
         store.delete(all(STATUS), &decided).await.unwrap();
         let again = NewItem { id: decided.item.id, ..new_item("{}") };
         items.restore(all(STATUS), again, with_key()).await.unwrap();
-        let (collection, ownership) = (Collection::known("lib"), Ownership::Own);
-        let undeletable = UndeletableItems { collection, ownership, caller: Some("ana".into()) };
+        let creator = Operand::current(CreatedBy);
+        let is_own = Predicate::equals(creator, Literal::String("ana".into()));
+        let deletable = is_own.negated().into();
+        let limit = DeletableItems { collection: Collection::known("lib"), deletable };
         let mut metadata = self::metadata();
-        metadata.warrant = metadata.warrant.without(vec![undeletable]);
+        metadata.warrant = metadata.warrant.limited_to(vec![limit]);
         let (id, version) = (proposal.item.id, proposal.item.version);
-        assert!(!items.has_undeletable(id, metadata.warrant.undeletable()).await.unwrap());
+        assert!(!items.has_undeletable(id, metadata.warrant.deletable()).await.unwrap());
         items.delete(all(PROPOSALS), id, version, metadata).await.unwrap();
         inserted += 9;
     }

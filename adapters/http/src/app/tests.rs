@@ -28,6 +28,7 @@ pub fn item(id: &str, version: i64) -> Item {
         members: "{}".into(),
         parent: None,
         continues: None,
+        created_by: None,
     }
 }
 

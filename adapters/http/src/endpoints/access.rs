@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use application::{Access, AccessControl, Caller, ItemAddress};
+use application::{AccessControl, Caller, ItemAddress};
 use domain::json::{Kind, read};
 use domain::{Collection, ItemId, Operation, Pointer, Value, Violation, Violations};
 use poem::{Request, Response};
@@ -41,15 +41,21 @@ fn access_to(group: Group, caller: &Caller, access: &AccessControl) -> (String, 
     let operations = Operation::ALL.map(|operation| {
         let decisive = access.decisive(caller, collection, operation);
         let policies = access.deciding(caller, decisive, operation);
-        let extent = extent(access.access(caller, decisive), operation);
+        let extent = extent(access, caller, decisive, operation);
         let extent = json!({ "extent": extent, "policies": policies });
         (operation.name().to_owned(), extent)
     });
     (collection.name().to_owned(), operations.into_iter().collect::<Map<_, _>>().into())
 }
 
-const fn extent(access: Access, operation: Operation) -> &'static str {
-    match (access.has_all(operation), access.has_some(operation)) {
+fn extent(
+    access: &AccessControl,
+    caller: &Caller,
+    of: Collection,
+    operation: Operation,
+) -> &'static str {
+    let permissions = access.permissions(caller);
+    match (permissions.has_all(of, operation), permissions.has_some(of, operation)) {
         (true, _) => "all",
         (false, true) => "some",
         (false, false) => "none",
@@ -113,7 +119,7 @@ async fn decide(
             return denied(refusal.into());
         }
         let decisive = access.decisive(caller, collection, operation);
-        return Ok((true, extent(access.access(caller, decisive), operation)));
+        return Ok((true, extent(access, caller, decisive, operation)));
     };
     let known = groups.iter().find(|known| known.group.collection == collection);
     let service = &known.ok_or_else(Problem::item_not_found)?.service;

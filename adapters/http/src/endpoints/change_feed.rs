@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{ApplicationError, Caller, ChangeService, LogPage, LoggedChange, Sequence};
+use application::{
+    ApplicationError, Caller, ChangeService, LogPage, LoggedChange, SeenChange, Sequence,
+};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
@@ -43,7 +45,11 @@ pub struct Listener {
     feed: ChangeFeed,
     caller: Caller,
     sent: Sequence,
-    ready: VecDeque<LoggedChange>,
+    /// The last position that the caller may know.
+    position: Sequence,
+    /// Changes that the caller may not see.
+    unjudged: Vec<LoggedChange>,
+    ready: VecDeque<SeenChange>,
     live: Option<Receiver<Arc<LoggedChange>>>,
 }
 
@@ -79,8 +85,9 @@ impl ChangeFeed {
         caller: Caller,
         after: Option<Sequence>,
     ) -> Result<Listener, ApplicationError> {
-        let sent = self.service.begin(after).await?;
-        Ok(Listener { feed: self.clone(), caller, sent, ready: VecDeque::new(), live: None })
+        let (sent, position) = self.service.begin(&caller, after).await?;
+        let (unjudged, ready) = (Vec::new(), VecDeque::new());
+        Ok(Listener { feed: self.clone(), caller, sent, position, unjudged, ready, live: None })
     }
 
     async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
@@ -133,35 +140,39 @@ impl ChangeFeed {
 }
 
 impl Listener {
-    pub const fn sent(&self) -> Sequence {
-        self.sent
+    pub const fn position(&self) -> Sequence {
+        self.position
     }
 
     /// Cancel-safe. Skips changes that the caller may not see.
-    pub async fn next(&mut self) -> Result<LoggedChange, TooSlow> {
+    pub async fn next(&mut self) -> Result<SeenChange, TooSlow> {
         loop {
-            if let Some(change) = self.ready.pop_front() {
-                self.sent = change.sequence;
-                if self.feed.service.is_visible(&self.caller, &change) {
-                    return Ok(change);
-                }
-                continue;
+            if let Some(seen) = self.ready.pop_front() {
+                self.position = seen.change.sequence;
+                return Ok(seen);
             }
             // A waiting stream keeps no buffer.
             self.ready = VecDeque::new();
+            if !self.unjudged.is_empty() {
+                match self.feed.service.seen(&self.caller, self.unjudged.clone()).await {
+                    Ok(seen) => {
+                        self.unjudged = Vec::new();
+                        self.ready = seen.into();
+                    }
+                    Err(error) => retry_after(&error).await,
+                }
+                continue;
+            }
             match &mut self.live {
                 None => {
                     if let Err(error) = self.catch_up().await {
-                        tracing::debug!(%error, "cannot read the change log; retrying");
-                        sleep(PAUSE_AFTER_FAILURE).await;
+                        retry_after(&error).await;
                     }
                 }
                 Some(live) => match live.recv().await {
                     Ok(change) if change.sequence > self.sent => {
                         self.sent = change.sequence;
-                        if self.feed.service.is_visible(&self.caller, &change) {
-                            return Ok(LoggedChange::clone(&change));
-                        }
+                        self.unjudged.push(LoggedChange::clone(&change));
                     }
                     // Sent from the log already.
                     Ok(_) => {}
@@ -184,7 +195,8 @@ impl Listener {
             page = self.read().await?;
             self.live = Some(live).filter(|_| page.read_to >= sent_from);
         }
-        self.ready = page.changes.into();
+        self.sent = page.changes.last().map_or(self.sent, |change| change.sequence);
+        self.unjudged = page.changes;
         Ok(())
     }
 
@@ -193,12 +205,17 @@ impl Listener {
     }
 }
 
+async fn retry_after(error: &ApplicationError) {
+    tracing::debug!(%error, "cannot read the change log; retrying");
+    sleep(PAUSE_AFTER_FAILURE).await;
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::ports::MockCallerDirectory;
+    use application::ports::{MockCallerDirectory, MockHistory};
     use application::{AccessControl, ChangeAuthor, ChangeLog, NoPolicies, RepositoryError};
     use async_trait::async_trait;
     use domain::{Collection, ItemId, Version, WriteOperation};
@@ -226,6 +243,7 @@ mod tests {
         async fn latest(
             &self,
             _: Collection,
+            _: Sequence,
             _: u64,
         ) -> Result<Vec<LoggedChange>, RepositoryError> {
             Ok(Vec::new())
@@ -257,7 +275,8 @@ mod tests {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
         let names = Arc::new(MockCallerDirectory::new());
         let access = AccessControl::new(Arc::new(NoPolicies::Open));
-        let service = ChangeService::new(Arc::<Counter>::clone(&log), names, access);
+        let history = Arc::new(MockHistory::new());
+        let service = ChangeService::new(Arc::<Counter>::clone(&log), history, names, access);
         (ChangeFeed::new(service), log)
     }
 
@@ -279,7 +298,7 @@ mod tests {
                         feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
                     let mut seen = BTreeSet::new();
                     while seen.len() < 2_000 {
-                        let sequence = listener.next().await.unwrap().sequence;
+                        let sequence = listener.next().await.unwrap().change.sequence;
                         assert!(seen.insert(sequence), "{sequence:?} twice");
                         assert_eq!(sequence.0, i64::try_from(seen.len()).unwrap());
                     }
@@ -296,7 +315,7 @@ mod tests {
     async fn after_a_pause(changes: i64) -> (Listener, Arc<Counter>) {
         let (feed, log) = feed(1);
         let mut listener = feed.listen(Caller::Anonymous, Some(Sequence(0))).await.unwrap();
-        assert_eq!(listener.next().await.unwrap().sequence, Sequence(1));
+        assert_eq!(listener.next().await.unwrap().change.sequence, Sequence(1));
         let waiting = tokio::time::timeout(Duration::from_secs(1), listener.next()).await;
         assert!(waiting.is_err(), "there is nothing to tell");
         log.0.fetch_add(changes, Ordering::SeqCst);
@@ -308,7 +327,7 @@ mod tests {
     async fn many_changes_at_once_are_read_from_the_log() {
         let (mut listener, _log) = after_a_pause(5_000).await;
         for expected in 2..=5_001 {
-            assert_eq!(listener.next().await.unwrap().sequence, Sequence(expected));
+            assert_eq!(listener.next().await.unwrap().change.sequence, Sequence(expected));
         }
     }
 

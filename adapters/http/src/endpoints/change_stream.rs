@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use application::{Caller, CallerNames, LoggedChange, Sequence};
+use application::{Caller, CallerNames, SeenChange, Sequence};
 use bytes::Bytes;
 use domain::Collection;
 use futures_util::{StreamExt as _, stream};
@@ -27,7 +27,7 @@ use crate::endpoints::change_feed::{ChangeFeed, Listener, require_own};
 use crate::endpoints::in_time;
 use crate::endpoints::resources::HttpContext;
 use crate::groups::GroupSpec;
-use crate::hal::Change;
+use crate::hal::{self, Change};
 use crate::headers::media_type::MediaType;
 use crate::headers::sole::{Repeated, sole};
 use crate::links::CHANGES;
@@ -130,7 +130,7 @@ impl ChangeStream {
             _permit: permit,
         };
         // An event with an id only, so that a client can resume before its first change.
-        let begin = Event::message("").id(streaming.cursor(streaming.listener.sent()));
+        let begin = Event::message("").id(streaming.cursor(streaming.listener.position()));
         let first = [Event::retry(RETRY), begin].map(|event| Ok::<_, io::Error>(encoded(&event)));
         let changes = stream::unfold(streaming, |mut streaming| async {
             let event = streaming.next().await?;
@@ -172,8 +172,8 @@ impl Streaming {
                     self.stream.metrics.cut_off(ANOTHER_HISTORY);
                     return None;
                 }
-                Ok(change) if self.collection.is_none_or(|only| only == change.collection) => {
-                    return Some(encoded(&self.represent(&change)));
+                Ok(seen) if self.collection.is_none_or(|only| only == seen.change.collection) => {
+                    return Some(encoded(&self.represent(&seen)));
                 }
                 Ok(_) => {}
                 Err(ended) => {
@@ -199,21 +199,24 @@ impl Streaming {
         change_cursor::write(ChangeCursor { history: self.history, sequence })
     }
 
-    fn represent(&self, change: &LoggedChange) -> Event {
+    fn represent(&self, seen: &SeenChange) -> Event {
         // No names: a lookup per listener costs too much.
         let base_url = &self.stream.context.base_url;
-        let data = Change::of((change, &CallerNames::new()), self.history, base_url).to_json();
+        let data = Change::of((seen, &CallerNames::new()), self.history, base_url).to_json();
+        let change = &seen.change;
         let id = self.cursor(change.sequence);
-        let event = json!({
+        let mut event = json!({
             "specversion": "1.0",
             "id": id,
             "source": format!("{base_url}{CHANGES}"),
-            "type": format!("research-proposal-service.item.{}", change.kind.change_name()),
+            "type": format!("research-proposal-service.item.{}", hal::kind_of(seen)),
             "subject": format!("{}/{}", GroupSpec::of(change.collection).path, change.item),
-            "time": TIME.timestamp_to_string(&change.time),
             "datacontenttype": "application/json",
             "data": data,
         });
+        if !seen.is_withdrawn {
+            event["time"] = TIME.timestamp_to_string(&change.time).into();
+        }
         Event::message(event.to_string()).id(id)
     }
 }

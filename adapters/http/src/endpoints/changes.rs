@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use application::{ApplicationError, Caller, CallerNames, LogPage, RepositoryError};
+use application::{ApplicationError, Caller, CallerNames, RepositoryError, SeenChange};
 use poem::{Request, Response};
 use poem_openapi::types::ToJSON;
 
@@ -37,12 +37,12 @@ async fn page(
     context: &HttpContext,
     caller: &Caller,
     query: &ChangesQuery,
-) -> Result<(LogPage, CallerNames), ApplicationError> {
+) -> Result<(application::ChangePage, CallerNames), ApplicationError> {
     let after = query.after.map(|after| after.sequence).unwrap_or_default();
     let log = &context.log;
     let page = async {
         let page = log.page(caller, after, query.collection, query.page_size).await?;
-        let names = log.caller_names(caller, &page.changes).await?;
+        let names = log.caller_names(page.changes.iter().filter_map(SeenChange::shown)).await?;
         Ok((page, names))
     };
     let page = tokio::time::timeout(context.time_limit, page).await;
@@ -52,7 +52,7 @@ async fn page(
 #[cfg(test)]
 mod tests {
     use application::ports::{MockChangeLog, MockItemRepository};
-    use application::{Ports, Sequence};
+    use application::{LogPage, Ports, Sequence};
     use poem::Endpoint;
     use poem::http::StatusCode;
     use poem::http::header::HOST;

@@ -52,7 +52,8 @@ fn represent(base_url: &BaseUrl, policy: &PublishedPolicy) -> Value {
         "effect": if policy.denies { "deny" } else { "allow" },
         "operations": operations,
         "to": policy.to,
-        "own_items_only": policy.is_about_own,
+        "when": policy.when,
+        "change": policy.change,
         "description": policy.description,
         "source": policy.source,
         "_links": {

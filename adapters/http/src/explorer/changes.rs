@@ -1,6 +1,6 @@
 //! The page of the change log; a script keeps it up to date.
 
-use application::{Caller, CallerNames, ChangeAuthor, LoggedChange};
+use application::{Caller, CallerNames, ChangeAuthor, LoggedChange, SeenChange};
 use askama::Template;
 use domain::{Collection, WriteOperation};
 use poem::Request;
@@ -69,8 +69,9 @@ impl Explorer {
     ) -> Result<Vec<ChangeRow>, Problem> {
         let log = &self.context.log;
         let changes = log.latest(caller, collection, most).await?;
-        let names = log.caller_names(caller, &changes).await?;
-        Ok(changes.iter().map(|change| self.change_row(change, &names)).collect())
+        let shown = || changes.iter().filter_map(SeenChange::shown);
+        let names = log.caller_names(shown()).await?;
+        Ok(shown().map(|change| self.change_row(change, &names)).collect())
     }
 
     pub(super) fn change_row(&self, change: &LoggedChange, names: &CallerNames) -> ChangeRow {

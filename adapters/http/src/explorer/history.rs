@@ -58,7 +58,7 @@ impl Explorer {
         let service = self.service(group)?;
         let (page, size) = (query.page, query.page_size);
         let found = service.versions(caller, item, page, size).await?;
-        let names = self.context.log.caller_names(caller, &found.versions).await?;
+        let names = self.context.log.caller_names(found.versions.iter()).await?;
         // Needed for the condition of a restoration.
         let current = match service.get(caller, item, &View::default()).await {
             Ok((shown, _)) => Some(shown),

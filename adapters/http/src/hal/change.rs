@@ -1,13 +1,15 @@
 //! The representations of changes, typed as documented.
 
-use application::{CallerNames, ChangeAuthor, LogPage, LoggedChange};
+use application::{CallerNames, ChangeAuthor, LoggedChange, SeenChange};
 use poem_openapi::Object;
 
 use crate::base_url::BaseUrl;
 use crate::groups::GroupSpec;
 use crate::headers::link::Targets;
 use crate::links;
-use crate::openapi::values::{DateTime, GroupName, Kind, Link, Number, StringOrNull, Uuid};
+use crate::openapi::values::{
+    DateTime, GroupName, Link, Number, SeenKind, StringOrNull, Uuid, WITHDRAWN,
+};
 use crate::query::ChangesQuery;
 use crate::query::change_cursor::{self, ChangeCursor, HistoryHash};
 use crate::time::TIME;
@@ -46,12 +48,14 @@ pub struct Change {
     group: GroupName,
     /// The item that was written.
     item_id: Uuid,
-    /// The created version.
-    version: Number,
-    /// The kind of write.
-    kind: Kind,
-    /// Time of the write (RFC 3339, UTC).
-    time: DateTime,
+    /// The created version. Absent if `withdrawn`.
+    #[oai(skip_serializing_if_is_none)]
+    version: Option<Number>,
+    /// The kind of write. `withdrawn`: you could see the item before the write, but not after it.
+    kind: SeenKind,
+    /// Time of the write (RFC 3339, UTC). Absent if `withdrawn`.
+    #[oai(skip_serializing_if_is_none)]
+    time: Option<DateTime>,
     #[oai(flatten)]
     author: Author,
     /// Cursor of this change. Send it as `after` to continue from here.
@@ -80,18 +84,19 @@ pub struct Author {
 #[derive(Object)]
 pub struct ChangeLinks {
     item: Link,
-    version: Link,
+    /// Absent if `withdrawn`.
+    #[oai(skip_serializing_if_is_none)]
+    version: Option<Link>,
 }
 
 impl ChangePage {
     pub fn of(
         query: &ChangesQuery,
-        (page, names): (&LogPage, &CallerNames),
+        (page, names): (&application::ChangePage, &CallerNames),
         history: HistoryHash,
         base_url: &BaseUrl,
     ) -> Self {
-        let changes =
-            page.changes.iter().map(|change| Change::of((change, names), history, base_url));
+        let changes = page.changes.iter().map(|seen| Change::of((seen, names), history, base_url));
         let next = ChangeCursor { history, sequence: page.read_to };
         Self {
             links: ChangePageLinks {
@@ -132,23 +137,31 @@ impl Author {
 
 impl Change {
     pub fn of(
-        (change, names): (&LoggedChange, &CallerNames),
+        (seen, names): (&SeenChange, &CallerNames),
         history: HistoryHash,
         base_url: &BaseUrl,
     ) -> Self {
+        let change = &seen.change;
+        let written = seen.shown();
+        let author = written.map(|change| change.author.clone()).unwrap_or_default();
         let item = links::item(base_url, GroupSpec::of(change.collection), None, change.item);
+        let version = |change: &LoggedChange| format!("{item}/versions/{}", change.version);
         Self {
             group: GroupName(change.collection.name().into()),
             item_id: Uuid(change.item.to_string().into()),
-            version: Number(change.version.number().into()),
-            kind: Kind(change.kind.change_name().into()),
-            time: DateTime(TIME.timestamp_to_string(&change.time).into()),
-            author: Author::of(&change.author, names),
+            version: written.map(|change| Number(change.version.number().into())),
+            kind: SeenKind(kind_of(seen).into()),
+            time: written.map(|change| DateTime(TIME.timestamp_to_string(&change.time).into())),
+            author: Author::of(&author, names),
             cursor: change_cursor::write(ChangeCursor { history, sequence: change.sequence }),
             links: ChangeLinks {
-                version: Link::to(format!("{item}/versions/{}", change.version)),
-                item: Link::to(item),
+                version: written.map(|change| Link::to(version(change))),
+                item: Link::to(item.clone()),
             },
         }
     }
+}
+
+pub fn kind_of(seen: &SeenChange) -> &'static str {
+    if seen.is_withdrawn { WITHDRAWN } else { seen.change.kind.change_name() }
 }

@@ -9,7 +9,7 @@ mod rule_trial;
 mod versions;
 mod writer;
 
-pub use change::{Change, ChangePage};
+pub use change::{Change, ChangePage, kind_of};
 pub use collection::{PageView, collection, collection_size};
 pub use import::imported;
 pub use item::{ItemView, Snapshot, embedded_items, item, item_size};

@@ -84,6 +84,13 @@ impl EntityTag {
         Self(tag)
     }
 
+    /// The tag of a page with items or links that depend on the caller. A collection that the
+    /// caller sees in part has no revision: it also counts other writes.
+    pub fn of_seen_page(page: Option<&PageRevision>, content: &[u8]) -> Self {
+        let revision = page.map_or_else(|| "p".to_owned(), |page| Self::of_collection(page).0);
+        Self(format!("{revision}-{}", Self::of_content(content).0))
+    }
+
     /// Commits may become visible in another order at a standby, so the same revision may be
     /// another state there. A standby's tag never matches a condition on a write.
     pub fn read_at(self, role: ServerRole) -> Self {
@@ -162,9 +169,7 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
     precondition(headers, |opaque| {
         let (version, hash) =
             opaque.split_once('-').map_or((opaque, None), |(version, hash)| (version, Some(hash)));
-        let is_ours = hash.is_none_or(|hash| {
-            hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
-        });
+        let is_ours = hash.is_none_or(is_hash);
         number(version).filter(|_| is_ours).map(Version::from_number)
     })
 }
@@ -175,7 +180,9 @@ pub fn collection_precondition(
     precondition(headers, |opaque| {
         let mut parts = opaque.strip_prefix('r')?.split('-');
         let revision = Revision(number(parts.next()?)?);
-        let unseen = parts.map(Collection::named).collect::<Option<_>>()?;
+        // A hash of the content covers links to other collections, which a write does not change.
+        let unseen = parts.filter(|part| !is_hash(part)).map(Collection::named);
+        let unseen = unseen.collect::<Option<_>>()?;
         Some(PageRevision { revision, unseen })
     })
 }
@@ -194,6 +201,10 @@ fn precondition<T>(
         }))
     };
     Ok(Precondition { is: named(&IF_MATCH, false)?, is_not: named(&IF_NONE_MATCH, true)? })
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Digits only, without leading zeros.

@@ -113,6 +113,7 @@ fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {
         members: group.example().into(),
         parent,
         continues: None,
+        created_by: None,
     };
     ShownItem { item, links: Links::default() }
 }

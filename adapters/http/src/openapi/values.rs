@@ -52,6 +52,9 @@ macro_rules! values {
     )*};
 }
 
+/// The kind of a change after which the caller does not see the item.
+pub const WITHDRAWN: &str = "withdrawn";
+
 values! {
     Uri = formatted("uri");
     Uuid = formatted("uuid");
@@ -64,6 +67,9 @@ values! {
     AtLeast = one_of(["at_least"]);
     Removed = one_of(["removed"]);
     Kind = one_of(WriteOperation::ALL.map(WriteOperation::change_name));
+    SeenKind = one_of(
+        WriteOperation::ALL.map(WriteOperation::change_name).into_iter().chain([WITHDRAWN]),
+    );
     GroupName = one_of(Collection::names());
     WriteName = one_of(WriteOperation::ALL.map(WriteOperation::name));
     SeverityName = one_of(Severity::ALL.map(Severity::name));

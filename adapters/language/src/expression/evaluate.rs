@@ -11,6 +11,8 @@ use super::{EvaluationError, Outcome, Scope, Shape, apply, complete, dates, shor
 
 /// `caller` of an anonymous write.
 const ANONYMOUS: &str = r#"{"id":null,"roles":[]}"#;
+/// `caller` of an anonymous request, in a condition on items: it must not equal an unknown creator.
+const ANONYMOUS_READER: &str = r#"{"roles":[]}"#;
 
 pub(super) struct Evaluation<'a> {
     scope: &'a Scope<'a>,
@@ -21,6 +23,15 @@ pub(super) struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     pub(super) const fn new(scope: &'a Scope<'a>, meter: &'a Meter) -> Self {
         Self { scope, meter, locals: Vec::new() }
+    }
+
+    /// An evaluation of a part within loops, whose elements these are.
+    pub(super) const fn within(
+        scope: &'a Scope<'a>,
+        meter: &'a Meter,
+        locals: Vec<Val<'a>>,
+    ) -> Self {
+        Self { scope, meter, locals }
     }
 
     pub(super) fn value(&mut self, node: &'a Term) -> Outcome<Val<'a>> {
@@ -35,7 +46,7 @@ impl<'a> Evaluation<'a> {
         self.meter.charge(NODE)?;
         match node {
             Term::Constant(constant) => Ok(constant.borrowed()),
-            Term::Variable(variable) => self.variable(*variable),
+            Term::Variable(variable, _) => self.variable(*variable),
             Term::Local(local) => {
                 self.locals.get(local.place).cloned().ok_or(EvaluationError::BudgetExhausted)
             }
@@ -78,7 +89,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn variable(&self, variable: Variable) -> Outcome<Val<'a>> {
-        let Scope { after, before, context, .. } = self.scope;
+        let Scope { after, before, context, meta, .. } = self.scope;
         Ok(match variable {
             Variable::After => Val::Map(Map::Written(context.id, after)),
             Variable::Before => {
@@ -86,7 +97,8 @@ impl<'a> Evaluation<'a> {
             }
             Variable::Caller => {
                 let known = context.caller.as_ref().map(|caller| caller.described.encoded());
-                Val::Map(Map::Json(Value::from_encoded(known.unwrap_or(ANONYMOUS))))
+                let anonymous = if meta.is_some() { ANONYMOUS_READER } else { ANONYMOUS };
+                Val::Map(Map::Json(Value::from_encoded(known.unwrap_or(anonymous))))
             }
             Variable::Claims => Val::Map(Map::Json(Value::from_encoded(after.encoded()))),
             Variable::Now => Val::Timestamp(dates::of_timestamp(context.now)),
@@ -95,6 +107,7 @@ impl<'a> Evaluation<'a> {
                 Some(parent) => return Val::of_id(self.meter, parent),
                 None => Val::Null,
             },
+            Variable::Meta => return meta.map_or(Ok(Val::Null), |meta| meta.value(self.meter)),
             Variable::Lookup(place) => return found(self.scope, place),
         })
     }
@@ -286,17 +299,18 @@ impl<'a> Evaluation<'a> {
 fn found<'a>(scope: &'a Scope<'a>, index: usize) -> Outcome<Val<'a>> {
     let Some((name, shape)) = scope.lookups.get(index) else { return Ok(Val::Null) };
     let items = complete(name, scope.found.get(index))?;
+    let has_meta = scope.meta.is_some();
     Ok(match shape {
-        Shape::One => items.first().map_or(Val::Null, |item| Val::Map(Map::Found(item))),
-        Shape::Many => Val::List(List::Items(items)),
+        Shape::One => items.first().map_or(Val::Null, |item| Val::Map(Map::Found(item, has_meta))),
+        Shape::Many => Val::List(List::Items(items, has_meta)),
     })
 }
 
 pub(super) fn described(node: &Term) -> Option<&str> {
-    use Variable::{After, Before, Caller, Claims, Parent};
+    use Variable::{After, Before, Caller, Claims, Meta, Parent};
     match node {
         Term::Member(member) => member.path.as_deref(),
-        Term::Variable(variable @ (After | Before | Caller | Parent | Claims)) => {
+        Term::Variable(variable @ (After | Before | Caller | Parent | Claims | Meta), _) => {
             Some(variable.name(&[]))
         }
         _ => None,

@@ -121,6 +121,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("min", Both, &[LIST], ANY, Extreme(Ordering::is_lt)),
     function("max", Both, &[LIST], ANY, Extreme(Ordering::is_gt)),
     function("unique", Both, &[LIST], LIST, One(unique)),
+    function("latest", Global, &[LIST], ANY, One(latest)),
 ];
 
 pub(super) fn named(name: &str) -> Option<&'static Function> {
@@ -328,6 +329,11 @@ fn unique<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
         kept.push(element);
     }
     Ok(Val::made_list(kept))
+}
+
+/// Returns the last element: lookups find items in the order of their creation.
+fn latest<'a>(list: &Val<'a>, meter: &Meter) -> Outcome<Val<'a>> {
+    list.as_list()?.iter(meter).last().unwrap_or(Ok(Val::Null))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Expression {
     pub fn uses(&self, variable: Variable) -> bool {
         let mut is_used = false;
         self.root.visit(&mut Vec::new(), &mut |node, _| {
-            is_used |= matches!(node, Term::Variable(named) if *named == variable);
+            is_used |= matches!(node, Term::Variable(named, _) if *named == variable);
         });
         is_used
     }
@@ -84,7 +84,7 @@ impl Expression {
 
 fn date_use<'n>(date: &'n Term, compared: Option<&'n str>, ranges: &Ranges) -> Option<DateUse<'n>> {
     let (member, is_date) = match date {
-        Term::Variable(Variable::Today) => (None, true),
+        Term::Variable(Variable::Today, _) => (None, true),
         Term::Call(call) => {
             (None, ["date", "add_days", "add_months"].contains(&call.function.name))
         }
@@ -99,8 +99,10 @@ impl MemberAccess {
         let of = match self.of {
             Term::Variable(
                 variable @ (Variable::After | Variable::Before | Variable::Lookup(_)),
+                _,
             ) => variable,
             Term::Local(ref local) => (*ranges.get(local.place)?)?,
+            Term::Call(ref call) if call.is_latest() => call.arguments.first()?.items()?,
             _ => return None,
         };
         Some(MemberRead { of, name: &self.name, offset: self.offset })
@@ -108,10 +110,14 @@ impl MemberAccess {
 }
 
 impl Term {
-    fn visit<'n>(&'n self, ranges: &mut Ranges, visitor: &mut dyn FnMut(&'n Self, &Ranges)) {
+    pub(super) fn visit<'n>(
+        &'n self,
+        ranges: &mut Ranges,
+        visitor: &mut dyn FnMut(&'n Self, &Ranges),
+    ) {
         visitor(self, ranges);
         let parts = match self {
-            Self::Constant(_) | Self::Variable(_) | Self::Local(_) => &[],
+            Self::Constant(_) | Self::Variable(..) | Self::Local(_) => &[],
             Self::Member(member) | Self::Has(member) => from_ref(&member.of),
             Self::Not(of) | Self::Negate(of) | Self::Matches(of, _) => from_ref(&**of),
             Self::Index(sides)
@@ -138,7 +144,7 @@ impl Term {
 
     fn items(&self) -> Option<Variable> {
         match self {
-            Self::Variable(variable @ Variable::Lookup(_)) => Some(*variable),
+            Self::Variable(variable @ Variable::Lookup(_), _) => Some(*variable),
             Self::Loop(of) if of.macro_ == Macro::Filter => of.range.items(),
             _ => None,
         }
@@ -157,14 +163,14 @@ impl Term {
                 }
             }
             Self::Choice(parts) => result(&parts[if result(&parts[0])? { 1 } else { 2 }]),
-            Self::Has(member) if matches!(member.of, Self::Variable(Variable::Before)) => {
+            Self::Has(member) if matches!(member.of, Self::Variable(Variable::Before, _)) => {
                 (has_old == Some(false)).then_some(false)
             }
             Self::Binary(operator @ (Operator::Equal | Operator::NotEqual), sides) => {
                 let is_old_and_null = matches!(
                     &**sides,
-                    [Self::Variable(Variable::Before), Self::Constant(Val::Null)]
-                        | [Self::Constant(Val::Null), Self::Variable(Variable::Before)]
+                    [Self::Variable(Variable::Before, _), Self::Constant(Val::Null)]
+                        | [Self::Constant(Val::Null), Self::Variable(Variable::Before, _)]
                 );
                 has_old
                     .filter(|_| is_old_and_null)

@@ -18,11 +18,13 @@ mod evaluate;
 mod functions;
 mod inspect;
 mod kinds;
+mod lookup;
 mod meter;
 mod mistakes;
 mod numbers;
 mod operator;
 mod pattern;
+mod predicate;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -32,14 +34,17 @@ mod value;
 use std::borrow::Cow;
 
 use domain::{Found, Item, Lookup, Members, WriteContext, WriteOperation};
+use jiff::Timestamp;
 
-pub use compile::{Variables, equal_names, is_taken};
+pub use compile::{Variables, is_taken};
 pub use dates::date;
 use evaluate::Evaluation;
 pub use inspect::{DateUse, MemberRead};
 use kinds::INTEGER;
 pub use kinds::{ANY, BOOLEAN, Kinds, LIST, NULL, STRING};
+pub use lookup::{LookupBy, LookupTarget};
 pub use meter::{CostLimit, Meter};
+pub use predicate::{Condition, Outcomes};
 use term::Term;
 pub use term::Variable;
 pub use trace::{JsonText, Trace, TracedPart};
@@ -77,15 +82,38 @@ pub struct Scope<'a> {
     pub lookups: &'a [(String, Shape)],
     /// Results in the same order; shorter than the names before the lookup.
     pub found: &'a [Found],
+    /// `meta`, in a condition on items. Items of lookups have it, too.
+    pub meta: Option<Meta<'a>>,
     pub trace: Option<&'a Trace>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Meta<'a> {
+    pub created_by: Option<&'a str>,
+    pub created_at: Timestamp,
+}
+
+impl<'a> Meta<'a> {
+    const MEMBERS: [&'static str; 2] = ["created_by", "created_at"];
+
+    pub fn of(item: &'a Item) -> Self {
+        Self { created_by: item.created_by.as_deref(), created_at: item.created_at }
+    }
 }
 
 static NO_WRITE: WriteContext = WriteContext::any(WriteOperation::Create);
 
 impl<'a> Scope<'a> {
     pub fn of_token(claims: &'a Members) -> Self {
-        let (lookups, found) = (&[], &[]);
-        Self { after: claims, before: None, context: &NO_WRITE, lookups, found, trace: None }
+        Self {
+            after: claims,
+            before: None,
+            context: &NO_WRITE,
+            lookups: &[],
+            found: &[],
+            meta: None,
+            trace: None,
+        }
     }
 }
 

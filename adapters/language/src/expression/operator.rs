@@ -36,6 +36,18 @@ impl Operator {
         SIGNS[self as usize].1
     }
 
+    /// Returns the comparison with exchanged sides; `None` for arithmetic.
+    pub(super) const fn swapped(self) -> Option<Self> {
+        Some(match self {
+            Self::Equal | Self::NotEqual => self,
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            _ => return None,
+        })
+    }
+
     pub(super) fn named(name: &str) -> Option<Self> {
         let sign = name.strip_prefix('_')?.strip_suffix('_')?;
         SIGNS.iter().find(|(_, known)| *known == sign).map(|(operator, _)| *operator)

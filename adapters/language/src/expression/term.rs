@@ -9,7 +9,8 @@ use super::value::Val;
 #[derive(Debug)]
 pub(super) enum Term {
     Constant(Val<'static>),
-    Variable(Variable),
+    /// A variable, and its offset in the source.
+    Variable(Variable, usize),
     Local(Local),
     Member(Box<MemberAccess>),
     Has(Box<MemberAccess>),
@@ -37,6 +38,8 @@ pub enum Variable {
     Now,
     Today,
     Parent,
+    /// `meta`: the creator of an item and the time, in a condition on items.
+    Meta,
     /// `claims`: the payload of a token.
     Claims,
     Lookup(usize),
@@ -51,6 +54,7 @@ impl Variable {
             Self::Now => "now",
             Self::Today => "today",
             Self::Parent => "parent",
+            Self::Meta => "meta",
             Self::Claims => "claims",
             Self::Lookup(index) => lookups.get(index).map_or("", |(name, _)| name),
         }
@@ -61,6 +65,7 @@ impl Variable {
 pub(super) struct Local {
     pub place: usize,
     pub name: Box<str>,
+    pub offset: usize,
 }
 
 #[derive(Debug)]
@@ -68,6 +73,12 @@ pub(super) struct Call {
     pub function: &'static Function,
     pub arguments: Box<[Term]>,
     pub is_method: bool,
+}
+
+impl Call {
+    pub(super) fn is_latest(&self) -> bool {
+        self.function.name == "latest"
+    }
 }
 
 #[derive(Debug)]

@@ -10,11 +10,11 @@ use domain::{Item, ItemId, Members, Value, json};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 
-use super::dates::Time;
+use super::dates::{self, Time};
 use super::kinds::ValueKind;
 use super::meter::{CONVERSION, Meter, NODE, STEP};
 use super::numbers::{self, Number};
-use super::{EvaluationError, Outcome};
+use super::{EvaluationError, Meta, Outcome};
 
 #[derive(Clone, Debug)]
 pub(super) enum Val<'a> {
@@ -40,7 +40,8 @@ pub(super) enum StringVal<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum List<'a> {
     Json(Value<'a>),
-    Items(&'a [Item]),
+    /// Items, and whether they have `meta`.
+    Items(&'a [Item], bool),
     Made(Arc<[Val<'a>]>),
 }
 
@@ -48,7 +49,8 @@ pub(super) enum List<'a> {
 pub(super) enum Map<'a> {
     Json(Value<'a>),
     Written(ItemId, &'a Members),
-    Found(&'a Item),
+    /// An item, and whether it has `meta`.
+    Found(&'a Item, bool),
     Made(Arc<[(Val<'a>, Val<'a>)]>),
 }
 
@@ -209,7 +211,7 @@ impl<'a> List<'a> {
                 meter.charge(2 * value.encoded().len())?;
                 Ok(value.elements().into_iter().flatten().count())
             }
-            Self::Items(items) => Ok(items.len()),
+            Self::Items(items, _) => Ok(items.len()),
             Self::Made(elements) => Ok(elements.len()),
         }
     }
@@ -227,7 +229,9 @@ impl<'a> List<'a> {
                     meter.charge(value.encoded().len())?;
                     Val::of_json(meter, value)
                 }),
-                Self::Items(items) => items.get(at).map(|item| Ok(Val::Map(Map::Found(item)))),
+                Self::Items(items, has_meta) => {
+                    items.get(at).map(|item| Ok(Val::Map(Map::Found(item, *has_meta))))
+                }
                 Self::Made(elements) => elements.get(at).cloned().map(Ok),
             };
             at += 1;
@@ -246,7 +250,9 @@ impl<'a> List<'a> {
                     .map(|value| Val::of_json(meter, value))
                     .transpose()
             }
-            Self::Items(items) => Ok(items.get(at).map(|item| Val::Map(Map::Found(item)))),
+            Self::Items(items, has_meta) => {
+                Ok(items.get(at).map(|item| Val::Map(Map::Found(item, *has_meta))))
+            }
             Self::Made(elements) => Ok(elements.get(at).cloned()),
         }
     }
@@ -283,23 +289,45 @@ fn same_text(left: Value<'_>, right: Value<'_>, meter: &Meter) -> Outcome<bool> 
     Ok(left == right)
 }
 
+impl<'a> Meta<'a> {
+    pub(super) fn value(self, meter: &Meter) -> Outcome<Val<'a>> {
+        meter.hold(4 * ELEMENT)?;
+        let string = |string| Val::String(StringVal::Borrowed(string));
+        let created_by = self.created_by.map_or(Val::Null, string);
+        let created_at = Val::Timestamp(dates::of_timestamp(self.created_at));
+        let [by, at] = Self::MEMBERS.map(string);
+        Ok(Val::Map(Map::Made([(by, created_by), (at, created_at)].into())))
+    }
+}
+
 impl<'a> Map<'a> {
     /// Returns the ids of an item. They hide members of the same name.
     fn ids(&self) -> impl Iterator<Item = (&'static str, Option<ItemId>)> + use<> {
         let (id, parent) = match self {
             Self::Written(id, _) => (Some(*id), None),
-            Self::Found(item) => (Some(item.id), Some(item.parent)),
+            Self::Found(item, _) => (Some(item.id), Some(item.parent)),
             Self::Json(_) | Self::Made(_) => (None, None),
         };
         let id = id.map(|id| ("id", Some(id)));
         id.into_iter().chain(parent.map(|parent| ("parent", parent)))
     }
 
+    /// Returns `meta` of an item. It hides a member of the same name.
+    fn meta(&self, name: &str) -> Option<Meta<'a>> {
+        if let Self::Found(item, true) = self
+            && name == "meta"
+        {
+            Some(Meta::of(item))
+        } else {
+            None
+        }
+    }
+
     fn json(&self) -> Option<Value<'a>> {
         match self {
             Self::Json(value) => Some(*value),
             Self::Written(_, members) => Some(Value::from_encoded(members.encoded())),
-            Self::Found(item) => Some(Value::from_encoded(&item.members)),
+            Self::Found(item, _) => Some(Value::from_encoded(&item.members)),
             Self::Made(_) => None,
         }
     }
@@ -322,7 +350,10 @@ impl<'a> Map<'a> {
         if let Self::Made(_) = self {
             return Ok(self.get(name, encoded_name, meter)?.is_some());
         }
-        Ok(self.ids().any(|(id, _)| id == name) || self.json_member(encoded_name, meter)?.is_some())
+        let is_meta = self.meta(name).is_some();
+        Ok(is_meta
+            || self.ids().any(|(id, _)| id == name)
+            || self.json_member(encoded_name, meter)?.is_some())
     }
 
     pub(super) fn get(
@@ -339,6 +370,9 @@ impl<'a> Map<'a> {
                 }
             }
             return Ok(None);
+        }
+        if let Some(meta) = self.meta(name) {
+            return meta.value(meter).map(Some);
         }
         if let Some((_, id)) = self.ids().find(|(id, _)| *id == name) {
             return id.map_or(Ok(Val::Null), |id| Val::of_id(meter, id)).map(Some);

@@ -8,7 +8,7 @@ use language::yaml::Node;
 
 use super::sample::SampleItem;
 use super::{Case, CaseReader};
-use crate::file_format::{ITEM, LATER_OF_CASE, MATRIX, NAMED};
+use crate::file_format::{ITEM, MATRIX, NAMED};
 use crate::reading::{keys_of, operations};
 
 type ByName<'a, T> = Vec<(&'a str, Option<T>)>;
@@ -19,8 +19,8 @@ impl CaseReader {
         let Some(keys) = Keys::of(node, &MATRIX, Some(&[]), errors) else { return };
         let callers = by_name(&keys, "callers", errors, |node, errors| self.caller(node, errors));
         let items = by_name(&keys, "items", errors, |node, errors| {
-            let keys = keys_of(node, &ITEM, LATER_OF_CASE, errors)?;
-            SampleItem::read(&keys, errors)
+            let keys = keys_of(node, &ITEM, &[], errors)?;
+            self.item(&keys, errors)
         });
         let (Some(callers), Some(items)) = (callers, items) else { return };
         if !self.has_space_for(callers.len().saturating_mul(items.len()), node, errors) {
@@ -78,8 +78,7 @@ impl Cells<'_> {
                 place: cell.place,
                 name: format!("{caller_name}, {name}").into(),
                 caller: caller.clone(),
-                collection: item.collection,
-                ownership: item.ownership_of(caller),
+                item: item.clone(),
                 today: self.today,
                 operation: None,
                 expected,

@@ -7,15 +7,17 @@ mod sample;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::{Access, Caller, CaseReport, Ownership};
-use domain::{Collection, Operation, Operations};
+use application::{Caller, CaseReport, ConcerningPolicy};
+use domain::{Operation, Operations};
 use jiff::civil::Date;
 use language::error::Location;
 
+use crate::caller_policies::CallerPolicies;
 use crate::file_format::{ALLOW, DENY};
 use crate::summary::listed;
 
 pub(crate) use read::CaseReader;
+use sample::SampleItem;
 pub(crate) use sample::caller;
 
 /// Caller, item and expected permissions: an element of `cases`, or a cell of a matrix.
@@ -25,8 +27,7 @@ pub(crate) struct Case {
     place: Location,
     name: Box<str>,
     pub(crate) caller: Caller,
-    pub(crate) collection: Collection,
-    pub(crate) ownership: Ownership,
+    item: SampleItem,
     pub(crate) today: Date,
     /// `None` in a cell, which covers all operations.
     operation: Option<Operation>,
@@ -34,22 +35,24 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Compares the decision with the expected one. `decides_on` returns the ids of the deciding
-    /// policies.
-    pub fn run(
-        &self,
-        access: Access,
-        decides_on: impl Fn(Operation) -> Vec<Box<str>>,
-    ) -> CaseReport {
-        let Self { file, place, name, ownership, .. } = self;
+    /// Compares the decision with the expected one.
+    pub fn run(&self, policies: &CallerPolicies<'_>) -> CaseReport {
+        let Self { file, place, name, .. } = self;
         let asked: Operations =
             self.operation.map_or(Operations::ALL, |operation| [operation].into_iter().collect());
-        let permitted = access.on(*ownership).intersection(asked);
+        let permissions = policies.permissions();
+        let is_permitted = |operation: &Operation| {
+            let condition = permissions.change(self.item.collection, *operation);
+            self.item.judge(*operation, condition) == Some(true)
+        };
+        let permitted: Operations = asked.iter().filter(is_permitted).collect();
+        let decides_on =
+            |operation| self.deciding(policies, operation, permitted.contains(operation));
         let deciding = |operations: Operations| {
-            let mut ids: Vec<_> = operations.iter().flat_map(&decides_on).collect();
+            let mut ids: Vec<_> = operations.iter().flat_map(decides_on).collect();
             ids.sort();
             ids.dedup();
-            ids.into_iter().map(String::from).collect::<Vec<_>>()
+            ids
         };
         let passed = permitted == self.expected;
         let outcome = if passed { "ok" } else { "WRONG" };
@@ -68,6 +71,31 @@ impl Case {
             let _ = write!(line, ", expected {}; {by}", self.described(self.expected));
         }
         CaseReport { decided_by: deciding(asked), passed, line }
+    }
+
+    /// Returns the ids of the policies that deny the operation, or else of those that allow it. For
+    /// an item that the caller may not read, the policies about reading decide.
+    fn deciding(
+        &self,
+        policies: &CallerPolicies<'_>,
+        operation: Operation,
+        is_permitted: bool,
+    ) -> Vec<String> {
+        let collection = self.item.collection;
+        let permissions = policies.permissions();
+        let can_read = || {
+            let condition = permissions.on(collection, Operation::Read);
+            self.item.judge(Operation::Read, condition) == Some(true)
+        };
+        let needs_read = operation.needs_read() && !is_permitted && !can_read();
+        let decisive = if needs_read { Operation::Read } else { operation };
+        let decides = |policy: &ConcerningPolicy| {
+            let holds = self.item.judge(decisive, &policy.writes);
+            let applies = if policy.denies { holds != Some(false) } else { holds == Some(true) };
+            policy.denies != is_permitted && applies
+        };
+        let concerning = policies.concerning(collection, decisive).into_iter();
+        concerning.filter(decides).map(|policy| policy.id.into()).collect()
     }
 
     fn described(&self, permitted: Operations) -> String {

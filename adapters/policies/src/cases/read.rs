@@ -1,18 +1,18 @@
 use application::Caller;
 use domain::{Operation, Operations};
 use jiff::civil::{Date, date};
-use language::error::ErrorCollector;
+use language::error::{ErrorCollector, Location};
 use language::keys::Keys;
 use language::yaml::Node;
 
 use super::Case;
 use super::sample::{self, SampleItem};
-use crate::file_format::{ALLOW, CASE, LATER_OF_CASE};
+use crate::file_format::{ALLOW, CASE};
 use crate::reading::keys_of;
 
 /// Limit for the cases and matrix cells of all files together.
 const MOST_CASES: usize = 10_000;
-/// Limit for the callers of all cases together: aliases let a short file expand.
+/// Limit for the callers and items of all cases together: aliases let a short file expand.
 const MOST_BYTES: usize = 16 << 20;
 const SOME_DAY: Date = date(2026, 1, 1);
 
@@ -44,14 +44,34 @@ impl CaseReader {
         errors: &mut ErrorCollector<'_>,
     ) -> Option<Caller> {
         let caller = sample::caller(node, errors)?;
-        self.bytes += caller.principal().map_or(0, |caller| caller.described.encoded().len());
+        let bytes = caller.principal().map_or(0, |caller| caller.described.encoded().len());
+        self.count(bytes, node.place, errors).map(|()| caller)
+    }
+
+    pub(super) fn item(
+        &mut self,
+        keys: &Keys<'_>,
+        errors: &mut ErrorCollector<'_>,
+    ) -> Option<SampleItem> {
+        let item = SampleItem::read(keys, errors)?;
+        self.count(item.bytes, keys.place, errors).map(|()| item)
+    }
+
+    fn count(
+        &mut self,
+        bytes: usize,
+        place: Location,
+        errors: &mut ErrorCollector<'_>,
+    ) -> Option<()> {
+        self.bytes += bytes;
         if self.bytes > MOST_BYTES {
-            let reason =
-                format!("the callers of all cases have more than {MOST_BYTES} bytes in total");
-            errors.add(node.place, reason);
+            let reason = format!(
+                "the callers and items of all cases have more than {MOST_BYTES} bytes in total"
+            );
+            errors.add(place, reason);
             return None;
         }
-        Some(caller)
+        Some(())
     }
 
     pub(super) fn day(keys: &Keys<'_>) -> Date {
@@ -69,9 +89,9 @@ impl CaseReader {
     }
 
     fn case(&mut self, node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Case> {
-        let keys = keys_of(node, &CASE, LATER_OF_CASE, errors)?;
+        let keys = keys_of(node, &CASE, &[], errors)?;
         let caller = keys.get("caller").and_then(|node| self.caller(node, errors));
-        let item = SampleItem::read(&keys, errors);
+        let item = self.item(&keys, errors);
         let (caller, item) = (caller?, item?);
         let operation = Operation::named(keys.string("operation")?)?;
         let is_allowed = keys.string("expect")? == ALLOW;
@@ -79,9 +99,8 @@ impl CaseReader {
             file: errors.file().clone(),
             place: node.place,
             name: keys.string("name")?.into(),
-            ownership: item.ownership_of(&caller),
             caller,
-            collection: item.collection,
+            item,
             today: Self::day(&keys),
             operation: Some(operation),
             expected: if is_allowed { [operation].into_iter().collect() } else { Operations::NONE },

@@ -1,12 +1,27 @@
 //! Sample callers and items in files.
 
-use application::{Caller, Ownership};
-use domain::Collection;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use application::Caller;
+use domain::predicate::{Judged, Lookups};
+use domain::{
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Operation, Predicate, Value,
+    Version,
+};
+use jiff::Timestamp;
 use language::error::ErrorCollector;
 use language::keys::{self, Keys};
 use language::yaml::{Content, Node};
+use uuid::Uuid;
 
-use crate::file_format::{ANONYMOUS, META};
+use crate::file_format::{ANONYMOUS, GROUP_NAME, META};
+
+/// The limit of one sample item in bytes.
+const MOST_BYTES: usize = 1 << 20;
+/// 2026-01-01T00:00:00Z.
+const SOME_TIME: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Caller> {
     if node.scalar().is_some_and(|scalar| scalar.text == ANONYMOUS) {
@@ -24,32 +39,185 @@ pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Cal
     Some(principal.into())
 }
 
+/// An item, its state before a write, and the items of other groups.
 #[derive(Clone, Debug)]
-pub(super) struct SampleItem {
+pub(crate) struct SampleItem {
     pub collection: Collection,
-    created_by: Option<Box<str>>,
+    new: Item,
+    old: Option<Item>,
+    others: Vec<(Collection, Vec<Item>)>,
+    pub bytes: usize,
 }
 
 impl SampleItem {
     pub fn read(keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) -> Option<Self> {
-        let meta = match keys.get("meta") {
-            Some(meta) => Some(Keys::of(meta, &META, Some(&[]), errors)?),
+        let meta =
+            keys.get("meta").map_or(Some(Meta::default()), |node| Meta::read(node, errors))?;
+        let parent = match keys.get("parent").filter(|node| !node.is_null()) {
+            Some(node) => Some(id(node, "parent", errors)?),
             None => None,
         };
-        let creator = meta.and_then(|meta| meta.get("created_by").filter(|node| !node.is_null()));
-        let created_by = match creator {
+        let mut item = |key| match keys.get(key) {
+            Some(node) => item(node, 0, errors).map(Some),
+            None => Some(None),
+        };
+        let own = |item: Item| Item { parent, ..meta.clone().of(item) };
+        let (new, old) = (item("self")?, item("old")?);
+        let new = own(new.unwrap_or_else(|| made_up(0, Members::default())));
+        let old = old.map(|old| own(Item { id: new.id, ..old }));
+        let others = others(keys, errors)?;
+        let items = || others.iter().flat_map(|(_, items)| items).chain(&old).chain([&new]);
+        let bytes = items().map(|item| item.members.len()).sum();
+        let collection = Collection::named(keys.string("group")?)?;
+        Some(Self { collection, new, old, others, bytes })
+    }
+
+    /// Judges an operation on the item; `None` if it cannot be decided.
+    pub fn judge(&self, operation: Operation, predicate: &Predicate) -> Option<bool> {
+        let stored = self.old.as_ref().unwrap_or(&self.new);
+        let judged = match operation {
+            Operation::Create => Judged::of(&self.new),
+            Operation::Replace | Operation::Patch => {
+                Judged { current: &self.new, old: Some(stored) }
+            }
+            Operation::Read | Operation::History | Operation::Delete => Judged::of(stored),
+        };
+        predicate.judge(judged, &mut SampleLookups { of: self, found: HashMap::new() })
+    }
+}
+
+#[derive(Clone, Default)]
+struct Meta {
+    created_by: Option<Arc<str>>,
+    created_at: Option<Timestamp>,
+}
+
+impl Meta {
+    fn read(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Self> {
+        let keys = Keys::of(node, &META, Some(&[]), errors)?;
+        let created_by = match keys.get("created_by").filter(|node| !node.is_null()) {
             Some(node) => Some(errors.take(keys::string(node, "created_by"))?.text.as_str().into()),
             None => None,
         };
-        Some(Self { collection: Collection::named(keys.string("group")?)?, created_by })
+        let created_at = keys.string("created_at").and_then(|time| time.parse().ok());
+        Some(Self { created_by, created_at })
     }
 
-    /// Returns the caller's relation to the item. An item of unknown origin has no owner: an
-    /// anonymous caller has no id to compare.
-    pub fn ownership_of(&self, caller: &Caller) -> Ownership {
-        match (caller.id(), self.created_by.as_deref()) {
-            (Some(caller), Some(creator)) if caller == creator => Ownership::Own,
-            _ => Ownership::Others,
-        }
+    fn of(self, item: Item) -> Item {
+        let created_at = self.created_at.unwrap_or(item.created_at);
+        Item { created_by: self.created_by, created_at, ..item }
     }
+}
+
+struct SampleLookups<'a> {
+    of: &'a SampleItem,
+    found: HashMap<Lookup, Found>,
+}
+
+impl Lookups for SampleLookups<'_> {
+    fn found(&mut self, lookup: Lookup) -> Option<&Found> {
+        Some(match self.found.entry(lookup) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(unknown) => {
+                let of = |(collection, _): &&(_, _)| *collection == unknown.key().collection;
+                let items = self.of.others.iter().find(of).map_or(&[][..], |(_, items)| items);
+                let items = items.iter().filter(|item| is_found(item, &unknown.key().key));
+                let found = Found::of(items.cloned().collect());
+                unknown.insert(found)
+            }
+        })
+    }
+}
+
+/// Returns whether a lookup finds a sample. One without the member of the lookup is found by any
+/// value.
+fn is_found(item: &Item, key: &LookupKey) -> bool {
+    match key {
+        // Every sample has a made-up id unless the file names one.
+        LookupKey::Id(id) => item.id == *id || item.version == MADE_UP,
+        LookupKey::Parent(parent) => item.parent.is_none_or(|own| own == *parent),
+        LookupKey::Member { name, value } => {
+            let own = Value::from_encoded(&item.members).member(name);
+            own.is_none_or(|own| own.as_written().is_some_and(|own| own == **value))
+        }
+        LookupKey::Nothing => false,
+    }
+}
+
+/// The version of a sample without an id.
+const MADE_UP: Version = Version::from_number(0);
+
+fn made_up(number: u32, members: Members) -> Item {
+    const VERSION_7: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
+    Item {
+        id: ItemId::from_uuid(Uuid::from_u128(VERSION_7 + u128::from(number))),
+        version: MADE_UP,
+        created_at: SOME_TIME,
+        updated_at: SOME_TIME,
+        members: members.into_encoded(),
+        parent: None,
+        continues: None,
+        created_by: None,
+    }
+}
+
+/// Reads an item. `id`, `parent` and `meta` are not members.
+fn item(node: &Node, number: u32, errors: &mut ErrorCollector<'_>) -> Option<Item> {
+    if !matches!(node.content, Content::Mapping(_)) {
+        let found = node.with_article();
+        let reason = format!("an item must be a mapping of its members, not {found}");
+        errors.add(node.place, reason);
+        return None;
+    }
+    let too_large = format!("an item has more than {MOST_BYTES} bytes");
+    let json = errors.take(node.json(MOST_BYTES, &too_large))?;
+    let members = Members::read(json.as_bytes())
+        .map_err(|error| (node.place, format!("invalid item: {}", error.detail)));
+    let members = errors.take(members)??;
+    let mut taken = |name: &str| match node.entry(name).filter(|entry| !entry.value.is_null()) {
+        Some(entry) => id(&entry.value, name, errors).map(Some),
+        None => Some(None),
+    };
+    let (own, parent) = (taken("id")?, taken("parent")?);
+    let meta = match node.entry("meta") {
+        Some(entry) => Meta::read(&entry.value, errors)?,
+        None => Meta::default(),
+    };
+    let members = members.retain(|name, _| !["id", "parent", "meta"].contains(&name));
+    let made_up = meta.of(made_up(number, members));
+    Some(match own {
+        Some(id) => Item { id, version: Version::FIRST, parent, ..made_up },
+        None => Item { parent, ..made_up },
+    })
+}
+
+fn id(node: &Node, key: &str, errors: &mut ErrorCollector<'_>) -> Option<ItemId> {
+    let id = node.scalar().and_then(|scalar| ItemId::parse(&scalar.text));
+    if id.is_none() {
+        let example = made_up(0, Members::default()).id;
+        let reason =
+            format!("`{key}` must be the id of an item, such as {example}; or leave it out");
+        errors.add(node.place, reason);
+    }
+    id
+}
+
+/// Reads the items of other groups. Later ones are newer.
+fn others(
+    keys: &Keys<'_>,
+    errors: &mut ErrorCollector<'_>,
+) -> Option<Vec<(Collection, Vec<Item>)>> {
+    let Some(node) = keys.get("lookup") else { return Some(Vec::new()) };
+    let (mut others, mut number) = (Vec::new(), 0);
+    for entry in errors.take(keys::entries(node, "`lookup`"))? {
+        errors.take(GROUP_NAME.check(&entry.key, entry.place))?;
+        let collection = Collection::named(&entry.key)?;
+        let mut items = Vec::new();
+        for element in errors.take(keys::list(&entry.value, &entry.key))? {
+            number += 1;
+            items.push(item(element, number, errors)?);
+        }
+        others.push((collection, items));
+    }
+    Some(others)
 }

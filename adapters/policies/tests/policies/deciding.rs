@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use application::{Access, Caller, Ownership, PublishedPolicy};
-use domain::{Collection, Members, Operation, Operations, Principal};
+use application::{Caller, Permissions, PublishedPolicy};
+use domain::predicate::{Judged, Lookups};
+use domain::{
+    Collection, Found, Item, ItemId, Lookup, Members, Operation, Operations, Principal, Version,
+};
+use jiff::Timestamp;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
@@ -13,6 +17,33 @@ fn known(id: &str, roles: &[&str]) -> Caller {
     let roles = roles.iter().map(|role| (*role).into()).collect();
     let principal = Principal::with(id.into(), roles, &Members::default(), (None, None));
     Caller::Known(Arc::new(principal))
+}
+
+struct NoLookups;
+
+impl Lookups for NoLookups {
+    fn found(&mut self, _: Lookup) -> Option<&Found> {
+        None
+    }
+}
+
+/// Returns the operations on an item that the caller `a:1` or somebody else created.
+fn permitted(permissions: &Permissions, group: Collection, is_own: bool) -> Operations {
+    let item = Item {
+        id: ItemId::NIL,
+        version: Version::FIRST,
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+        members: "{}".into(),
+        parent: None,
+        continues: None,
+        created_by: Some(if is_own { "a:1" } else { "a:2" }.into()),
+    };
+    let judged = Judged { current: &item, old: Some(&item) };
+    let is_permitted = |operation: &Operation| {
+        permissions.change(group, *operation).judge(judged, &mut NoLookups) == Some(true)
+    };
+    Operation::ALL.into_iter().filter(is_permitted).collect()
 }
 
 const TODAY: Date = date(2026, 6, 1);
@@ -72,8 +103,9 @@ fn roles_decide_operations_by_group() {
     for (name, group, own, others) in DECISIONS {
         let (_, roles) = CALLERS.iter().find(|(known, _)| known == name).expect("a caller");
         let caller = roles.map_or(Caller::Anonymous, |roles| known("a:1", roles));
-        let access = policies.access(&caller, Collection::known(group), || TODAY);
-        let found = (names(access.own), names(access.others));
+        let permissions = policies.permissions(&caller, || TODAY);
+        let on = |is_own| names(permitted(&permissions, Collection::known(group), is_own));
+        let found = (on(true), on(false));
         assert_eq!(found, (own.to_string(), others.to_string()), "{name} {group}");
     }
 }
@@ -83,7 +115,7 @@ fn a_policy_counts_on_its_days() {
     let policies = load_text(POLICIES);
     let (guest, author) = (known("a:1", &["guest"]), known("a:2", &["author"]));
     let is_permitted = |caller: &Caller, group: &'static str, operation, day| {
-        policies.access(caller, Collection::known(group), || day).has_all(operation)
+        policies.permissions(caller, || day).has_all(Collection::known(group), operation)
     };
     for (day, reads, creates) in [
         (date(2026, 5, 31), false, true),
@@ -98,32 +130,43 @@ fn a_policy_counts_on_its_days() {
 
 #[test]
 fn the_day_is_asked_for_where_it_matters_only() {
-    let policies = load_text(POLICIES);
-    let caller = known("a:1", &["staff"]);
-    let files = policies.access(&caller, Collection::known("files"), || panic!("the day"));
-    assert!(files.has_some(Operation::Delete) && !files.has_all(Operation::Delete));
+    let policies = load_text(
+        "policies: [{id: own, group: files, allow: [read], to: [signed_in], when: meta.created_by == caller.id}]",
+    );
+    let permissions = policies.permissions(&known("a:1", &[]), || panic!("the day"));
+    let files = Collection::known("files");
+    let some = permissions.has_some(files, Operation::Read);
+    assert!(some && !permissions.has_all(files, Operation::Read));
+    assert!(!policies.permissions(&Caller::Anonymous, || TODAY).has_some(files, Operation::Read));
+    let dated =
+        "policies: [{id: p, group: files, allow: [read], to: [anyone], when: self.until >= today}]";
+    let days = [date(2026, 6, 1), date(2026, 6, 2)];
+    let dated = load_text(dated);
+    let [one, other] = days.map(|day| dated.permissions(&Caller::Anonymous, || day));
+    assert_ne!(one, other, "midnight makes another predicate");
 }
 
 #[test]
 fn those_that_deny_decide_or_else_those_that_allow() {
-    let policies = load_text(POLICIES);
-    let (own, others) = (Ownership::Own, Ownership::Others);
-    let (both, all) = (&["staff", "author"][..], &["staff", "author", "suspended"][..]);
-    for (roles, group, operation, ownership, ids) in [
-        (all, "files", Operation::Delete, own, &["none_delete_own"][..]),
-        (all, "files", Operation::Delete, others, &["staff"]),
-        (all, "proposals", Operation::Read, others, &["members_read"]),
-        (all, "proposals", Operation::Patch, own, &["suspended"]),
-        (all, "proposals", Operation::History, own, &["staff"]),
-        (all, "lib", Operation::Read, own, &[]),
+    let (both, all) = ("staff, author", "staff, author, suspended");
+    for (roles, group, operation, creator, ids) in [
+        (all, "files", "delete", "a:1", &["none_delete_own"][..]),
+        (all, "files", "delete", "a:2", &["staff"]),
+        (all, "proposals", "read", "a:2", &["members_read"]),
+        (all, "proposals", "patch", "a:1", &["suspended"]),
+        (all, "proposals", "history", "a:1", &["staff"]),
+        (all, "lib", "read", "a:1", &[]),
         // No caller may read them, and so no other operation is possible.
-        (all, "lib", Operation::Delete, own, &[]),
-        (both, "proposals", Operation::Patch, own, &["authors_own", "staff"]),
+        (all, "lib", "delete", "a:1", &[]),
+        (both, "proposals", "patch", "a:1", &["authors_own", "staff"]),
     ] {
-        let of = (Collection::known(group), operation);
-        let found = policies.deciding(TODAY, &known("a:1", roles), of, &[ownership]);
-        let found: Vec<_> = found.iter().map(|id| &**id).collect();
-        assert_eq!(found, ids, "{group} {operation:?}");
+        let caller = format!("{{id: 'a:1', roles: [{roles}]}}");
+        let case = format!(
+            "cases: [{{name: n, caller: {caller}, operation: {operation}, group: {group}, \
+             meta: {{created_by: '{creator}'}}, expect: deny, today: {TODAY}}}]"
+        );
+        let reports = load_text(&format!("{POLICIES}{case}")).run_cases();
+        assert_eq!(reports[0].decided_by, ids, "{group} {operation}");
     }
 }
 
@@ -137,7 +180,8 @@ fn policies_are_published_as_they_are_written() {
         denies: true,
         operations: [Operation::Delete].into_iter().collect(),
         to: vec!["staff".into()],
-        is_about_own: true,
+        when: Some("caller.id == meta.created_by".into()),
+        change: None,
         description: None,
         source: None,
     };
@@ -194,9 +238,7 @@ fn plain() -> impl Strategy<Value = Plain> {
     let days = (proptest::option::of(1_u8..15), proptest::option::of(15_u8..30));
     (some(&GROUPS), any::<bool>(), operations, some(&AUDIENCE), any::<bool>(), days).prop_map(
         |(groups, denies, operations, to, is_own, (from, until))| {
-            let of_one_item = [Operation::Replace, Operation::Patch, Operation::Delete];
-            let can_be_own = operations.iter().all(|operation| of_one_item.contains(operation));
-            let is_own = is_own && can_be_own && !to.contains(&"anyone");
+            let is_own = is_own && !to.contains(&"anyone");
             Plain { groups, denies, operations, to, is_own, from, until }
         },
     )
@@ -217,7 +259,7 @@ proptest! {
         let today = date(2026, 6, i8::try_from(day).expect("a day"));
         for group in GROUPS {
             let collection = Collection::known(group);
-            let access = set.access(&caller, collection, || today);
+            let permissions = set.permissions(&caller, || today);
             let naive = |is_own: bool| {
                 let counts = |policy: &Plain| {
                     let is_in_force = policy.from.is_none_or(|from| from <= day) && policy.until.is_none_or(|until| day <= until);
@@ -230,18 +272,9 @@ proptest! {
                 let is_possible = |operation| operation == Operation::Create || is_allowed(Operation::Read);
                 Operation::ALL.into_iter().filter(|operation| is_allowed(*operation) && is_possible(*operation)).collect::<Operations>()
             };
-            // An anonymous caller has no own items, so no policy distinguishes them.
-            prop_assert_eq!(access, Access { own: naive(true), others: naive(false) });
-            for operation in Operation::ALL {
-                for ownership in Ownership::ALL {
-                    let deciding = set.deciding(today, &caller, (collection, operation), &[ownership]);
-                    let is_permitted = access.on(ownership).contains(operation);
-                    let allows = deciding.iter().all(|id| {
-                        let index: usize = id[1..].parse().expect("a number");
-                        policies[index].denies != is_permitted
-                    });
-                    prop_assert!(allows && (!is_permitted || !deciding.is_empty()));
-                }
+            for is_own in [true, false] {
+                let is_own = is_own && roles.is_some();
+                prop_assert_eq!(permitted(&permissions, collection, is_own), naive(is_own));
             }
         }
     }

@@ -21,9 +21,13 @@ fn page() -> String {
 
 #[test]
 fn every_case_and_cell_comes_out_as_expected() {
-    let policies = load(&docs("examples/policies"));
-    assert_sound(&policies);
-    assert_eq!((policies.ids().len(), policies.case_count()), (13, 40));
+    for (name, policies, cases) in
+        [("agency", 13, 40), ("applicants", 7, 24), ("public", 4, 18), ("reviewers", 4, 12)]
+    {
+        let loaded = load(&docs(&format!("examples/policies/{name}.yaml")));
+        assert_sound(&loaded);
+        assert_eq!((loaded.ids().len(), loaded.case_count()), (policies, cases), "{name}");
+    }
 }
 
 #[test]
@@ -46,8 +50,11 @@ fn the_page_names_every_group() {
 #[test]
 fn the_published_schema_accepts_the_example_and_refuses_files_of_a_wrong_form() {
     assert_published("policies.json", &schema());
-    let example = fs::read_to_string(docs("examples/policies/agency.yaml")).expect("a file");
-    assert_eq!(faults(&schema(), &example), [""; 0]);
+    for name in ["agency", "applicants", "public", "reviewers"] {
+        let path = docs(&format!("examples/policies/{name}.yaml"));
+        let example = fs::read_to_string(path).expect("a file");
+        assert_eq!(faults(&schema(), &example), [""; 0], "{name}");
+    }
     let policy = "policies: [{id: p, group: files, to: [a], allow: [read]}]";
     let matrix =
         "matrix: {callers: {n: anonymous}, items: {f: {group: files}}, expect: {n: {f: []}}}";

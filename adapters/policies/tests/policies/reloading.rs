@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use application::{Caller, Clock, Ownership, Policies};
+use application::{Caller, Clock, Policies};
 use domain::{Collection, Operation};
 use jiff::Timestamp;
 use jiff::civil::{Date, date};
@@ -37,7 +37,8 @@ fn open(path: &Path, day: Date) -> ReloadablePolicies {
 const TODAY: Date = date(2026, 6, 1);
 
 fn readable(policies: &dyn Policies) -> Vec<&'static str> {
-    let read = |of: &Collection| policies.access(&Caller::Anonymous, *of).has_all(Operation::Read);
+    let permissions = policies.permissions(&Caller::Anonymous);
+    let read = |of: &Collection| permissions.has_all(*of, Operation::Read);
     Collection::all().filter(read).map(Collection::name).collect()
 }
 
@@ -64,7 +65,8 @@ fn bad_policies_leave_the_old_ones_in_force() {
     assert_ne!(policies.edition(), first);
     let deciding = |of| {
         let collection = Collection::known(of);
-        policies.deciding(&Caller::Anonymous, collection, Operation::Read, &Ownership::ALL)
+        let concerning = policies.concerning(&Caller::Anonymous, collection, Operation::Read);
+        concerning.into_iter().map(|policy| policy.id.into()).collect::<Vec<String>>()
     };
     assert_eq!((deciding("lib"), deciding("files")), (vec!["public".into()], Vec::new()));
     assert_eq!(policies.published().len(), 1);

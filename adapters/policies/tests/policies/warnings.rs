@@ -16,7 +16,7 @@ group: files, allow: [read], to: [anyone] => Anyone may read items of files.
 group: [files, lib, status], deny: [write], to: [signed_in]
     => Every known caller may not create, replace, patch and delete items of files, lib and status.
 group: files, allow: [update], to: [a, b], when: meta.created_by == caller.id
-    => Callers with the role `a` or `b` may replace and patch items of files that they created.
+    => Callers with the role `a` or `b` may replace and patch items of files, if `meta.created_by == caller.id`.
 group: files, allow: [read], to: [a], effective: {from: 2026-05-01}
     => Callers with the role `a` may read items of files, from 2026-05-01.
 group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-07-31}
@@ -27,7 +27,8 @@ group: files, allow: [read], to: [a], effective: {from: 2026-07-01, until: 2026-
 fn a_summary_is_one_sentence() {
     for (keys, sentence) in rows(SUMMARIES) {
         let (summaries, _) = check(&format!("policies:\n- {{id: p, {keys}}}\n"));
-        assert_eq!(summaries, [format!("p (p.yaml:2): {sentence}")]);
+        let sentence = sentence.strip_suffix('.').expect("a sentence");
+        assert_eq!(summaries, [format!("p (p.yaml:2): {sentence} [index].")]);
     }
 }
 
@@ -61,6 +62,12 @@ id: x, group: files, allow: [read], to: [everyone]
     => `everyone` is read as the name of a role; did you mean `anyone`? & `x` decides
 id: x, group: files, allow: [read], to: [signed_in, author]
     => `signed_in` makes the other names in `to` redundant; remove them
+id: x, group: files, allow: [update], to: [clerk], when: 'self.proposal_id == caller.project', change: has(self.title)
+    => callers can give themselves the right by `x`, which depends on `proposal_id` of `files`; add `change: self.proposal_id == old.proposal_id` & `x` decides
+id: x, group: files, allow: [write], to: [clerk], when: 'self.proposal_id == caller.project'
+    => `x` decides
+id: x, group: files, allow: [read], to: [clerk], when: 'self.document_type == \"cv\"'
+    => databases read the members of every item for it & `x` decides
 ";
 
 #[test]

@@ -10,13 +10,13 @@ use jiff::tz::TimeZone;
 use language::caller;
 use language::effective::Effective;
 use language::error::ErrorCollector;
+use language::expression::{LookupBy, LookupTarget};
 use language::keys::{ById, Keys, did_you_mean};
 use language::yaml::{Content, Node};
 
 use super::Case;
 use crate::file_format::{CASE, CASE_LOOKUP};
 use crate::file_rule::FileRule;
-use crate::lookup_target::{LookupBy, LookupTarget};
 use crate::sample_items::{SampleItem, made_up_id, own_members};
 
 /// Default day, if the rule is in force on every day.

@@ -29,6 +29,7 @@ pub(super) async fn expression(
             context: &context,
             lookups: &given.variables,
             found: &found,
+            meta: None,
             trace: Some(trace),
         };
         expression.json(&scope, meter, MOST_BYTES)

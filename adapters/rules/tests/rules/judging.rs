@@ -38,6 +38,7 @@ fn item(json: &str) -> Item {
         members: json.into(),
         parent: None,
         continues: None,
+        created_by: None,
     }
 }
 

@@ -53,6 +53,7 @@ CREATE TABLE items (
 ALTER TABLE items SET (fillfactor = 80);
 CREATE INDEX items_by_collection ON items (collection, id);
 CREATE INDEX items_by_parent ON items (parent, id) WHERE parent IS NOT NULL;
+CREATE INDEX items_by_creator ON items (collection, created_by, id) WHERE created_by IS NOT NULL;
 CREATE INDEX items_by_continues ON items (continues) WHERE continues IS NOT NULL;
 CREATE INDEX items_by_key_1 ON items (key_1, id) WHERE key_1 IS NOT NULL;
 CREATE INDEX items_by_key_2 ON items (key_2, id) WHERE key_2 IS NOT NULL;
@@ -131,7 +132,7 @@ INSERT INTO history VALUES (left(gen_random_uuid()::text, 8));
 -- The version of these tables (`BASE` in migration/schema_version.rs), and the oldest version whose
 -- services may read and write them.
 CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (6, 6, 6);
+INSERT INTO schema_version VALUES (7, 7, 7);
 
 -- The steps of migrations, with the position of a backfill.
 CREATE TABLE schema_steps (

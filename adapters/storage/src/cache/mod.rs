@@ -14,7 +14,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use application::query::PageQuery;
-use application::{ListedPage, Scope, ShownItem};
+use application::{ListedPage, Reach, Scope, ShownItem};
 use domain::{Collection, ItemId};
 use quick_cache::{Equivalent, Weighter};
 
@@ -36,7 +36,7 @@ pub(crate) struct Cache<K, V>(quick_cache::sync::Cache<K, (CachedAt, V), ByBytes
 
 pub(crate) type ItemCache = Cache<ItemId, CachedItem>;
 
-pub(crate) type PageCache = Cache<(Scope, PageQuery), Arc<ListedPage>>;
+pub(crate) type PageCache = Cache<(Reach, PageQuery), Arc<ListedPage>>;
 
 pub(crate) trait Bytes {
     fn bytes(&self) -> usize;
@@ -53,11 +53,11 @@ pub(crate) struct CachedItem {
 
 /// A borrowed key, for look-ups without a clone.
 #[derive(Hash)]
-pub(crate) struct PageKey<'a>(pub Scope, pub &'a PageQuery);
+pub(crate) struct PageKey<'a>(pub &'a Reach, pub &'a PageQuery);
 
-impl Equivalent<(Scope, PageQuery)> for PageKey<'_> {
-    fn equivalent(&self, key: &(Scope, PageQuery)) -> bool {
-        self.0 == key.0 && *self.1 == key.1
+impl Equivalent<(Reach, PageQuery)> for PageKey<'_> {
+    fn equivalent(&self, key: &(Reach, PageQuery)) -> bool {
+        *self.0 == key.0 && *self.1 == key.1
     }
 }
 

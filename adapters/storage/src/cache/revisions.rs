@@ -78,6 +78,7 @@ mod tests {
             members: "{}".into(),
             parent: None,
             continues: None,
+            created_by: None,
         };
         ShownItem { item, links: Links::default() }
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart};
-use application::{ListedPage, RepositoryError, Scope, Sequence, Totals};
+use application::{ListedPage, Reach, RepositoryError, Scope, Sequence, Totals};
+use domain::{Collection, Predicate};
 use sea_orm::DbErr;
 
 use crate::cache::{CachedAt, PageKey};
@@ -12,14 +13,29 @@ use crate::error::logged;
 use crate::read::page_marks;
 use crate::read::reads::{PageRead, Reads, with_parent};
 use crate::sql::page::{self, PageMark, PageStatement};
+use crate::sql::predicate::candidates;
+use crate::sql::sql_text::SqlText;
 use crate::sql::{cost, selection};
 
 impl Reads {
     pub async fn page(
         self: &Arc<Self>,
-        scope: Scope,
+        reach: &Reach,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let Some(condition) = reach.condition() else {
+            return self.current_page(reach, query).await;
+        };
+        let related = with_reads(&query.related, condition);
+        self.current_page(reach, &PageQuery { related, ..query.clone() }).await
+    }
+
+    async fn current_page(
+        self: &Arc<Self>,
+        reach: &Reach,
+        query: &PageQuery,
+    ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let scope = reach.scope();
         let losses = self.engine.losses();
         let (now, totals) = if let Some(now) = self.written_through(scope, query) {
             (now, None)
@@ -27,10 +43,10 @@ impl Reads {
             let totals = self.totals(scope, &query.related).await?;
             (CachedAt { losses, revision: totals.revision.0 }, Some(totals))
         };
-        let known = self.cached_page(scope, query, now);
+        let known = self.cached_page(reach, query, now);
         match self.engine.metrics().pages.count(known) {
             Some(page) => Ok(page),
-            None => self.fresh_page(scope, query, now, totals).await,
+            None => self.fresh_page(reach, query, now, totals).await,
         }
     }
 
@@ -43,22 +59,23 @@ impl Reads {
 
     fn cached_page(
         &self,
-        scope: Scope,
+        reach: &Reach,
         query: &PageQuery,
         now: CachedAt,
     ) -> Option<Arc<ListedPage>> {
-        let known = self.cached_pages.find(&PageKey(scope, query));
+        let known = self.cached_pages.find(&PageKey(reach, query));
         known.filter(|(cached_at, _)| *cached_at == now).map(|(_, page)| page)
     }
 
     /// Waits for the index before the flight of a search, so that other flights do not wait for it.
     async fn fresh_page(
         self: &Arc<Self>,
-        scope: Scope,
+        reach: &Reach,
         query: &PageQuery,
         now: CachedAt,
         known: Option<Totals>,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
+        let scope = reach.scope();
         let totals = async || match known {
             Some(known) => Ok(known),
             None => self.totals(scope, &query.related).await,
@@ -68,7 +85,7 @@ impl Reads {
         if is_search {
             indexed = Some((now, totals().await?.revision));
             self.indexer.wait_until_indexed().await?;
-        } else if !cost::is_indexed(scope.collection, query) {
+        } else if !self.is_indexed(reach, query) {
             is_slow = cost::is_large(totals().await?.items);
         } else if page_marks::is_deep(query, u64::MAX) {
             let items = totals().await?.items;
@@ -76,7 +93,7 @@ impl Reads {
                 page_marks::is_deep(query, items) && !self.page_marks.are_set_for(scope, query);
         }
         let mode = ReadMode { is_slow, is_settled: page::concerns_updates(query) };
-        let page = PageRead { scope, query: query.clone(), indexed, mode };
+        let page = PageRead { reach: reach.clone(), query: query.clone(), indexed, mode };
         let flights = if is_slow { &self.slow_pages } else { &self.pages };
         let found = self.shared("page", flights, page, async |reads, pages| {
             let mut found = Vec::with_capacity(1);
@@ -88,19 +105,27 @@ impl Reads {
         with_parent(scope, found.await?)
     }
 
+    /// Returns whether few items are judged for a page.
+    fn is_indexed(&self, reach: &Reach, query: &PageQuery) -> bool {
+        match reach.condition() {
+            None => cost::is_indexed(reach.scope().collection, query),
+            Some(_) => candidates::are_few(&mut SqlText::new(self.engine.dialect()), reach),
+        }
+    }
+
     /// A page, and whether the scope's parent exists. The flight before may have cached it. A
     /// search may find items newer than the index's known revision, never older ones.
     async fn stored_page(
         &self,
-        PageRead { scope, query: asked, indexed, mode }: PageRead,
+        PageRead { reach, query: asked, indexed, mode }: PageRead,
     ) -> Result<(Arc<ListedPage>, bool), RepositoryError> {
-        let losses = self.engine.losses();
+        let (losses, scope) = (self.engine.losses(), reach.scope());
         let now = indexed.map_or_else(|| self.written_through(scope, &asked), |(now, _)| Some(now));
-        if let Some(page) = now.and_then(|now| self.cached_page(scope, &asked, now)) {
+        if let Some(page) = now.and_then(|now| self.cached_page(&reach, &asked, now)) {
             return Ok((page, true));
         }
         let known = match asked.position {
-            PageStart::Offset(1..) if asked.selection.is_everything() => {
+            PageStart::Offset(1..) if page::is_everything(&reach, &asked) => {
                 Some(self.stored_totals(scope, &[]).await?.0)
             }
             _ => None,
@@ -110,7 +135,7 @@ impl Reads {
             None => None,
         };
         let read = async |mark: Option<&PageMark>| {
-            let page = PageStatement::new(self.engine.dialect(), scope, &asked, known, mark);
+            let page = PageStatement::new(self.engine.dialect(), &reach, &asked, known, mark);
             let statement = page.statement.clone();
             self.query("page", mode, statement, |rows| page.read(&asked, rows)).await
         };
@@ -128,7 +153,7 @@ impl Reads {
             // At least as new as the page's revision, and as the writes known before the read.
             let read_at = CachedAt { losses, revision: listed.revision.0 };
             let cached_at = now.unwrap_or(read_at);
-            self.cached_pages.insert((scope, asked), cached_at, Arc::clone(&listed));
+            self.cached_pages.insert((reach, asked), cached_at, Arc::clone(&listed));
         }
         Ok((listed, has_parent))
     }
@@ -136,14 +161,23 @@ impl Reads {
     /// The changes that the selected items are at. A search waits until the index has all items.
     pub async fn select(
         &self,
-        scope: Scope,
+        reach: &Reach,
         asked: &PageQuery,
     ) -> Result<Vec<Sequence>, RepositoryError> {
         if asked.selection.search.is_some() {
             self.indexer.wait_until_indexed().await?;
         }
-        let statement = selection::statement(self.engine.dialect(), scope, asked);
+        let statement = selection::statement(self.engine.dialect(), reach, asked);
         let mode = ReadMode { is_slow: true, is_settled: page::concerns_updates(asked) };
         self.query("select", mode, statement, |rows| selection::sequences(&rows)).await
     }
+}
+
+/// The related collections, with those whose items decide on a reach.
+pub(crate) fn with_reads(related: &[Collection], condition: &Predicate) -> Vec<Collection> {
+    let mut collections = related.to_vec();
+    collections.extend(condition.reads());
+    collections.sort_unstable_by_key(|collection| collection.index());
+    collections.dedup();
+    collections
 }

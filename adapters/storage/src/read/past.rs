@@ -1,17 +1,18 @@
 //! The ports of the past: versions, pages of a time, and the change log.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use application::ports::CONTENT_BYTES;
 use application::{
     ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
-    Reach, RepositoryError, Scope, Sequence,
+    Reach, RepositoryError, Sequence,
 };
 use async_trait::async_trait;
 use domain::{Collection, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Value};
+use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
@@ -54,27 +55,33 @@ impl PastReads {
     /// Finds the version of a number, or of a time in microseconds.
     async fn past_version(
         &self,
-        scope: Scope,
+        reach: &Reach,
         id: ItemId,
         version: Option<i64>,
         time: Option<i64>,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        let [item, collection, parent] = scope_values(scope, id);
+        let [item, collection, parent] = scope_values(reach.scope(), id);
         let values = [item, collection, parent, version.into(), time.into()];
-        self.read("past_version", sql_file!("both/read/version"), values, |rows| {
-            rows.first().map(past::version).transpose()
-        })
-        .await
+        let statement = self.engine.dialect().statement(sql_file!("both/read/version"), values);
+        let version = |rows: Vec<_>| rows.first().map(past::version).transpose();
+        let found = self.read("past_version", statement, version).await?;
+        if let (Some(found), Some(_)) = (&found, reach.condition()) {
+            // A version does not change, so that it can be judged by another statement.
+            let version = found.change.version;
+            let reached = self.versions(reach, id, version, 1).await?;
+            if reached.iter().all(|change| change.version != version) {
+                return Ok(None);
+            }
+        }
+        Ok(found)
     }
 
-    async fn read<T, const N: usize>(
+    async fn read<T>(
         &self,
         step: &'static str,
-        text: &str,
-        values: [Value; N],
+        statement: Statement,
         read_rows: impl FnOnce(Vec<QueryResult>) -> Result<T, DbErr> + Send,
     ) -> Result<T, RepositoryError> {
-        let statement = self.engine.dialect().statement(text, values);
         query(&*self.engine, step, ReadMode::QUICK, statement, read_rows).await
     }
 }
@@ -95,10 +102,9 @@ impl History for PastReads {
         newest: Version,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let [item, collection, parent] = scope_values(reach.scope(), id);
-        let values = [item, collection, parent, newest.number().into(), clamped(limit).into()];
-        let text = sql_file!("both/read/versions");
-        self.read("versions", text, values, |rows| change_log::changes(&rows)).await
+        let dialect = self.engine.dialect();
+        let statement = past::versions_statement(dialect, reach, id, newest, limit);
+        self.read("versions", statement, |rows| change_log::changes(&rows)).await
     }
 
     async fn version(
@@ -107,7 +113,7 @@ impl History for PastReads {
         id: ItemId,
         version: Version,
     ) -> Result<Option<PastVersion>, RepositoryError> {
-        self.past_version(reach.scope(), id, Some(version.number()), None).await
+        self.past_version(reach, id, Some(version.number()), None).await
     }
 
     async fn version_at(
@@ -117,7 +123,7 @@ impl History for PastReads {
         time: Timestamp,
     ) -> Result<Option<PastVersion>, RepositoryError> {
         self.close_timestamp(time).await?;
-        self.past_version(reach.scope(), id, None, Some(time.as_microsecond())).await
+        self.past_version(reach, id, None, Some(time.as_microsecond())).await
     }
 
     /// It may take long, because it looks for the version of every item.
@@ -128,7 +134,7 @@ impl History for PastReads {
         asked: &PastPageQuery,
     ) -> Result<ListedPage, RepositoryError> {
         self.close_timestamp(time).await?;
-        let statement = past::page_statement(self.engine.dialect(), reach.scope(), time, asked);
+        let statement = past::page_statement(self.engine.dialect(), reach, time, asked);
         query(&*self.engine, "page_at", ReadMode::SLOW, statement, |rows| past::page(&rows, asked))
             .await
     }
@@ -138,15 +144,33 @@ impl History for PastReads {
         reach: &Reach,
         changes: &[Sequence],
     ) -> Result<Vec<ItemContent>, RepositoryError> {
+        let mut changes: Vec<_> = changes.iter().map(|change| change.0).collect();
+        let dialect = self.engine.dialect();
+        if reach.condition().is_some() && !changes.is_empty() {
+            let asked: Vec<_> = changes.iter().copied().map(Sequence).collect();
+            let statement = past::reached_statement(dialect, reach, &asked, &[]);
+            let reached = self.read("reached", statement, |rows| past::reached(&rows)).await?;
+            let reached: HashSet<_> = reached.into_iter().map(|reached| reached.change).collect();
+            changes.retain(|change| reached.contains(change));
+        }
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let dialect = self.engine.dialect();
         let text = sql_file!(dialect, "read/contents");
-        let changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let most = clamped(CONTENT_BYTES as u64);
         let values = [json(&changes), reach.scope().collection.name().into(), most.into()];
-        self.read("contents", text, values, |rows| selection::contents(&rows)).await
+        let statement = dialect.statement(text, values);
+        self.read("contents", statement, |rows| selection::contents(&rows)).await
+    }
+
+    async fn versions_in_reach(
+        &self,
+        reach: &Reach,
+        versions: &[(ItemId, Version)],
+    ) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
+        let statement = past::reached_statement(self.engine.dialect(), reach, &[], versions);
+        let reached = self.read("reached", statement, |rows| past::reached(&rows)).await?;
+        Ok(reached.into_iter().map(|reached| reached.version).collect())
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {
@@ -172,9 +196,11 @@ impl ChangeLog for PastReads {
     async fn latest(
         &self,
         collection: Collection,
+        before: Sequence,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let statement = change_log::latest_statement(self.engine.dialect(), collection, limit);
+        let dialect = self.engine.dialect();
+        let statement = change_log::latest_statement(dialect, collection, before, limit);
         query(&*self.engine, "latest", ReadMode::QUICK, statement, |rows| {
             change_log::changes(&rows)
         })

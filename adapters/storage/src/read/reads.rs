@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use application::query::PageQuery;
 use application::{
-    Answered, ListedPage, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
+    Answered, ListedPage, Reach, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
 };
+use domain::predicate::{Judged, Lookups};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
 use futures_util::future::join_all;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -26,17 +27,27 @@ use crate::search_index::indexer::Indexer;
 use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page;
+use crate::sql::predicate::Only;
 use crate::sql::{idempotency, lookup, row_mapping, statements};
 
 const TOGETHER: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PageRead {
-    pub scope: Scope,
+    pub reach: Reach,
     pub query: PageQuery,
     /// Of a search: the state and the revision up to which the full-text index knows the items.
     pub indexed: Option<(CachedAt, Revision)>,
     pub mode: ReadMode,
+}
+
+/// Knows no other items.
+struct NoLookups;
+
+impl Lookups for NoLookups {
+    fn found(&mut self, _: Lookup) -> Option<&Found> {
+        None
+    }
 }
 
 type Flight<K, F> = Arc<SingleFlight<K, F>>;
@@ -208,6 +219,17 @@ impl Reads {
         self.query("totals", ReadMode::QUICK, statement, |rows| row_mapping::totals(&rows)).await
     }
 
+    pub async fn reached_totals(
+        &self,
+        reach: &Reach,
+        related: &[Collection],
+    ) -> Result<Totals, RepositoryError> {
+        let statement = page::reached_totals_statement(self.engine.dialect(), reach, related);
+        let totals = |rows: Vec<_>| row_mapping::totals(&rows);
+        let totals = self.query("reached_totals", ReadMode::SLOW, statement, totals).await?;
+        with_parent(reach.scope(), totals)
+    }
+
     /// The answer to the request of a write, if it has a key and was done before.
     pub async fn answered(
         self: &Arc<Self>,
@@ -243,7 +265,7 @@ impl Reads {
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
         let Some(cache) = self.engine.write_through_cache() else {
-            return self.stored_items(scope, ids).await;
+            return self.stored_items(scope, None, ids).await;
         };
         let mut found: Vec<_> = ids.iter().filter_map(|id| cache.find(scope, *id)).collect();
         if found.len() == ids.len() {
@@ -252,7 +274,7 @@ impl Reads {
         let known: HashSet<_> = found.iter().map(|shown| shown.item.id).collect();
         let unknown: Vec<_> = ids.iter().filter(|id| !known.contains(*id)).copied().collect();
         let tokens: HashMap<_, _> = unknown.iter().map(|id| (*id, cache.token(*id))).collect();
-        let read = self.stored_items(scope, &unknown).await?;
+        let read = self.stored_items(scope, None, &unknown).await?;
         for shown in &read {
             if let Some(token) = tokens.get(&shown.item.id) {
                 cache.remember(*token, scope.collection, shown);
@@ -262,12 +284,35 @@ impl Reads {
         Ok(found)
     }
 
+    /// Leaves the items that are in reach. An item that cannot be judged by itself is read again
+    /// with its related ones, so that its content and the judgement are of one snapshot.
+    pub async fn reached(
+        &self,
+        reach: &Reach,
+        found: Vec<ShownItem>,
+    ) -> Result<Vec<ShownItem>, RepositoryError> {
+        let Some(condition) = reach.condition() else { return Ok(found) };
+        let (mut reached, mut undecided) = (Vec::with_capacity(found.len()), Vec::new());
+        for shown in found {
+            match condition.judge(Judged::of(&shown.item), &mut NoLookups) {
+                Some(true) => reached.push(shown),
+                Some(false) => {}
+                None => undecided.push(shown.item.id),
+            }
+        }
+        if !undecided.is_empty() {
+            reached.extend(self.stored_items(reach.scope(), Some(condition), &undecided).await?);
+        }
+        Ok(reached)
+    }
+
     async fn stored_items(
         &self,
         scope: Scope,
+        only: Only<'_>,
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let statement = statements::find(self.engine.dialect(), scope, ids, None);
+        let statement = statements::find(self.engine.dialect(), (scope, only), ids, None);
         self.query("find", ReadMode::QUICK, statement, |rows| row_mapping::shown_items(&rows)).await
     }
 

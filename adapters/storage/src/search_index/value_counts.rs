@@ -1,9 +1,11 @@
 //! The number of items per value, and sums of amounts, for charts and facets. A step of the index
 //! subtracts the values of its items before it and adds those after it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use application::{Sequence, ValueCount, ValueCounts};
+use application::{Reach, Sequence, ValueCount, ValueCounts};
 use domain::{Collection, CountedMember, Value};
 use sea_orm::{DbErr, QueryResult, Statement};
 
@@ -11,7 +13,9 @@ use crate::search_index::amounts::amounts;
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
-use crate::sql::row_mapping;
+use crate::sql::sql_text::SqlText;
+use crate::sql::statements::with_members;
+use crate::sql::{page, row_mapping};
 
 /// The changes that a step makes to the counts, by collection, member and value, in their order.
 #[derive(Debug, Default)]
@@ -65,6 +69,67 @@ pub(crate) fn statement(
 ) -> Statement {
     let values = [collection.name().into(), member.into(), clamped(limit).into()];
     dialect.statement(sql_file!("both/index/value_counts"), values)
+}
+
+/// Finds the values of a member among the items in reach, or the members of sums, as `field_0`, …,
+/// with the number of their items. Reads the items, unlike [`statement`].
+pub(crate) fn reached_statement(
+    dialect: &'static Dialect,
+    reach: &Reach,
+    fields: &[Arc<str>],
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let field = |(number, name): (usize, &Arc<str>)| {
+        let name = text.member(name, false);
+        format!("CAST(w.members -> {name} AS TEXT) AS field_{number}, ")
+    };
+    let columns: String = fields.iter().enumerate().map(field).collect();
+    let groups: Vec<_> = (1..=fields.len()).map(|number| number.to_string()).collect();
+    let reached = page::in_reach(&mut text, reach);
+    text.finish(&format!(
+        "WITH p AS (SELECT COALESCE(MAX(sequence), 0) AS sequence FROM changes) \
+         SELECT p.sequence, (SELECT c.time FROM changes c WHERE c.sequence = p.sequence) AS time, v.* FROM p \
+         LEFT JOIN (SELECT {columns}COUNT(*) AS items FROM {source} w WHERE {reached} GROUP BY {groups}) v ON TRUE",
+        source = with_members("items", &["w.members"]),
+        groups = groups.join(", "),
+    ))
+}
+
+/// The members that decide on the counts of a member or of sums.
+pub(crate) fn fields(collection: Collection, member: &str) -> Vec<Arc<str>> {
+    let summed = collection.spec().summed.as_ref().filter(|summed| summed.name == member);
+    let months = summed.map_or(&[][..], |summed| &summed.months);
+    let first = summed.map_or(member, |summed| summed.year);
+    std::iter::once(&first).chain(months).map(|name| Arc::from(*name)).collect()
+}
+
+pub(crate) fn reached_counts(
+    rows: &[QueryResult],
+    collection: Collection,
+    member: &str,
+    limit: u64,
+) -> Result<ValueCounts, DbErr> {
+    let first = row_mapping::first(rows)?;
+    let time = row_mapping::optional_timestamp(first, "time")?;
+    let fields = fields(collection, member);
+    let mut sums = BTreeMap::<_, i64>::new();
+    for row in rows {
+        if let Some(items) = row_mapping::get::<Option<i64>>(row, "items")? {
+            let members = row_mapping::members_of_fields(row, &fields)?;
+            for (name, value, weight) in counted(collection, &members) {
+                if name == member {
+                    let sum = sums.entry(value).or_default();
+                    *sum = sum.saturating_add(weight.saturating_mul(items));
+                }
+            }
+        }
+    }
+    let count = |(value, items)| Some(ValueCount { value, items: u64::try_from(items).ok()? });
+    let mut counts: Vec<_> = sums.into_iter().filter_map(count).collect();
+    counts.retain(|count| count.items > 0);
+    counts.sort_by_key(|count| Reverse(count.items));
+    counts.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(ValueCounts { counts, up_to: Sequence(row_mapping::get(first, "sequence")?), time })
 }
 
 pub(crate) fn counts(rows: &[QueryResult]) -> Result<ValueCounts, DbErr> {

@@ -28,11 +28,11 @@ pub(crate) async fn last(connection: &impl ConnectionTrait) -> Result<Sequence, 
     connection.query_one_raw(last_statement(dialect)).await.and_then(last_of).map(Sequence)
 }
 
-/// The columns of changes, with a condition and an order.
-fn select(rest: &str) -> String {
+/// The columns of the changes `c`, with a condition and an order.
+pub(crate) fn select(rest: &str) -> String {
     format!(
         "SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at \
-         FROM changes WHERE {rest}"
+         FROM changes c WHERE {rest}"
     )
 }
 
@@ -69,10 +69,15 @@ pub(crate) fn page(
     Ok(Some(LogPage { changes, read_to }))
 }
 
-/// The last changes of a collection, the newest first.
-pub(crate) fn latest_statement(dialect: &Dialect, collection: Collection, limit: u64) -> Statement {
-    let text = of(collection) + " ORDER BY sequence DESC LIMIT $1";
-    dialect.statement(&text, [clamped(limit).into()])
+/// The last changes of a collection before a number, the newest first.
+pub(crate) fn latest_statement(
+    dialect: &Dialect,
+    collection: Collection,
+    before: Sequence,
+    limit: u64,
+) -> Statement {
+    let text = of(collection) + " AND sequence < $1 ORDER BY sequence DESC LIMIT $2";
+    dialect.statement(&text, [before.0.into(), clamped(limit).into()])
 }
 
 /// The changes of a collection after a number, up to one before which the log is complete.
@@ -140,10 +145,11 @@ mod tests {
         connection.execute_batch(schema(&SQLITE)).unwrap();
         let files = Collection::known("files");
         let between = of_collection(&SQLITE, files, Sequence(5), Sequence(9), 25).sql;
-        let latest = latest_statement(&SQLITE, files, 25).sql;
-        for (statement, expected) in
-            [(between, "(collection=? AND rowid>? AND rowid<?)"), (latest, "(collection=?)")]
-        {
+        let latest = latest_statement(&SQLITE, files, Sequence(9), 25).sql;
+        for (statement, expected) in [
+            (between, "(collection=? AND rowid>? AND rowid<?)"),
+            (latest, "(collection=? AND rowid<?)"),
+        ] {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
             let count = plan.parameter_count();
             let parameters = rusqlite::params_from_iter((0..count).map(|_| 1_i64));

@@ -19,6 +19,8 @@ pub(crate) struct Dialect {
     /// statistics looks into the index for each row, and keeps the order of rows.
     pub joined_by_index: fn(&str, &str, &str, &str) -> String,
     pub readable_id: &'static str,
+    /// A string as the value of an id; `NULL`, and no error, if it is no UUID.
+    pub id_of_text: fn(&str) -> String,
     /// A column of microseconds since the epoch as a time for people.
     pub readable_time: fn(&str) -> String,
     /// The number of the row `e` of a JSON value, or `NULL`.
@@ -39,6 +41,7 @@ pub(crate) static SQLITE: Dialect = Dialect {
     joined_by_index: |join, table, row, condition| format!("{join} {table} {row} ON {condition}"),
     readable_id: "lower(substr(hex(i.id), 1, 8) || '-' || substr(hex(i.id), 9, 4) || '-' || substr(hex(i.id), 13, 4) \
                   || '-' || substr(hex(i.id), 17, 4) || '-' || substr(hex(i.id), 21))",
+    id_of_text: |string| format!("unhex({string}, '-')"),
     readable_time: |column| {
         format!("strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')")
     },
@@ -60,6 +63,11 @@ pub(crate) static POSTGRES: Dialect = Dialect {
         )
     },
     readable_id: "i.id::text",
+    id_of_text: |string| {
+        format!(
+            "CASE WHEN {string} ~ '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' THEN ({string})::uuid END"
+        )
+    },
     readable_time: |column| format!("timestamptz 'epoch' + {column} * interval '1 microsecond'"),
     number_of_value: "CASE WHEN json_typeof(e.value) = 'number' THEN (e.value #>> '{}')::numeric END",
     text_of_value: "(CASE WHEN json_typeof(e.value) = 'string' THEN e.value #>> '{}' END) COLLATE \"C\"",
@@ -72,6 +80,12 @@ impl Dialect {
             (self.joined_by_index)(join, table, row, condition)
         });
         joins.collect::<Vec<_>>().join(" ")
+    }
+
+    /// A column with ids as canonical text, compared by code point. SQLite has an empty `hex(NULL)`.
+    pub fn text_of_id(&self, column: &str) -> String {
+        let text = self.readable_id.replace("i.id", column);
+        format!("(CASE WHEN {column} IS NOT NULL THEN {text} END{})", self.by_code_point)
     }
 
     pub fn of(backend: DbBackend) -> &'static Self {

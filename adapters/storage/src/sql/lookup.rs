@@ -1,17 +1,17 @@
 //! The lookups of rules: the items of an id, of a parent, or with a value of a member. A write
 //! repeats them with the same condition on the row `w` (`write/read_set.rs`).
 
-use application::{Ownership, ShownItem, UndeletableItems};
+use application::{DeletableItems, ShownItem};
 use domain::{Collection, Found, ItemId, Lookup, LookupKey};
-use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
-use serde::Serialize;
+use sea_orm::{DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns;
 use crate::sql::json_member::Member;
+use crate::sql::predicate::{self, Row};
 use crate::sql::row_mapping;
-use crate::sql::sql_text::{SqlText, keyed, literal};
+use crate::sql::sql_text::SqlText;
 use crate::sql::statements::{shown_columns, with_members};
 
 /// A kind of key.
@@ -85,14 +85,8 @@ impl LookupCondition {
                 }
             }
         };
-        // Without statistics an engine would use the index by collection. An expression hides it.
-        let expression = match text.dialect.backend {
-            _ if !is_indexed => "w.collection",
-            DbBackend::Sqlite => "+w.collection",
-            _ => "(w.collection || '')",
-        };
-        let collection = literal(collection.name());
-        Self { condition: format!("{expression} = {collection} AND {condition}"), value }
+        let is_of_collection = text.is_of("w", collection, is_indexed);
+        Self { condition: format!("{is_of_collection} AND {condition}"), value }
     }
 }
 
@@ -110,26 +104,24 @@ fn ids(keys: &[&LookupKey]) -> impl Iterator<Item = ItemId> {
     })
 }
 
-/// A parameter of `undeletable.sql`.
-#[derive(Serialize)]
-struct Undeletable<'a> {
-    collection: &'static str,
-    is_own: u8,
-    caller: Option<&'a str>,
-}
-
-/// Has a row if such an item belongs to `parent`.
+/// Finds an item that is not deletable and belongs to `parent`.
 pub(crate) fn undeletable_statement(
-    dialect: &Dialect,
+    dialect: &'static Dialect,
     parent: ItemId,
-    undeletable: &[UndeletableItems],
+    deletable: &[DeletableItems],
 ) -> Statement {
-    let kinds = undeletable.iter().map(|UndeletableItems { collection, ownership, caller }| {
-        let is_own = u8::from(*ownership == Ownership::Own);
-        Undeletable { collection: collection.name(), is_own, caller: caller.as_deref() }
+    let mut text = SqlText::new(dialect);
+    let parent = text.bind(parent.uuid());
+    let row = Row::of("w", "w.members");
+    let kept = deletable.iter().map(|DeletableItems { collection, deletable }| {
+        let is_deletable = predicate::condition(&mut text, deletable, &row);
+        format!("{} AND NOT {is_deletable}", text.is_of("w", *collection, true))
     });
-    let values = [parent.uuid().into(), keyed(kinds.enumerate())];
-    dialect.statement(sql_file!("both/write/undeletable"), values)
+    let kept = kept.chain(["FALSE".to_owned()]).collect::<Vec<_>>().join(" OR ");
+    text.finish(&format!(
+        "SELECT w.id FROM {source} w WHERE w.parent = {parent} AND ({kept}) LIMIT 1",
+        source = with_members("items", &[&kept]),
+    ))
 }
 
 /// Returns counts alone if the items are too many or too large; `None` if nothing can be found.
@@ -162,7 +154,7 @@ pub(crate) fn statement(dialect: &'static Dialect, lookup: &Lookup) -> Option<St
 
 fn columns_alone(Dialect { uuid, .. }: &Dialect) -> String {
     format!(
-        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
+        "i.id, i.version, i.created_at, i.created_by, i.updated_at, i.parent, i.continues, \
          CAST(NULL AS {uuid}) AS continues_link, CAST(NULL AS {uuid}) AS reference_0, CAST(NULL AS TEXT) AS continued_by"
     )
 }

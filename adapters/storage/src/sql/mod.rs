@@ -12,6 +12,7 @@ pub(crate) mod lookup;
 pub(crate) mod member_counts;
 pub(crate) mod page;
 pub(crate) mod past;
+pub(crate) mod predicate;
 pub(crate) mod references;
 pub(crate) mod row_mapping;
 pub(crate) mod selection;

@@ -1,7 +1,7 @@
 //! Pages: an index is walked first, and the items found are joined in its order.
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
-use application::{ListedItem, ListedPage, Revision, Scope, Totals};
+use application::{ListedItem, ListedPage, Reach, Revision, Scope, Totals};
 use domain::{Collection, ItemId};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
@@ -13,6 +13,8 @@ use crate::sql::full_text;
 use crate::sql::indexed_columns::COLUMNS;
 use crate::sql::json_member::Member;
 use crate::sql::member_counts;
+use crate::sql::predicate::candidates::and_is_candidate;
+use crate::sql::predicate::{Row, and_in_reach};
 use crate::sql::row_mapping;
 use crate::sql::sort::{Order, Run};
 use crate::sql::sql_text::{SqlText, literal};
@@ -28,6 +30,8 @@ pub(crate) struct PageStatement {
     pub statement: Statement,
     order: Order,
     is_backward: bool,
+    /// True if the totals of the scope are those of the page.
+    is_everything: bool,
 }
 
 /// An id from which a page is walked to, as of a change of the log.
@@ -44,18 +48,18 @@ impl PageStatement {
     /// `known` only chooses the end to walk from. With a mark, the rows show if it led to the page.
     pub fn new(
         dialect: &'static Dialect,
-        scope: Scope,
+        reach: &Reach,
         query: &PageQuery,
         known: Option<Totals>,
         mark: Option<&PageMark>,
     ) -> Self {
-        let mut text = SqlText::new(dialect);
+        let (mut text, scope) = (SqlText::new(dialect), reach.scope());
         let totals = totals(&mut text, scope, &query.related);
         let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
         let order = if is_of_items { Order::by_index } else { Order::new };
         let order = order(&mut text, scope.collection, &query.order);
-        let selected = Selected::new(&mut text, scope, query);
-        let is_everything = query.selection.is_everything();
+        let selected = Selected::new(&mut text, reach, query);
+        let is_everything = is_everything(reach, query);
         let matches = match (query.is_counted, is_everything) {
             (false, _) => "CAST(NULL AS BIGINT)".to_owned(),
             (true, true) => "t.total_items".to_owned(),
@@ -83,7 +87,7 @@ impl PageStatement {
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
-        Self { statement, order, is_backward }
+        Self { statement, order, is_backward, is_everything }
     }
 
     /// Reads the page, and if the scope's parent exists; `None` if the mark did not lead to it.
@@ -96,7 +100,7 @@ impl PageStatement {
         if !row_mapping::get::<bool>(totals, "was_led")? {
             return Ok(None);
         }
-        let total = row_mapping::total(totals, query.selection.is_everything())?;
+        let total = row_mapping::total(totals, self.is_everything)?;
         let items = row_mapping::count(totals, "total_items")?;
         let revision = Revision(row_mapping::get(totals, "revision")?);
         let has_parent = row_mapping::get(totals, "has_parent")?;
@@ -154,16 +158,14 @@ pub(crate) struct Selected {
 }
 
 impl Selected {
-    pub fn new(text: &mut SqlText, scope: Scope, query: &PageQuery) -> Self {
-        // A literal, so that the planner knows how common the collection is.
-        let mut conditions = vec![format!("w.collection = {}", literal(scope.collection.name()))];
-        if let Some(parent) = parent(scope) {
-            let parent = text.bind(parent);
-            conditions.push(format!("w.parent = {parent}"));
+    pub fn new(text: &mut SqlText, reach: &Reach, query: &PageQuery) -> Self {
+        let mut conditions = candidates(text, reach);
+        for filter in &query.selection.filters {
+            conditions.push_str(" AND ");
+            conditions.push_str(&condition(text, reach.scope().collection, filter));
         }
-        let filters = query.selection.filters.iter();
-        conditions.extend(filters.map(|filter| condition(text, scope.collection, filter)));
-        let conditions = conditions.join(" AND ");
+        // After the filters of the query, which are cheap.
+        conditions.push_str(&and_in_reach(text, reach.condition(), &Row::of("w", "w.members")));
         match &query.selection.search {
             None => {
                 let source = if concerns_updates(query) { by_update() } else { "items".to_owned() };
@@ -179,16 +181,33 @@ impl Selected {
 
     fn matches(&self) -> String {
         let Self { tables, source, conditions } = self;
-        if tables.is_empty() {
-            format!(
-                "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {limit}) m)",
-                source = with_members(source, &[conditions]),
-                limit = COUNTED_MATCHES + 1
-            )
-        } else {
-            full_text::MATCHES.to_owned()
-        }
+        if tables.is_empty() { count(source, conditions) } else { full_text::MATCHES.to_owned() }
     }
+}
+
+fn count(source: &str, conditions: &str) -> String {
+    format!(
+        "(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {source} w WHERE {conditions} LIMIT {limit}) m)",
+        source = with_members(source, &[conditions]),
+        limit = COUNTED_MATCHES + 1
+    )
+}
+
+/// The condition that the row `w` is in the scope, and found by an index if few are in reach.
+fn candidates(text: &mut SqlText, reach: &Reach) -> String {
+    let (scope, candidates) = (reach.scope(), and_is_candidate(text, reach));
+    let parent = parent(scope).map(|parent| format!(" AND w.parent = {}", text.bind(parent)));
+    let is_of_collection = text.is_of("w", scope.collection, !candidates.is_empty());
+    format!("{is_of_collection}{}{candidates}", parent.unwrap_or_default())
+}
+
+/// The condition that the row `w` is in reach.
+pub(crate) fn in_reach(text: &mut SqlText, reach: &Reach) -> String {
+    candidates(text, reach) + &and_in_reach(text, reach.condition(), &Row::of("w", "w.members"))
+}
+
+pub(crate) fn is_everything(reach: &Reach, query: &PageQuery) -> bool {
+    query.selection.is_everything() && reach.condition().is_none()
 }
 
 pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
@@ -201,7 +220,7 @@ pub(crate) fn concerns_updates(query: &PageQuery) -> bool {
 /// finds the same rows as `=`, for which PostgreSQL expects almost no rows and plans badly.
 fn by_update() -> String {
     format!(
-        "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at{} \
+        "(SELECT c.item_id AS id, c.collection, c.time AS updated_at, i.version, i.sequence, i.parent, i.created_at, i.created_by{} \
          FROM changes c JOIN items i ON i.id = c.item_id AND i.sequence <= c.sequence)",
         COLUMNS.map(|name| format!(", i.{name}")).concat()
     )
@@ -343,6 +362,21 @@ pub(crate) fn totals_statement(
     let mut text = SqlText::new(dialect);
     let totals = totals(&mut text, scope, related);
     text.finish(&totals)
+}
+
+/// The items in reach, counted as the matches of a query are, and the revision of the scope.
+pub(crate) fn reached_totals_statement(
+    dialect: &'static Dialect,
+    reach: &Reach,
+    related: &[Collection],
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let totals = totals(&mut text, reach.scope(), related);
+    let reached = in_reach(&mut text, reach);
+    text.finish(&format!(
+        "SELECT {items} AS total_items, t.revision, t.has_parent FROM ({totals}) t",
+        items = count("items", &reached),
+    ))
 }
 
 /// A page shows effects of writes to related collections, so those count in the revision.

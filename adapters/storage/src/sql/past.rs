@@ -1,22 +1,25 @@
 //! Versions of items, and pages of the past. A change in the log is the version that it made.
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition};
-use application::{Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Scope, ShownItem};
-use domain::{Item, Version};
+use application::{
+    Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Reach, Sequence, ShownItem,
+};
+use domain::{Item, ItemId, Version};
 use jiff::Timestamp;
-use sea_orm::{DbErr, QueryResult, Statement};
+use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
 use crate::sql::page::listed;
+use crate::sql::predicate::{Row, and_in_reach};
 use crate::sql::row_mapping;
-use crate::sql::sql_text::{SqlText, literal};
+use crate::sql::sql_text::{SqlText, json, literal};
 use crate::sql::statements::parent;
 
 /// The columns of the version of the change `c`, with [`JOINS`]; the same as in `version.sql`.
 const COLUMNS: &str = "c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, \
                                   c.client, c.request_id, c.removed_at, c.parent, c.continues, \
-                                  f.time AS created_at, i.version AS present, \
+                                  f.time AS created_at, f.caller AS created_by, i.version AS present, \
                                   (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, \
                                   CAST(c.members AS TEXT) AS members";
 
@@ -41,6 +44,7 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
             members: members.into(),
             parent: row_mapping::id(row, "parent")?,
             continues: row_mapping::id(row, "continues")?,
+            created_by: row_mapping::created_by(row)?,
         })
     });
     Ok(PastVersion {
@@ -51,21 +55,125 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
     })
 }
 
+pub(crate) fn versions_statement(
+    dialect: &'static Dialect,
+    reach: &Reach,
+    id: ItemId,
+    newest: Version,
+    limit: u64,
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let item = text.bind(id.uuid());
+    let wanted = within(&mut text, reach) + &and_was_in_reach(&mut text, reach, "c");
+    let (newest, limit) = (text.bind(newest.number()), text.bind(clamped(limit)));
+    text.finish(&change_log::select(&format!(
+        "c.item_id = {item} AND {wanted} AND c.version <= {newest} ORDER BY c.version DESC LIMIT {limit}"
+    )))
+}
+
+/// Finds those of these changes, or of these versions, whose content was in reach.
+pub(crate) fn reached_statement(
+    dialect: &'static Dialect,
+    reach: &Reach,
+    changes: &[Sequence],
+    versions: &[(ItemId, Version)],
+) -> Statement {
+    let mut text = SqlText::new(dialect);
+    let (asked, is_asked) = if changes.is_empty() {
+        let version = |(id, version): &(ItemId, Version)| (id.to_string(), version.number());
+        let id = (dialect.id_of_text)("(a.value ->> 0)");
+        let is_asked = format!("c.item_id = {id} AND c.version = CAST(a.value ->> 1 AS BIGINT)");
+        (json(&versions.iter().map(version).collect::<Vec<_>>()), is_asked)
+    } else {
+        let asked = changes.iter().map(|change| [change.0]).collect::<Vec<_>>();
+        (json(&asked), "c.sequence = CAST(a.value ->> 0 AS BIGINT)".to_owned())
+    };
+    let asked = text.bind(asked);
+    let asked = match dialect.backend {
+        DbBackend::Sqlite => format!("json_each({asked}) a"),
+        _ => format!("json_array_elements({asked}::json) a (value)"),
+    };
+    let wanted = within(&mut text, reach) + &and_was_in_reach(&mut text, reach, "c");
+    text.finish(&format!(
+        "SELECT c.sequence, c.item_id AS id, c.version FROM {asked} {joined} WHERE c.members IS NOT NULL AND {wanted}",
+        joined = dialect.joins(&[["JOIN", "changes", "c", &is_asked]]),
+    ))
+}
+
+pub(crate) struct Reached {
+    pub change: i64,
+    pub version: (ItemId, Version),
+}
+
+pub(crate) fn reached(rows: &[QueryResult]) -> Result<Vec<Reached>, DbErr> {
+    let reached = |row: &QueryResult| {
+        let version = Version::from_number(row_mapping::get(row, "version")?);
+        let change = row_mapping::get(row, "sequence")?;
+        Ok(Reached { change, version: (row_mapping::item_id(row, "id")?, version) })
+    };
+    rows.iter().map(reached).collect()
+}
+
+/// The condition that the scope holds or held the item of the change `c`.
+fn within(text: &mut SqlText, reach: &Reach) -> String {
+    let scope = reach.scope();
+    let parent = parent(scope).map(|parent| format!(" AND c.parent = {}", text.bind(parent)));
+    format!("c.collection = {}{}", literal(scope.collection.name()), parent.unwrap_or_default())
+}
+
+/// The condition that the content of a change was in reach, with a leading `AND`. A removal is in
+/// reach if the content before it was. Without a body it is not known, so that it is not in reach.
+fn and_was_in_reach(text: &mut SqlText, reach: &Reach, change: &str) -> String {
+    let reached = and_in_reach(text, reach.condition(), &Row::of_change("p", "f"));
+    if reached.is_empty() {
+        return reached;
+    }
+    let joined = ["JOIN", "changes", "f", "f.item_id = p.item_id AND f.version = 1"];
+    format!(
+        " AND COALESCE((SELECT TRUE{reached} FROM changes p {joined} WHERE p.item_id = {change}.item_id \
+         AND p.version = {change}.version - CASE {change}.kind WHEN 'deleted' THEN 1 ELSE 0 END \
+         AND p.members IS NOT NULL), FALSE)",
+        joined = text.dialect.joins(&[joined]),
+    )
+}
+
+/// The conditions of a page of the past, each with a leading `AND`: the version must have been in
+/// reach, and so must the item as it is now, or the last version of a removed one.
+struct PastReach {
+    version: String,
+    item: String,
+    removal: String,
+}
+
+impl PastReach {
+    fn new(text: &mut SqlText, reach: &Reach) -> Self {
+        let [version, mut item, removal] =
+            ["v", "z", "d"].map(|change| and_was_in_reach(text, reach, change));
+        if !item.is_empty() {
+            item = format!(
+                " AND COALESCE((SELECT TRUE{item} FROM changes z WHERE z.sequence = i.sequence), FALSE)"
+            );
+        }
+        Self { version, item, removal }
+    }
+}
+
 /// Finds one item more than requested, by id. Candidates exist, or their last change is a removal.
 pub(crate) fn page_statement(
     dialect: &'static Dialect,
-    scope: Scope,
+    reach: &Reach,
     time: Timestamp,
     query: &PastPageQuery,
 ) -> Statement {
-    let mut text = SqlText::new(dialect);
+    let (mut text, scope) = (SqlText::new(dialect), reach.scope());
     let time = text.bind(time.as_microsecond());
     let parent = parent(scope).map(|parent| format!(" AND parent = {}", text.bind(parent)));
     let collection = literal(scope.collection.name());
     let within = format!("collection = {collection}{}", parent.unwrap_or_default());
+    let reached = PastReach::new(&mut text, reach);
     let counted = if query.is_counted {
         let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
-        let all = held_at(&time, &within, None, &most, true);
+        let all = held_at([&time, &within], &reached, None, &most, true);
         format!("(SELECT COUNT(*) FROM (SELECT * FROM ({all}) a{most}) m)")
     } else {
         "CAST(NULL AS BIGINT)".to_owned()
@@ -79,7 +187,7 @@ pub(crate) fn page_statement(
     let limit = clamped(query.limit.saturating_add(1));
     let most = text.bind(limit.saturating_add(offset));
     let end = format!(" ORDER BY e.id {order} LIMIT {most}");
-    let walk = held_at(&time, &within, beyond.as_deref(), &end, false);
+    let walk = held_at([&time, &within], &reached, beyond.as_deref(), &end, false);
     let (limit, offset) = (text.bind(limit), text.bind(offset));
     text.finish(&format!(
         "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
@@ -91,18 +199,25 @@ pub(crate) fn page_statement(
 }
 
 /// Walks each kind of candidates by its index with its limit: else PostgreSQL would sort all rows.
-fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str, is_count: bool) -> String {
+fn held_at(
+    [time, within]: [&str; 2],
+    reached: &PastReach,
+    beyond: Option<&str>,
+    end: &str,
+    is_count: bool,
+) -> String {
     let within = |id| {
         let beyond = beyond.map(|beyond| format!(" AND {id} {beyond}"));
         format!("{within}{}", beyond.unwrap_or_default())
     };
     let version = format!(
-        "(SELECT CASE WHEN v.kind <> 'deleted' THEN v.version END FROM changes v \
-         WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)"
+        "(SELECT CASE WHEN v.kind <> 'deleted'{version} THEN v.version END FROM changes v \
+         WHERE v.item_id = k.id AND v.time <= {time} ORDER BY v.version DESC LIMIT 1)",
+        version = reached.version
     );
-    // A count needs no version of an item that was never deleted. The limit keeps PostgreSQL from
+    // A count of all needs no version of an item that was never deleted. The limit keeps PostgreSQL from
     // reading the deletions of all items first.
-    let of_item = if is_count {
+    let of_item = if is_count && reached.version.is_empty() {
         let deletions = within("d.item_id");
         format!(
             "CASE WHEN EXISTS (SELECT 1 FROM changes d WHERE d.kind = 'deleted' AND {deletions} AND d.item_id = k.id \
@@ -112,11 +227,15 @@ fn held_at(time: &str, within: &str, beyond: Option<&str>, end: &str, is_count: 
         version.clone()
     };
     let items = within("i.id");
-    let items = format!("SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}");
+    let items = format!(
+        "SELECT i.id FROM items i WHERE {items} AND i.created_at <= {time}{is_reached}",
+        is_reached = reached.item
+    );
     let removals = within("d.item_id");
     let removals = format!(
         "SELECT d.item_id AS id FROM changes d WHERE d.kind = 'deleted' AND {removals} \
-         AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1)"
+         AND NOT EXISTS (SELECT 1 FROM changes n WHERE n.item_id = d.item_id AND n.version = d.version + 1){was_reached}",
+        was_reached = reached.removal
     );
     let held = [(items, of_item), (removals, version)].map(|(candidates, version)| {
         format!(

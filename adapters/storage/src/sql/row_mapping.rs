@@ -63,8 +63,13 @@ pub(crate) fn written_item(row: &impl Columns, members: Arc<str>) -> Result<Show
         members,
         parent: id(row, "parent")?,
         continues: id(row, "continues")?,
+        created_by: created_by(row)?,
     };
     Ok(ShownItem { item, links: relations(row)? })
+}
+
+pub(crate) fn created_by(row: &impl Columns) -> Result<Option<Arc<str>>, DbErr> {
+    Ok(get::<Option<String>>(row, "created_by")?.map(Into::into))
 }
 
 pub(crate) fn relations(row: &impl Columns) -> Result<Links, DbErr> {
@@ -88,7 +93,7 @@ pub(crate) fn item_with_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result
     written_item(row, members_of_fields(row, fields)?)
 }
 
-fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {
+pub(crate) fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {
     let mut members = String::from("{");
     for (number, name) in fields.iter().enumerate() {
         if let Some(value) = get::<Option<String>>(row, &format!("field_{number}"))? {

@@ -2,7 +2,7 @@
 //! contents are read from the log afterwards, so nothing stays open in the database.
 
 use application::query::PageQuery;
-use application::{ItemContent, Scope, Sequence};
+use application::{ItemContent, Reach, Sequence};
 use domain::Version;
 use sea_orm::{DbErr, QueryResult, Statement};
 
@@ -16,10 +16,10 @@ use crate::sql::statements::with_members;
 /// A row for each number would take many times the memory.
 const NUMBERS_A_ROW: u32 = 8_192;
 
-pub(crate) fn statement(dialect: &'static Dialect, scope: Scope, query: &PageQuery) -> Statement {
+pub(crate) fn statement(dialect: &'static Dialect, reach: &Reach, query: &PageQuery) -> Statement {
     let mut text = SqlText::new(dialect);
-    let order = Order::new(&mut text, scope.collection, &query.order);
-    let Selected { tables, source, conditions } = Selected::new(&mut text, scope, query);
+    let order = Order::new(&mut text, reach.scope().collection, &query.order);
+    let Selected { tables, source, conditions } = Selected::new(&mut text, reach, query);
     let sorted = order.clause(false);
     let source = with_members(&source, &[&conditions, &sorted]);
     text.finish(&format!(

@@ -268,10 +268,10 @@ fn sort_value(json: Option<String>) -> SortValue {
 
 #[cfg(test)]
 mod tests {
-    use application::Scope;
     use application::query::{
         PageQuery, PageStart, Selection, SortKey, SortPosition, SortValue, Subject,
     };
+    use application::{Reach, Scope};
     use domain::proposal::FieldKind;
     use domain::{Collection, ItemId};
     use rusqlite::Connection;
@@ -293,8 +293,8 @@ mod tests {
             count_by: None,
             related: Vec::new(),
         };
-        let scope = Scope::of(Collection::known("proposals"));
-        let page = PageStatement::new(&SQLITE, scope, &query, None, None);
+        let reach = Reach::of_the_service(Scope::of(Collection::known("proposals")));
+        let page = PageStatement::new(&SQLITE, &reach, &query, None, None);
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema(&SQLITE)).unwrap();
         let explained = format!("EXPLAIN QUERY PLAN {}", page.statement.sql);

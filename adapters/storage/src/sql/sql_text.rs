@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::ItemId;
 use domain::json::encode_string;
+use domain::{Collection, ItemId};
 use sea_orm::sea_query::ArrayType;
 use sea_orm::{DbBackend, Statement, Value};
 use serde::Serialize;
@@ -24,6 +24,16 @@ impl SqlText {
     pub fn bind(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
+    }
+
+    /// The number of values that are bound.
+    pub const fn bound(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Drops values that the text does not use: a prepared text has a fixed number of parameters.
+    pub fn unbind(&mut self, bound: usize) {
+        self.values.truncate(bound);
     }
 
     pub fn among_ids(&mut self, ids: impl Iterator<Item = ItemId>) -> String {
@@ -55,6 +65,24 @@ impl SqlText {
             (_, true) => literal(name),
             (_, false) => format!("{}::text", self.bind(name)),
         }
+    }
+
+    /// A path of names for the JSON functions of SQLite. A quoted name is that of an object's member.
+    pub fn path<'p>(&mut self, names: impl Iterator<Item = &'p str>) -> String {
+        let steps = names.map(|name| format!(".{}", encode_string(name)));
+        self.bind(format!("${}", steps.collect::<String>()))
+    }
+
+    /// The condition that a row of `items` is of a collection. A literal, so that the planner knows
+    /// how common that is. Without statistics an engine would
+    /// use the index by collection. An expression hides the column, if another index leads to it.
+    pub fn is_of(&self, row: &str, collection: Collection, is_indexed: bool) -> String {
+        let expression = match self.dialect.backend {
+            _ if !is_indexed => format!("{row}.collection"),
+            DbBackend::Sqlite => format!("+{row}.collection"),
+            _ => format!("({row}.collection || '')"),
+        };
+        format!("{expression} = {}", literal(collection.name()))
     }
 
     pub fn finish(self, text: &str) -> Statement {

@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 
-use application::Scope;
 use application::query::MemberNames;
+use application::{Reach, Scope};
 use domain::{Collection, ItemId};
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
 
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
+use crate::sql::predicate::{Only, Row, and_in_reach};
 use crate::sql::sql_text::{SqlText, literal};
 
 /// The columns of the item `i` without its members. For an order within `string_agg`, SQLite would
@@ -18,7 +19,7 @@ pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String
     let target = collection.referenced().next();
     let target = target.map_or_else(|| "NULL".to_owned(), |target| literal(target.name()));
     format!(
-        "i.id, i.version, i.created_at, i.updated_at, i.parent, i.continues, \
+        "i.id, i.version, i.created_at, i.created_by, i.updated_at, i.parent, i.continues, \
          (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link, \
          (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = {target}) AS reference_0, \
          (SELECT string_agg({id_text}, ',') FROM (SELECT e.id FROM items e WHERE e.continues = i.id ORDER BY e.id) n) AS continued_by",
@@ -27,6 +28,9 @@ pub(crate) fn shown_columns(dialect: &Dialect, collection: Collection) -> String
 }
 
 pub(crate) const ITEMS: &str = "items i JOIN changes c ON c.sequence = i.sequence";
+
+/// The members in [`ITEMS`].
+const MEMBERS: &str = "c.members";
 
 /// A source of the rows `w` of conditions and orders: items, with members if those are used.
 pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
@@ -39,20 +43,26 @@ pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
 
 pub(crate) fn find(
     dialect: &'static Dialect,
-    scope: Scope,
+    (scope, only): (Scope, Only<'_>),
     ids: &[ItemId],
     fields: Option<&MemberNames>,
 ) -> Statement {
     let mut text = SqlText::new(dialect);
     let columns = item_columns(&mut text, scope.collection, fields);
-    let wanted = in_scope(&mut text, scope, ids);
+    let wanted = in_reach(&mut text, (scope, only), ids);
     text.finish(&format!("SELECT {columns} FROM {ITEMS} WHERE {wanted}"))
 }
 
-pub(crate) fn creator(dialect: &'static Dialect, scope: Scope, id: ItemId) -> Statement {
+/// Finds those of these items that are in reach.
+pub(crate) fn ids(dialect: &'static Dialect, reach: &Reach, ids: &[ItemId]) -> Statement {
     let mut text = SqlText::new(dialect);
-    let wanted = in_scope(&mut text, scope, &[id]);
-    text.finish(&format!("SELECT i.created_by FROM items i WHERE {wanted}"))
+    let wanted = in_reach(&mut text, (reach.scope(), reach.condition()), ids);
+    let items = if wanted.contains(MEMBERS) { ITEMS } else { "items i" };
+    text.finish(&format!("SELECT i.id FROM {items} WHERE {wanted}"))
+}
+
+fn in_reach(text: &mut SqlText, (scope, only): (Scope, Only<'_>), ids: &[ItemId]) -> String {
+    in_scope(text, scope, ids) + &and_in_reach(text, only, &Row::of("i", MEMBERS))
 }
 
 fn in_scope(text: &mut SqlText, scope: Scope, ids: &[ItemId]) -> String {
@@ -67,16 +77,17 @@ fn in_scope(text: &mut SqlText, scope: Scope, ids: &[ItemId]) -> String {
 
 pub(crate) fn belonging_to(
     dialect: &'static Dialect,
-    collection: Collection,
+    reach: &Reach,
     parents: &[ItemId],
     limit: u64,
 ) -> Statement {
-    let mut text = SqlText::new(dialect);
+    let (mut text, collection) = (SqlText::new(dialect), reach.scope().collection);
     let columns = item_columns(&mut text, collection, None);
     let parents = text.among_ids(parents.iter().copied());
     let (collection, limit) = (text.bind(collection.name()), text.bind(clamped(limit)));
+    let reached = and_in_reach(&mut text, reach.condition(), &Row::of("i", MEMBERS));
     text.finish(&format!(
-        "SELECT {columns} FROM {ITEMS} WHERE i.parent {parents} AND i.collection = {collection} \
+        "SELECT {columns} FROM {ITEMS} WHERE i.parent {parents} AND i.collection = {collection}{reached} \
          ORDER BY i.id LIMIT {limit}"
     ))
 }

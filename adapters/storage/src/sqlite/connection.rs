@@ -159,6 +159,7 @@ fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result<ToSqlOutpu
     let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
     match number.and_then(|number| values.get(number - 1)) {
         Some(Value::BigInt(value)) => value.to_sql(),
+        Some(Value::Double(value)) => value.to_sql(),
         Some(Value::String(value)) => value.to_sql(),
         Some(Value::Uuid(value)) => value.to_sql(),
         Some(Value::Bytes(value)) => value.to_sql(),

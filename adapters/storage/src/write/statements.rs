@@ -109,7 +109,7 @@ async fn undeletable(
 ) -> Result<HashMap<Uuid, RepositoryError>, DbErr> {
     let mut refused = HashMap::new();
     for RowWrite { row, metadata } in writes.iter().filter(|write| is_restricted(write)) {
-        let undeletable = metadata.warrant.undeletable();
+        let undeletable = metadata.warrant.deletable();
         let statement = undeletable_statement(connection.dialect(), row.id, undeletable);
         if !connection.query::<Uuid>(statement).await?.is_empty() {
             refused.insert(row.id.uuid(), RepositoryError::VersionConflict);
@@ -120,7 +120,7 @@ async fn undeletable(
 
 /// Returns whether it deletes an item, but not every item that may belong to that.
 pub(crate) fn is_restricted(RowWrite { row, metadata }: &RowWrite<'_>) -> bool {
-    row.kind == RowKind::Delete && !metadata.warrant.undeletable().is_empty()
+    row.kind == RowKind::Delete && !metadata.warrant.deletable().is_empty()
 }
 
 async fn remember(
@@ -225,7 +225,7 @@ async fn replace_all(
         Err(refusal) => return Ok(Err(refusal)),
     };
     // The items that belong to deleted ones are not checked one by one.
-    let warrant = metadata.warrant.clone().without(Vec::new());
+    let warrant = metadata.warrant.clone().limited_to(Vec::new());
     let unrestricted = WriteMetadata { warrant, ..metadata.clone() };
     for rows in [&content.rows, &deletions] {
         if let Some(refusal) = write_many(connection, rows, &unrestricted).await? {

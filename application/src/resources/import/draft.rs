@@ -3,22 +3,24 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::{Collection, Item, ItemId, Violation};
+use domain::{Item, ItemId, Operation, Violation};
 use jiff::Timestamp;
 
 use super::pace::let_others_run;
 use super::refusal::{
-    duplicate_id, id_not_allowed, not_stored, require_no_version, require_version, unknown_id,
+    duplicate_id, id_not_allowed, not_permitted, not_stored, require_no_version, require_version,
+    unknown_id,
 };
 use super::replay::key_of;
 use super::row::{ImportRow, ImportedRow, RowContent};
 use super::{Batch, Import};
 use crate::ports::{ItemChange, ItemChangeKind, Reach, ReadDependency, Scope, ShownItem};
 use crate::resources::ResourceService;
+use crate::resources::permission::Origin;
 use crate::resources::read_set::DecisionContext;
 use crate::resources::result::remarks;
 use crate::resources::validate::{Draft, ProposedItem, stored_members};
-use crate::{ItemAddress, Result};
+use crate::{ApplicationError, ItemAddress, Result};
 
 /// The items of one read.
 const READ_AT_A_TIME: usize = 32;
@@ -47,8 +49,10 @@ impl ResourceService {
         let named = batch.rows.iter().filter_map(ImportRow::id);
         let ids: Vec<_> = named.filter(|_| batch.import.is_upsert).collect();
         let mut bytes = 0;
+        let caller = &batch.options.caller;
         for ids in ids.chunks(READ_AT_A_TIME) {
-            for shown in self.ports.items.find_many(&self.everything(), ids).await? {
+            let reach = self.reach(caller, None).await?;
+            for shown in self.ports.items.find_many(&reach, ids).await? {
                 bytes += shown.item.members.len();
                 stored.items.insert(shown.item.id, shown);
             }
@@ -57,23 +61,19 @@ impl ResourceService {
             }
         }
         if let Some(collection) = self.collection.parent() {
-            stored.parents = self.existing_parents(collection, batch.rows).await?;
+            let reach = self.access.reach(caller, Scope::of(collection), &[Operation::Read])?;
+            stored.parents = self.existing_parents(&reach, batch.rows).await?;
         }
         Ok(Some(stored))
     }
 
-    async fn existing_parents(
-        &self,
-        collection: Collection,
-        rows: &[ImportRow],
-    ) -> Result<HashSet<ItemId>> {
+    async fn existing_parents(&self, reach: &Reach, rows: &[ImportRow]) -> Result<HashSet<ItemId>> {
         let parent = |row: &ImportRow| ItemId::parse(row.content.as_ref().ok()?.parent.as_deref()?);
         let named: HashSet<_> = rows.iter().filter_map(parent).collect();
         let named: Vec<_> = named.into_iter().collect();
-        let reach = Reach::of_the_service(Scope::of(collection));
         let mut existing = HashSet::new();
         for ids in named.chunks(READ_AT_A_TIME) {
-            let found = self.ports.items.find_many(&reach, ids).await?;
+            let found = self.ports.items.find_many(reach, ids).await?;
             existing.extend(found.into_iter().map(|shown| shown.item.id));
         }
         Ok(existing)
@@ -92,7 +92,7 @@ impl ResourceService {
         let mut seen = HashSet::new();
         for row in batch.rows {
             let draft = self.row_draft(batch.import, row, stored, &mut seen, None);
-            let item = draft.ok().map(|draft| draft.item(now));
+            let item = draft.ok().map(|draft| draft.item(&batch.options.caller, now));
             ids.push(item.as_ref().map(|item| item.id));
             items.extend(item);
             let_others_run(ids.len()).await;
@@ -208,7 +208,17 @@ impl ResourceService {
         let (operation, version) = (draft.operation(), draft.version());
         let context = decision.context(&batch.options.caller, operation, draft.address);
         let imported = ImportedRow::written(row, operation, draft.address.id, version);
-        let ProposedItem { address: ItemAddress { parent, id }, before, draft } = draft;
+        let ProposedItem { address, before, draft } = draft;
+        let origin = before.as_ref().map_or(Origin::New { continues: None }, Origin::Stored);
+        match self.permit(batch.options, operation, address, origin, &draft, decision).await {
+            Err(ApplicationError::Store(error)) => return Err(error.into()),
+            Err(refusal) => {
+                let violation = not_permitted(operation, refusal);
+                return Ok((batch.refused(row, violation), None));
+            }
+            Ok(()) => {}
+        }
+        let ItemAddress { parent, id } = address;
         let verdict = self.judge(&context, before.as_ref(), &draft, decision).await?;
         if !verdict.errors.is_empty() {
             return Ok((batch.refused(row, verdict.errors), None));

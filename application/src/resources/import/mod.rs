@@ -71,7 +71,7 @@ impl ResourceService {
     /// continues after the last completed row. `Invalid` means that the rows are too large for one transaction.
     pub async fn import(&self, options: &WriteOptions, import: &Import) -> Result<Imported> {
         let operations = import.operations();
-        self.access.require_whole(&options.caller, self.collection, operations)?;
+        self.access.require(&options.caller, self.collection, operations)?;
         if let Some(parents) = self.collection.parent() {
             self.access.require(&options.caller, parents, &[Operation::Read])?;
         }

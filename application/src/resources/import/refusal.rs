@@ -1,4 +1,4 @@
-use domain::{Pointer, Version, Violation};
+use domain::{Pointer, Version, Violation, WriteOperation};
 
 use super::Import;
 use super::row::RowContent;
@@ -87,4 +87,16 @@ pub(super) fn not_stored(error: &ApplicationError) -> Violation {
         ),
     };
     Violation::new(Pointer::root(), code, detail)
+}
+
+pub(super) fn not_permitted(operation: WriteOperation, refusal: ApplicationError) -> Violation {
+    let by = match refusal {
+        ApplicationError::NotPermitted { policies, .. } if !policies.is_empty() => {
+            format!(" (policies: {})", policies.join(", "))
+        }
+        _ => String::new(),
+    };
+    let verb = operation.name();
+    let detail = format!("You are not allowed to {verb} this item{by}. Remove the row.");
+    Violation::new(Pointer::root(), "not_permitted", detail)
 }

@@ -1,30 +1,39 @@
 //! The rights that a deletion needs in the items that are deleted with it.
 
-use domain::Operation;
+use domain::predicate::{Literal, Operand, Subject};
+use domain::{Operation, Operations, Predicate};
 
 use super::*;
 use crate::access_control::undeletable_below;
-use crate::ports::{MockPolicies, Policies, UndeletableItems};
-use crate::{Access, AccessControl, Ownership};
+use crate::ports::{ConcerningPolicy, DeletableItems, MockPolicies, Permissions, Policies};
+use crate::{Access, AccessControl};
 
 const PROPOSALS: Collection = Collection::known("proposals");
 
 const LIBRARY: Collection = Collection::known("lib");
 
+/// Holds of the items of the caller `ana`.
+fn own() -> Predicate {
+    let creator = Operand::current(Subject::CreatedBy);
+    Predicate::equals(creator, Literal::String("ana".into()))
+}
+
 /// Everything is permitted but to delete library items that others created.
 fn policies() -> impl Policies {
     let mut policies = MockPolicies::new();
-    policies.expect_access().returning(|_, collection| {
-        if collection == LIBRARY {
-            let delete = [Operation::Delete].into_iter().collect();
-            Access { others: Access::ALL.others.without(delete), ..Access::ALL }
-        } else {
-            Access::ALL
-        }
+    policies.expect_permissions().returning(|_| {
+        Permissions::new(Collection::all().map(|collection| {
+            let mut access = Access::uniform(Operations::ALL);
+            if collection == LIBRARY {
+                access.items[Operation::Delete as usize] = Arc::new(own());
+            }
+            access
+        }))
     });
-    policies.expect_deciding().returning(|_, collection, _, ownerships| {
-        assert_eq!((collection, ownerships), (LIBRARY, &[Ownership::Others][..]));
-        vec!["their_own".into()]
+    policies.expect_concerning().returning(|_, collection, _| {
+        assert_eq!(collection, LIBRARY);
+        let (id, items) = ("their_own".into(), own().negated());
+        vec![ConcerningPolicy { id, denies: true, writes: items.clone(), items }]
     });
     policies
 }
@@ -39,9 +48,8 @@ fn caller() -> WriteOptions {
     WriteOptions::by(Caller::Known(Arc::new(domain::Principal::named("ana"))))
 }
 
-fn those_of_others() -> Vec<UndeletableItems> {
-    let (collection, ownership) = (LIBRARY, Ownership::Others);
-    vec![UndeletableItems { collection, ownership, caller: Some("ana".into()) }]
+fn own_items() -> Vec<DeletableItems> {
+    vec![DeletableItems { collection: LIBRARY, deletable: Arc::new(own()) }]
 }
 
 #[tokio::test]
@@ -51,7 +59,7 @@ async fn a_deletion_by_a_caller_who_may_delete_everything_reads_nothing_more() {
     repository
         .expect_delete()
         .once()
-        .withf(|_, _, _, metadata| metadata.warrant.undeletable().is_empty())
+        .withf(|_, _, _, metadata| metadata.warrant.deletable().is_empty())
         .returning(|_, _, _, _| Ok(()));
     let service = service(PROPOSALS, repository);
     service.delete(&write(&Precondition::NONE)).await.unwrap();
@@ -65,7 +73,7 @@ async fn a_deletion_is_decided_again_when_an_item_was_added_below() {
     repository
         .expect_has_undeletable()
         .times(2)
-        .withf(|parent, undeletable| *parent == id(1) && undeletable == those_of_others())
+        .withf(|parent, deletable| *parent == id(1) && deletable == own_items())
         .returning(move |_, _| {
             looks += 1;
             Ok(looks == 2)
@@ -73,7 +81,7 @@ async fn a_deletion_is_decided_again_when_an_item_was_added_below() {
     repository
         .expect_delete()
         .once()
-        .withf(|_, _, _, metadata| metadata.warrant.undeletable() == those_of_others())
+        .withf(|_, _, _, metadata| metadata.warrant.deletable() == own_items())
         .returning(|_, _, _, _| Err(RepositoryError::VersionConflict));
     let options = caller();
     let precondition = Precondition::NONE;
@@ -94,18 +102,18 @@ async fn a_collection_is_replaced_by_callers_who_may_delete_all_that_belongs_to_
 }
 
 #[tokio::test]
-async fn the_kind_that_has_an_item_is_found_among_several() {
-    let kind = |ownership| UndeletableItems { collection: LIBRARY, ownership, caller: None };
-    let kinds = Ownership::ALL.map(kind);
-    for has_item in Ownership::ALL {
+async fn the_collection_that_has_an_item_is_found_among_several() {
+    let limits = [LIBRARY, PROPOSALS]
+        .map(|collection| DeletableItems { collection, deletable: Arc::new(own()) });
+    for has_item in [LIBRARY, PROPOSALS] {
         let mut repository = MockItemRepository::new();
         repository
             .expect_has_undeletable()
-            .returning(move |_, kinds| Ok(kinds.iter().any(|kind| kind.ownership == has_item)));
-        let found = undeletable_below(&repository, id(1), &kinds).await.unwrap();
-        assert_eq!(found, Some(&kind(has_item)));
+            .returning(move |_, limits| Ok(limits.iter().any(|it| it.collection == has_item)));
+        let found = undeletable_below(&repository, id(1), &limits).await.unwrap();
+        assert_eq!(found, Some(has_item));
     }
     let mut repository = MockItemRepository::new();
     repository.expect_has_undeletable().once().returning(|_, _| Ok(false));
-    assert_eq!(undeletable_below(&repository, id(1), &kinds).await.unwrap(), None);
+    assert_eq!(undeletable_below(&repository, id(1), &limits).await.unwrap(), None);
 }

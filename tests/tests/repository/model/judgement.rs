@@ -28,9 +28,9 @@ impl Model {
                 self.refusals_of_replacement(*collection, content)
             }
         };
-        let undeletable = write.metadata.warrant.undeletable();
+        let deletable = write.metadata.warrant.deletable();
         let keeps_some = match &write.change {
-            Change::Delete(_, id, _) => self.has_undeletable(*id, undeletable),
+            Change::Delete(_, id, _) => self.has_undeletable(*id, deletable),
             _ => false,
         };
         if keeps_some || !self.holds(&write.metadata) {

@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use application::Scope;
 use application::query::{
     Comparison, Condition, Filter, MemberNames, Operand, PageQuery, PageStart, Search, Selection,
     SortKey, SortPosition, Subject,
 };
+use application::{Reach, Scope};
+use domain::predicate::{self, Literal, Related, RelatedKey, RelatedValue, Test, ValueKind};
 use domain::proposal::FIELDS;
-use domain::{Collection, Fields, ItemId};
+use domain::{Collection, Fields, ItemId, Predicate};
 use fastrand::Rng;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -22,6 +23,8 @@ use super::state::Model;
 #[derive(Clone, Debug)]
 pub struct RandomPage {
     pub scope: Scope,
+    /// The condition of the reach.
+    only: Option<Arc<Predicate>>,
     filters: Vec<random_query::Filter>,
     /// A subject, a comparison, and the time that is compared with.
     times: Vec<(Subject, Comparison, Timestamp)>,
@@ -45,6 +48,7 @@ impl RandomPage {
         let fields = &names[..random.usize(..=names.len())];
         Self {
             scope,
+            only: (random.u8(..3) == 0).then(|| Arc::new(random_condition(random))),
             filters,
             times,
             fields: (random.bool() && search.is_none()).then(|| fields.to_vec().into()),
@@ -58,6 +62,7 @@ impl RandomPage {
     pub const fn everything(scope: Scope) -> Self {
         Self {
             scope,
+            only: None,
             filters: Vec::new(),
             times: Vec::new(),
             search: None,
@@ -89,6 +94,11 @@ impl RandomPage {
         }
     }
 
+    pub fn reach(&self) -> Reach {
+        let all = Reach::of_the_service(self.scope);
+        self.only.iter().fold(all, |reach, only| reach.only(Arc::clone(only)))
+    }
+
     pub fn by_score(self) -> Self {
         Self { order: vec![SortKey { subject: Subject::Score, descending: true }], ..self }
     }
@@ -109,7 +119,9 @@ impl RandomPage {
     fn selects(&self, model: &Model, id: ItemId) -> bool {
         let body = model.body(id).expect("it exists");
         let mut terms = self.search.iter().flat_map(|search| &search.terms);
-        self.filters.iter().all(|filter| filter.holds(&body.value[filter.member.as_str()]))
+        let item = || model.find(self.scope, id).expect("it exists");
+        self.only.as_ref().is_none_or(|condition| model.judge(condition, &item()))
+            && self.filters.iter().all(|filter| filter.holds(&body.value[filter.member.as_str()]))
             && terms.all(|term| body.has_words(term))
             && self.times.iter().all(|(subject, comparison, time)| {
                 let own = value(model, id, subject).as_i64().expect("a time");
@@ -164,6 +176,43 @@ pub fn subject(collection: Collection, name: &str) -> Subject {
     let is_typed = matches!(collection.spec().fields, Fields::Typed(_));
     let kind = field.filter(|_| is_typed).map(|field| field.kind);
     Subject::Member { name: name.into(), kind }
+}
+
+/// A condition on the item alone, or on others, which come and go.
+pub fn random_condition(random: &mut Rng) -> Predicate {
+    let x = || predicate::Operand::member("x");
+    let creator = predicate::Operand::current(predicate::Subject::CreatedBy);
+    let id = || predicate::Operand::current(predicate::Subject::Id);
+    let related = |name, key, operand, latest, holds| {
+        let (collection, value) = (Collection::known(name), RelatedValue::Operand(operand));
+        Predicate::related(Related { collection, key, value, latest, holds })
+    };
+    let has_x = Predicate::Test(x(), Test::Exists);
+    let is_text = Predicate::is(x(), ValueKind::String);
+    let is_anas = Predicate::equals(creator, Literal::String("ana".into()));
+    match random.u8(..8) {
+        0 => is_anas,
+        1 => is_anas.negated(),
+        2 => has_x,
+        3 => related("lib", RelatedKey::Parent, id(), None, has_x),
+        4 => related("lib", RelatedKey::Parent, id(), Some(has_x), is_text).or(is_anas),
+        5 => related("status", RelatedKey::Member("subject".into()), x(), None, Predicate::TRUE),
+        6 => related(
+            "cashprogram",
+            RelatedKey::Member("proposal_id".into()),
+            id(),
+            Some(Predicate::TRUE),
+            has_x,
+        )
+        .negated(),
+        _ => related(
+            "proposals",
+            RelatedKey::Id,
+            predicate::Operand::member("proposal_id"),
+            None,
+            is_text,
+        ),
+    }
 }
 
 fn random_filter(random: &mut Rng, collection: Collection) -> Option<random_query::Filter> {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use application::{
-    ChangeAuthor, CollectionContent, IdempotencyKey, ItemChange, ItemChangeKind, NewItem,
-    Ownership, ReadDependency, Replacement, Revision, Scope, UndeletableItems, WriteMetadata,
+    ChangeAuthor, CollectionContent, DeletableItems, IdempotencyKey, ItemChange, ItemChangeKind,
+    NewItem, ReadDependency, Replacement, Revision, Scope, WriteMetadata,
 };
-use domain::{Collection, ItemId, Lookup, LookupKey, Version, WriteOperation};
+use domain::predicate::{Literal, Operand, Subject, Test};
+use domain::{Collection, ItemId, Lookup, LookupKey, Predicate, Version, WriteOperation};
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
 use tests::callers::warrant_by;
@@ -348,7 +349,7 @@ impl RandomWrites<'_> {
         let request_id = known(one(self.random, &["", "r1", "request 2"]));
         let mut warrant = warrant_by(&ChangeAuthor { caller, acting, client, request_id });
         if matches!(change, Change::Delete(..)) && self.random.bool() {
-            warrant = warrant.without(self.undeletable());
+            warrant = warrant.limited_to(self.deletable());
         }
         let (scope, id) = change.target();
         let key = (id != ItemId::NIL && !matches!(change, Change::Delete(..)) && self.one_in(3))
@@ -360,12 +361,21 @@ impl RandomWrites<'_> {
         WriteMetadata { time, warrant, key, key_expires, remarks, read_set, history: None }
     }
 
-    /// Items that a caller may not delete with those they belong to.
-    pub fn undeletable(&mut self) -> Vec<UndeletableItems> {
-        let kind = |random: &mut Rng| UndeletableItems {
-            collection: Collection::known(one(random, &["lib", "lib", "lib", "cashprogram"])),
-            ownership: if random.bool() { Ownership::Own } else { Ownership::Others },
-            caller: random.bool().then(|| "ana".into()),
+    /// The items that a caller may delete with those they belong to: their own, or those of others.
+    pub fn deletable(&mut self) -> Vec<DeletableItems> {
+        let kind = |random: &mut Rng| {
+            let creator = Operand::current(Subject::CreatedBy);
+            let is_own = Predicate::equals(creator, Literal::String("ana".into()));
+            DeletableItems {
+                collection: Collection::known(one(random, &["lib", "lib", "lib", "cashprogram"])),
+                deletable: match random.u8(..4) {
+                    0 => Predicate::FALSE,
+                    1 => is_own.negated(),
+                    2 => Predicate::Test(Operand::member("x"), Test::Exists).or(is_own),
+                    _ => is_own,
+                }
+                .into(),
+            }
         };
         (0..self.random.usize(1..3)).map(|_| kind(self.random)).collect()
     }

@@ -4,14 +4,30 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use application::{
-    Answered, ChangeAuthor, Creator, ItemContent, Links, LoggedChange, Ownership, PastVersion,
-    ReadDependency, Revision, Scope, Sequence, ShownItem, SupersededVersion, UndeletableItems,
-    ValueCount, WriteMetadata,
+    Answered, ChangeAuthor, DeletableItems, ItemContent, Links, LoggedChange, PastVersion,
+    ReadDependency, Revision, Scope, Sequence, ShownItem, SupersededVersion, ValueCount,
+    WriteMetadata,
 };
-use domain::{Collection, Item, ItemId, Lookup, LookupKey, Version, WriteOperation};
+use domain::predicate::{Judged, Lookups};
+use domain::{
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Predicate, Version, WriteOperation,
+};
 use jiff::Timestamp;
 
 use super::body::Body;
+
+/// The results of lookups in the model.
+struct Known<'a> {
+    model: &'a Model,
+    found: HashMap<Lookup, Found>,
+}
+
+impl Lookups for Known<'_> {
+    fn found(&mut self, lookup: Lookup) -> Option<&Found> {
+        let found = Found::of(self.model.look_up(&lookup));
+        Some(self.found.entry(lookup).or_insert(found))
+    }
+}
 
 #[derive(Default)]
 pub struct Model {
@@ -65,6 +81,7 @@ impl Record {
             members: Arc::clone(&body.encoded),
             parent: self.parent,
             continues: self.continues,
+            created_by: self.versions[0].0.author.caller.as_deref().map(Into::into),
         })
     }
 }
@@ -115,22 +132,20 @@ impl Model {
         record.item(record.versions.len() - 1)
     }
 
-    pub fn creator(&self, scope: Scope, id: ItemId) -> Option<Creator> {
-        self.find(scope, id)?;
-        let (first, _) = self.record(scope, id)?.versions.first()?;
-        Some(Creator { caller: first.author.caller.as_deref().map(Into::into) })
+    /// Returns whether an item that is not deletable belongs to `parent`.
+    pub fn has_undeletable(&self, parent: ItemId, deletable: &[DeletableItems]) -> bool {
+        self.records().filter(|(_, record)| record.parent == Some(parent)).any(|(id, record)| {
+            let Some(item) = self.find(Scope::of(record.collection), id) else { return false };
+            let is_kept = |DeletableItems { collection, deletable }: &DeletableItems| {
+                *collection == record.collection && !self.judge(deletable, &item)
+            };
+            deletable.iter().any(is_kept)
+        })
     }
 
-    /// Returns whether one of these items belongs to `parent`.
-    pub fn has_undeletable(&self, parent: ItemId, undeletable: &[UndeletableItems]) -> bool {
-        self.records().filter(|(_, record)| record.parent == Some(parent)).any(|(id, record)| {
-            let creator = self.creator(Scope::of(record.collection), id);
-            let is_one = |UndeletableItems { collection, ownership, caller }: &UndeletableItems| {
-                let is_own = caller.is_some() && creator.as_ref().unwrap().caller == *caller;
-                *collection == record.collection && is_own == (*ownership == Ownership::Own)
-            };
-            creator.is_some() && undeletable.iter().any(is_one)
-        })
+    pub fn judge(&self, predicate: &Predicate, item: &Item) -> bool {
+        let mut known = Known { model: self, found: HashMap::new() };
+        predicate.judge(Judged::of(item), &mut known).expect("few items are found")
     }
 
     pub fn body(&self, id: ItemId) -> Option<&Arc<Body>> {

@@ -44,6 +44,14 @@ impl History for HangingHistory {
         pending().await
     }
 
+    async fn versions_in_reach(
+        &self,
+        _: &Reach,
+        _: &[(ItemId, Version)],
+    ) -> Result<Vec<(ItemId, Version)>> {
+        pending().await
+    }
+
     async fn latest_time(&self) -> Result<Option<Timestamp>> {
         pending().await
     }

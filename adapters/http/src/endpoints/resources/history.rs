@@ -32,7 +32,7 @@ impl GroupEndpoint {
         let (number, size) = (query.page, query.page_size);
         let page = self.service.versions(caller_of(request), item, number, size).await?;
         let item = links::item(&self.context.base_url, self.group, item.parent, item.id);
-        let names = self.context.log.caller_names(caller_of(request), &page.versions).await?;
+        let names = self.context.log.caller_names(page.versions.iter()).await?;
         let history = VersionHistory::of(&item, &query, (&page, &names));
         let (body, targets) = (history.to_json_string(), history.targets());
         let response =

@@ -5,7 +5,7 @@ use poem::http::header::{IF_NONE_MATCH, LAST_MODIFIED};
 use poem::{Request, Response};
 
 use super::GroupEndpoint;
-use super::respond::{not_modified, unchanged};
+use super::respond::{not_modified, show_page, unchanged};
 use crate::endpoints::content;
 use crate::hal::{self, ItemView, Snapshot};
 use crate::headers::entity_tag::EntityTag;
@@ -28,12 +28,13 @@ impl GroupEndpoint {
         }
         let read = || self.service.list(caller_of(request), parent, &query.request);
         let (listing, memory) = self.read_page(read).await?;
-        let tag = EntityTag::of_collection(&listing.revision()).read_at(self.role);
-        if let Some(known) = tag.known_to(request.headers())? {
-            return Ok(not_modified(&known));
-        }
         let page = self.page_of(&query, &listing, parent, Snapshot::Now);
-        Ok(self.show_page(&page, &tag, memory))
+        let body = self.page_body(&page, memory);
+        let tag = self.page_tag(&listing, &body).read_at(self.role);
+        Ok(match tag.known_to(request.headers())? {
+            Some(known) => not_modified(&known),
+            None => show_page(&page, &tag, body),
+        })
     }
 
     /// Finds the client's tag without a read of items, if possible: polling an unchanged collection

@@ -50,14 +50,14 @@ impl GroupEndpoint {
         sent(hal::collection(&self.context.base_url, self.group, page), memory)
     }
 
-    pub(super) fn show_page(
-        &self,
-        page: &PageView<'_>,
-        tag: &EntityTag,
-        memory: Option<MemoryReservation>,
-    ) -> Response {
-        let body = self.page_body(page, memory);
-        with_links(with_tag(Response::builder().body(body), tag), &page.targets)
+    /// If the caller sees only some of the linked items, the tag covers the content.
+    pub(super) fn page_tag(&self, listing: &Listing, body: &[u8]) -> EntityTag {
+        match listing.revision(self.group.collection) {
+            Some(revision) if listing.visibility.partial.is_empty() => {
+                EntityTag::of_collection(&revision)
+            }
+            revision => EntityTag::of_seen_page(revision.as_ref(), body),
+        }
     }
 
     pub(super) async fn item_body(
@@ -109,6 +109,10 @@ impl GroupEndpoint {
         }
         Ok(Return::acknowledge(preference, response))
     }
+}
+
+pub(super) fn show_page(page: &PageView<'_>, tag: &EntityTag, body: Bytes) -> Response {
+    with_links(with_tag(Response::builder().body(body), tag), &page.targets)
 }
 
 pub(super) fn with_tag(mut response: Response, tag: &EntityTag) -> Response {

@@ -6,11 +6,11 @@ use application::{
 use poem::http::StatusCode;
 use poem::{Request, Response};
 
-use super::respond::{with_tag, without_body};
+use super::respond::{show_page, with_tag, without_body};
 use super::{GroupEndpoint, Input, RequestHistory};
 use crate::groups::GroupOperation;
 use crate::hal::{PageView, Snapshot};
-use crate::headers::entity_tag::{EntityTag, collection_precondition, item_precondition};
+use crate::headers::entity_tag::{collection_precondition, item_precondition};
 use crate::headers::idempotency_key;
 use crate::headers::prefer::Return;
 use crate::problem::{Problem, kinds};
@@ -92,18 +92,20 @@ impl GroupEndpoint {
         let first = CollectionQuery::plain(self.group, None);
         let replaced =
             self.service.replace_all(options, &condition, replacement, &first.request).await?;
-        let tag = EntityTag::of_collection(&replaced.listing.revision()).of_write(options);
         let (listing, warnings) = (&replaced.listing, &replaced.warnings);
-        let preference = Return::applied(request.headers(), warnings);
-        if preference == Some(Return::Minimal) {
-            let response = with_tag(without_body(StatusCode::OK), &tag);
-            return Ok(Return::acknowledge(preference, response));
-        }
         let page = PageView {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
             ..self.page_of(&first, listing, None, Snapshot::of_write(options))
         };
-        Ok(Return::acknowledge(preference, self.show_page(&page, &tag, memory)))
+        let body = self.page_body(&page, memory);
+        let tag = self.page_tag(listing, &body).of_write(options);
+        let preference = Return::applied(request.headers(), warnings);
+        let response = if preference == Some(Return::Minimal) {
+            with_tag(without_body(StatusCode::OK), &tag)
+        } else {
+            show_page(&page, &tag, body)
+        };
+        Ok(Return::acknowledge(preference, response))
     }
 
     pub(super) fn require<T>(&self, condition: &Precondition<T>) -> Result<(), Problem> {

@@ -49,7 +49,11 @@ impl Compiler<'_> {
             Macro::Filter => (LIST, kinds),
             _ => (BOOLEAN, ANY),
         };
-        let local = Local { place: local, name: variable_name.as_str().into() };
+        let local = Local {
+            place: local,
+            name: variable_name.as_str().into(),
+            offset: self.offset(variable),
+        };
         let of = Loop { macro_, range: range.node, local, filter, body: body.node };
         Ok(Typed { node: Term::Loop(Box::new(of)), kinds, elements })
     }

@@ -1,7 +1,6 @@
 //! Compiler: the parser checks the grammar. This module checks names, arguments and kinds.
 
 mod calls;
-mod equality;
 mod names;
 mod operators;
 mod source;
@@ -14,7 +13,6 @@ use super::operator::Operator;
 use super::term::{Macro, Term};
 use super::value::Val;
 use super::{Expression, ExpressionError, Shape, shorten};
-pub use equality::equal_names;
 pub use names::{Variables, is_taken};
 
 const MOST_LEVELS: usize = 64;

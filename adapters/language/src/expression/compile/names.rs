@@ -8,7 +8,7 @@ use super::super::kinds::{
 };
 use super::super::term::{Local, MemberAccess, Term, Variable};
 use super::super::value::Val;
-use super::super::{Shape, shorten};
+use super::super::{Meta, Shape, shorten};
 use super::{Compiled, Compiler, Typed, constant_of, did_you_mean};
 
 /// Known names in addition to lookups, and the kinds of their values.
@@ -18,6 +18,19 @@ pub struct Variables(&'static [(Variable, Kinds)]);
 impl Variables {
     pub const OF_A_WRITE: Self = Self(WRITE);
     pub const OF_A_TOKEN: Self = Self(&[(Variable::Claims, MAP)]);
+    /// Of a condition on items.
+    pub const OF_AN_ITEM: Self = Self(ITEM);
+    /// Of a condition on the replacement of an item.
+    pub const OF_A_CHANGE: Self = Self(CHANGE);
+
+    pub(in crate::expression) fn has(self, wanted: Variable) -> bool {
+        self.0.iter().any(|(variable, _)| *variable == wanted)
+    }
+
+    /// Returns `true` for names of variables and types. A lookup cannot have such a name.
+    pub fn are_named(self, name: &str) -> bool {
+        self.find(name).is_some() || ValueKind::of_type(name).is_some()
+    }
 
     fn find(self, name: &str) -> Option<(Variable, Kinds)> {
         self.0.iter().find(|(variable, _)| variable.name(&[]) == name).copied()
@@ -33,15 +46,32 @@ const WRITE: &[(Variable, Kinds)] = &[
     (Variable::Parent, STRING.or(NULL)),
 ];
 
+const ITEM: &[(Variable, Kinds)] = &[
+    (Variable::After, MAP),
+    (Variable::Caller, MAP),
+    (Variable::Today, STRING),
+    (Variable::Parent, STRING.or(NULL)),
+    (Variable::Meta, MAP),
+];
+
+const CHANGE: &[(Variable, Kinds)] = &[
+    (Variable::After, MAP),
+    (Variable::Before, MAP.or(NULL)),
+    (Variable::Caller, MAP),
+    (Variable::Today, STRING),
+    (Variable::Parent, STRING.or(NULL)),
+    (Variable::Meta, MAP),
+];
+
 /// Returns `true` for variables of every write. A lookup cannot have such a name.
 pub fn is_taken(name: &str) -> bool {
-    Variables::OF_A_WRITE.find(name).is_some() || ValueKind::of_type(name).is_some()
+    Variables::OF_A_WRITE.are_named(name)
 }
 
 impl Compiler<'_> {
     pub(super) fn variable(&mut self, at: &IdedExpr, name: &str) -> Compiled<Typed> {
         if let Some(place) = self.locals.iter().rposition(|(local, _)| local == name) {
-            let local = Local { place, name: name.into() };
+            let local = Local { place, name: name.into(), offset: self.offset(at) };
             return Ok(Typed::new(Term::Local(local), self.locals[place].1));
         }
         if let Some(place) = self.lookups.iter().position(|(lookup, _)| lookup == name) {
@@ -50,14 +80,19 @@ impl Compiler<'_> {
                 Shape::One => (MAP.or(NULL), STRING),
                 Shape::Many => (LIST, MAP),
             };
-            return Ok(Typed { node: Term::Variable(Variable::Lookup(place)), kinds, elements });
+            let node = Term::Variable(Variable::Lookup(place), self.offset(at));
+            return Ok(Typed { node, kinds, elements });
         }
         if let Some((variable, kinds)) = self.variables.find(name) {
-            let node = Term::Variable(variable);
+            let node = Term::Variable(variable, self.offset(at));
             return Ok(Typed { node, kinds, elements: STRING });
         }
         if let Some(kind) = ValueKind::of_type(name) {
             return Ok(constant_of(Val::Type(kind)));
+        }
+        if name == "now" && self.variables.has(Variable::Meta) {
+            let reason = "a policy cannot depend on the moment, because its decisions are kept for the day; use `today`";
+            return self.refuse(at, reason);
         }
         let lookups = self.lookups.iter().map(|(name, _)| name.as_str());
         let locals = self.locals.iter().map(|(name, _)| name.as_str());
@@ -83,33 +118,41 @@ impl Compiler<'_> {
 
     fn select(&mut self, select: &SelectExpr) -> Compiled<MemberAccess> {
         let of = self.demanded(&select.operand, MAP, "a value with members")?;
-        Ok(self.member_of(of.node, &select.field, &select.operand))
+        self.member_of(of.node, &select.field, &select.operand)
     }
 
-    pub(super) fn member_of(&self, of: Term, name: &str, at: &IdedExpr) -> MemberAccess {
+    pub(super) fn member_of(&self, of: Term, name: &str, at: &IdedExpr) -> Compiled<MemberAccess> {
+        if let Term::Variable(Variable::Meta, _) = of
+            && !Meta::MEMBERS.contains(&name)
+        {
+            let hint = did_you_mean(name, &Meta::MEMBERS);
+            return self.refuse(at, format!("`meta` has no member `{}`; {hint}", shorten(name)));
+        }
         let quoted = domain::json::encode_string(name);
         let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let root = match &of {
-            Term::Variable(lookup @ Variable::Lookup(_)) => Some(lookup.name(self.lookups)),
+            Term::Variable(lookup @ Variable::Lookup(_), _) => Some(lookup.name(self.lookups)),
             Term::Local(local) => Some(&*local.name),
             of => described(of),
         };
         let path = root.filter(|_| is_word).map(|root| shorten(&format!("{root}.{name}")).into());
-        MemberAccess {
+        Ok(MemberAccess {
             of,
             name: name.into(),
             encoded: quoted[1..quoted.len() - 1].into(),
             path,
             offset: self.offset(at),
-        }
+        })
     }
 
     pub(super) fn member(member: MemberAccess) -> Typed {
         let is_id = &*member.name == "id";
         let kinds = match member.of {
-            Term::Variable(Variable::After | Variable::Before) if is_id => STRING,
-            Term::Variable(Variable::Caller) if is_id => STRING.or(NULL),
-            Term::Variable(_) => JSON,
+            Term::Variable(Variable::After | Variable::Before, _) if is_id => STRING,
+            Term::Variable(Variable::Caller, _) if is_id => STRING.or(NULL),
+            Term::Variable(Variable::Meta, _) if &*member.name == "created_by" => STRING.or(NULL),
+            Term::Variable(Variable::Meta, _) => TIMESTAMP,
+            Term::Variable(..) => JSON,
             _ => ANY,
         };
         Typed::new(Term::Member(Box::new(member)), kinds)

@@ -83,7 +83,7 @@ impl Compiler<'_> {
         if let Expr::Literal(LiteralValue::String(name)) = &key.expr
             && holder.kinds.and(LIST).is_none()
         {
-            return Ok(Self::member(self.member_of(holder.node, name.inner(), of)));
+            return Ok(Self::member(self.member_of(holder.node, name.inner(), of)?));
         }
         let key = self.demanded(key, INTEGER.or(STRING).or(BOOLEAN), "an index")?;
         Ok(Typed::new(Term::Index(Box::new([holder.node, key.node])), ANY))

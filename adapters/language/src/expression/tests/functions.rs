@@ -91,6 +91,7 @@ fn lists() {
         "sum([1, 2.5, '3.25', decimal('0.25')]) == 7 && sum([]) == 0 && self.amounts.sum() == decimal('6.75')",
         "min([3, 1.5, 2]) == 1.5 && max(['a', 'c', 'b']) == 'c' && self.tags.max() == 'rice' && max([decimal('1'), 2]) == 2",
         "unique(self.tags) == ['rice', 'feed'] && size(unique([1, 1.0, 2])) == 2 && unique([]) == []",
+        "latest(self.tags) == 'rice' && latest([]) == null && latest(lib).size == 2 && latest(lib.filter(x, x.size < 2)).size == 1",
     ]);
     all_fail(
         r#"

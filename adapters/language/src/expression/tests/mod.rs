@@ -39,7 +39,7 @@ pub(super) fn context() -> WriteContext {
 
 /// An item that was not there before, with nothing looked up.
 pub(super) fn scope<'a>(after: &'a Members, context: &'a WriteContext) -> Scope<'a> {
-    Scope { after, before: None, context, lookups: &[], found: &[], trace: None }
+    Scope { after, before: None, context, lookups: &[], found: &[], meta: None, trace: None }
 }
 
 pub(super) fn found() -> [Found; 2] {
@@ -58,6 +58,7 @@ pub(super) fn item(json: &str) -> Item {
         members: members(json).into_encoded(),
         parent: ItemId::parse(ID),
         continues: None,
+        created_by: None,
     }
 }
 

@@ -78,8 +78,8 @@ impl JsonWriter {
             }
             Val::List(List::Json(list)) => self.encoded(list.encoded()),
             Val::List(List::Made(elements)) => self.list('[', elements, Self::value, ']'),
-            Val::List(List::Items(items)) => {
-                self.list('[', items, |writer, item| writer.map(&Map::Found(item)), ']');
+            Val::List(List::Items(items, _)) => {
+                self.list('[', items, |writer, item| writer.map(&Map::Found(item, false)), ']');
             }
             Val::Map(map) => self.map(map),
         }
@@ -107,7 +107,7 @@ impl JsonWriter {
         match map {
             Map::Json(object) => self.encoded(object.encoded()),
             Map::Written(own, members) => self.item(&id("id", *own), members.encoded()),
-            Map::Found(item) => {
+            Map::Found(item, _) => {
                 let no_parent = || "\"parent\":null".to_owned();
                 let parent = item.parent.map_or_else(no_parent, |parent| id("parent", parent));
                 self.item(&format!("{},{parent}", id("id", item.id)), &item.members);

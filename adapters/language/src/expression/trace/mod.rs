@@ -39,7 +39,7 @@ impl Trace {
 
     /// Records the outcome of a part. Its subparts are those recorded after the first `before`.
     ///
-    /// Skips literals, and `self`, `old`, `caller` and `claims` alone. An error is recorded only
+    /// Skips literals, and `self`, `old`, `caller`, `claims` and `meta` alone. An error is recorded only
     /// for its innermost part.
     pub(super) fn note(
         &self,
@@ -48,8 +48,9 @@ impl Trace {
         before: usize,
         outcome: &Outcome<Val<'_>>,
     ) {
-        use Variable::{After, Before, Caller, Claims};
-        if matches!(node, Term::Constant(_) | Term::Variable(After | Before | Caller | Claims)) {
+        use Variable::{After, Before, Caller, Claims, Meta};
+        let is_whole = matches!(node, Term::Variable(After | Before | Caller | Claims | Meta, _));
+        if is_whole || matches!(node, Term::Constant(_)) {
             return;
         }
         let mut parts = self.parts.borrow_mut();

@@ -64,7 +64,7 @@ impl SourceWriter<'_> {
     fn bare(&mut self, node: &Term) -> fmt::Result {
         match node {
             Term::Constant(constant) => self.constant(constant),
-            Term::Variable(variable) => self.write_str(variable.name(self.lookups)),
+            Term::Variable(variable, _) => self.write_str(variable.name(self.lookups)),
             Term::Local(local) => self.write_str(&local.name),
             Term::Member(member) => self.member(&member.of, &member.name),
             Term::Has(member) => {

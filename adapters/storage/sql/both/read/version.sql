@@ -1,8 +1,8 @@
 -- A version of an item.
 -- Parameters: $1, the item; $2, its collection; $3, its parent, or null; $4, the version, or null; $5, the time at which it was at the version.
--- Result: the columns of the change, `created_at`, `present` (null if the item does not exist now), `latest`, `members`.
+-- Result: the columns of the change, `created_at`, `created_by`, `present` (null if the item does not exist now), `latest`, `members`.
 SELECT c.sequence, c.collection, c.item_id, c.version, c.kind, c.time, c.caller, c.acting, c.client, c.request_id, c.removed_at,
-    c.parent, c.continues, f.time AS created_at, i.version AS present,
+    c.parent, c.continues, f.time AS created_at, f.caller AS created_by, i.version AS present,
     (SELECT MAX(l.version) FROM changes l WHERE l.item_id = c.item_id) AS latest, CAST(c.members AS TEXT) AS members
 FROM changes c
 JOIN changes f ON f.item_id = c.item_id AND f.version = 1

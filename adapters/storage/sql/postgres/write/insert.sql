@@ -58,7 +58,7 @@ written AS (
     SELECT p.id, p.collection, p.parent, p.version, l.sequence, p.created_at, p.time, p.created_by, p.continues,
         p.reference_0, p.key_1, p.key_2, p.key_3, p.key_4, p.key_5
     FROM possible p JOIN logged l ON l.item_id = p.id
-    RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.continues, i.reference_0
+    RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.created_by, i.updated_at, i.continues, i.reference_0
 ),
 -- A lane per connection, so that concurrent writers hardly wait for each other. The totals of a parent remain
 -- after its deletion, so that no revision is used twice.
@@ -73,7 +73,7 @@ counted AS (
     ON CONFLICT (collection, parent, lane)
     DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes
 )
-SELECT j.id, j.refusal, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+SELECT j.id, j.refusal, i.version, i.created_at, i.created_by, i.updated_at, i.parent, i.continues,
     (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
     (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
     (SELECT string_agg(n.id::text, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by

@@ -49,7 +49,7 @@ written AS (
     UPDATE items i SET version = p.version, sequence = l.sequence, updated_at = p.time, reference_0 = p.reference_0,
         key_1 = p.key_1, key_2 = p.key_2, key_3 = p.key_3, key_4 = p.key_4, key_5 = p.key_5
     FROM logged l, possible p WHERE i.id = l.item_id AND p.id = l.item_id
-    RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.updated_at, i.continues, i.reference_0
+    RETURNING i.id, i.collection, i.parent, i.version, i.created_at, i.created_by, i.updated_at, i.continues, i.reference_0
 ),
 -- A lane per connection, so that concurrent writers hardly wait for each other. The totals of a parent remain
 -- after its deletion, so that no revision is used twice.
@@ -64,7 +64,7 @@ counted AS (
     ON CONFLICT (collection, parent, lane)
     DO UPDATE SET items = t.items + excluded.items, writes = t.writes + excluded.writes
 )
-SELECT j.id, j.refusal, i.version, i.created_at, i.updated_at, i.parent, i.continues,
+SELECT j.id, j.refusal, i.version, i.created_at, i.created_by, i.updated_at, i.parent, i.continues,
     (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
     (SELECT n.id FROM items n WHERE n.id = i.reference_0 AND n.collection = j.reference_0_in) AS reference_0,
     (SELECT string_agg(n.id::text, ',' ORDER BY n.id) FROM items n WHERE n.continues = i.id) AS continued_by

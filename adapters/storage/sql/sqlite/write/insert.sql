@@ -11,6 +11,7 @@ SELECT g.id, CASE
 END AS refusal, g.collection, g.parent, g.continues, o.id AS continues_link,
     CASE g.kind WHEN 'created' THEN 1 ELSE (SELECT max(c.version) + 1 FROM changes c WHERE c.item_id = g.id) END AS version,
     CASE g.kind WHEN 'created' THEN :time ELSE (SELECT c.time FROM changes c WHERE c.item_id = g.id AND c.version = 1) END AS created_at,
+    CASE g.kind WHEN 'created' THEN :caller ELSE (SELECT c.caller FROM changes c WHERE c.item_id = g.id AND c.version = 1) END AS created_by,
     :time AS updated_at,
     (SELECT n.id FROM items n WHERE n.id = :reference_0 AND n.collection = :reference_0_in) AS reference_0,
     (SELECT group_concat(hex(id), ',') FROM (SELECT e.id FROM items e WHERE e.continues = g.id ORDER BY e.id)) AS continued_by

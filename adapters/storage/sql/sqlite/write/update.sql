@@ -3,7 +3,7 @@ SELECT g.id, CASE
     WHEN (g.reads_hold) IS NOT TRUE THEN 1
     WHEN (i.collection = g.collection AND (g.parent IS NULL OR i.parent = g.parent)) IS NOT TRUE THEN 6
     WHEN (i.version = g.expected) IS NOT TRUE THEN 7
-END AS refusal, i.collection, i.parent, i.continues, i.version + 1 AS version, i.created_at, :time AS updated_at,
+END AS refusal, i.collection, i.parent, i.continues, i.version + 1 AS version, i.created_at, i.created_by, :time AS updated_at,
     (SELECT n.id FROM items n WHERE n.id = i.continues) AS continues_link,
     (SELECT n.id FROM items n WHERE n.id = :reference_0 AND n.collection = :reference_0_in) AS reference_0,
     (SELECT group_concat(hex(id), ',') FROM (SELECT e.id FROM items e WHERE e.continues = i.id ORDER BY e.id)) AS continued_by

@@ -1,46 +1,14 @@
 //! Target of a lookup: `COLLECTION[ID]`, `COLLECTION[MEMBER = VALUE]` or `COLLECTION[parent = ID]`.
 
-use std::fmt;
-
+use domain::Collection;
 use domain::proposal::FIELDS;
-use domain::{Collection, ItemId, LookupKey};
-use language::error::ErrorCollector;
-use language::expression::{Expression, KEY, Meter, Outcome, Scope, Shape};
-use language::keys::{did_you_mean, known_words};
-use language::yaml::Scalar;
 
-use crate::notes::Notes;
-
-#[derive(Debug)]
-pub(crate) struct LookupTarget {
-    pub collection: Collection,
-    pub by: LookupBy,
-    pub value: Expression,
-}
-
-#[derive(Debug)]
-pub(crate) enum LookupBy {
-    Id,
-    Parent,
-    Member(Box<str>),
-}
-
-impl fmt::Display for LookupTarget {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let collection = self.collection.name();
-        match &self.by {
-            LookupBy::Id => write!(formatter, "{collection} by id"),
-            LookupBy::Parent => write!(formatter, "{collection} by parent"),
-            LookupBy::Member(name) => {
-                let is_indexed =
-                    self.collection.spec().indexed.iter().any(|indexed| indexed.name == &**name);
-                // Without an index, the stores scan the collection on every write.
-                let how = if is_indexed { "indexed" } else { "scans the whole collection" };
-                write!(formatter, "{collection} by `{name}`, {how}")
-            }
-        }
-    }
-}
+use crate::error::ErrorCollector;
+use crate::expression::{
+    Expression, ExpressionError, KEY, LookupBy, LookupTarget, Shape, Variables,
+};
+use crate::keys::{did_you_mean, known_words};
+use crate::yaml::Scalar;
 
 /// Splits at `=`: the member, without quotes, and the rest. Without a member, returns the whole
 /// text.
@@ -83,9 +51,11 @@ fn impossible(collection: Collection, by: &LookupBy) -> Option<String> {
 }
 
 impl LookupTarget {
+    /// Reads a target whose key has these variables and may use the `earlier` lookups.
     pub fn read(
         scalar: &Scalar,
-        notes: &mut Notes,
+        variables: Variables,
+        earlier: &[(String, Self)],
         errors: &mut ErrorCollector<'_>,
     ) -> (Shape, Option<Self>) {
         let text = scalar.text.as_str();
@@ -103,34 +73,24 @@ impl LookupTarget {
             errors.add(scalar.place, format!("there is no collection `{name}`; {words}"));
         }
         let (member, value) = split_member(inside);
-        let (by, shape) = match member {
-            None => (LookupBy::Id, Shape::One),
-            Some("parent") => (LookupBy::Parent, Shape::Many),
-            Some(name) => (LookupBy::Member(name.into()), Shape::Many),
+        let by = match member {
+            None => LookupBy::Id,
+            Some("parent") => LookupBy::Parent,
+            Some(name) => LookupBy::Member(name.into()),
         };
+        let shape = by.shape();
         if let Some(reason) = collection.and_then(|collection| impossible(collection, &by)) {
             errors.add(scalar.place_of(name.len() + 1), reason);
         }
         let offset = name.len() + 1 + inside.len() - value.len();
-        // Keys of lookups cannot use other lookups.
-        let value = Expression::compile(value, KEY, &[])
-            .map_err(|error| (scalar.place_of(offset + error.offset), error.reason));
-        let target = errors.take(value).zip(collection).map(|(value, collection)| {
-            notes.add(&value, scalar, offset);
-            Self { collection, by, value }
-        });
-        (shape, target)
-    }
-
-    pub fn key(&self, scope: &Scope<'_>, meter: &Meter) -> Outcome<LookupKey> {
-        let Some(value) = self.value.key(scope, meter)? else { return Ok(LookupKey::Nothing) };
-        let of_id =
-            |key: fn(ItemId) -> LookupKey| ItemId::parse(&value).map_or(LookupKey::Nothing, key);
-        Ok(match &self.by {
-            LookupBy::Id => of_id(LookupKey::Id),
-            LookupBy::Parent => of_id(LookupKey::Parent),
-            LookupBy::Member(name) => LookupKey::Member { name: name.clone(), value: value.into() },
-        })
+        let place = |error: ExpressionError| (scalar.place_of(offset + error.offset), error.reason);
+        let value = Expression::compile_with(variables, value, KEY, &Self::variables(earlier));
+        let target = errors.take(value.map_err(place)).zip(collection);
+        let target = target.map(|(value, collection)| Self { collection, by, value, offset });
+        let is_sound = |target: &Self| {
+            errors.take(target.check_key(variables, earlier).map_err(place)).is_some()
+        };
+        (shape, target.filter(is_sound))
     }
 }
 

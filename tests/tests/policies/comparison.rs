@@ -1,0 +1,256 @@
+//! A caller sees the service as another service shows a store of what they may read, to everybody.
+
+use std::collections::HashSet;
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+use tests::stores::TestDatabase;
+use tests::tool::done;
+use tests::{Answer, Service, Store};
+
+use crate::building::collection_of;
+use crate::model::{Caller, Item};
+use crate::policies::PolicySet;
+use crate::requests::{Asked, Subjects};
+use crate::scene::{CALLERS, Scene, sizes};
+use crate::world::{GROUPS, on_each_store};
+
+const EVERYBODY_READS: &str = "policies:
+  - id: everybody_reads
+    group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
+    allow: [read, history]
+    to: [anyone]
+";
+
+/// The most pages that are read by links.
+const PAGES: usize = 4;
+
+/// A store of what a caller may read, and a service that shows it to everybody.
+struct Copy {
+    service: Service,
+    /// The visible items all of whose versions the caller may read.
+    whole: HashSet<String>,
+    /// True if the caller sees all versions of an item, or no version.
+    is_whole: bool,
+    /// False if changes are withdrawn where the other service shows deletions.
+    has_same_feed: bool,
+    _database: TestDatabase,
+}
+
+impl Copy {
+    fn new(store: Store, scene: &Scene, set: &PolicySet, caller: Caller) -> Self {
+        let (world, model) = (&scene.world, &scene.model);
+        let visible = |item: &Item| model.sees(&set.reading, caller, item);
+        let seen: HashSet<_> =
+            model.items.values().filter(|it| visible(it)).map(|it| it.id.as_str()).collect();
+        let sight = model.sight(&set.reading, caller);
+        let seen_versions = |item: &Item| {
+            let numbered = item.versions.iter().zip(1..).filter(|(members, _)| members.is_some());
+            numbered
+                .map(|(_, number)| sight.contains(&(item.id.clone(), number)))
+                .collect::<Vec<_>>()
+        };
+        let is_whole = |item: &&Item| seen_versions(item).into_iter().all(|is_seen| is_seen);
+        let is_consistent = |item: &Item| {
+            if seen.contains(item.id.as_str()) {
+                is_whole(&item)
+            } else {
+                !seen_versions(item).into_iter().any(|is_seen| is_seen)
+            }
+        };
+        let is_consistent = model.items.values().all(is_consistent);
+        let is_never_deleted = |it: &Item| !visible(it) || it.versions.iter().all(Option::is_some);
+        let file = world.callers.path("copy.jsonl");
+        let exported = done(&["export", "--database-url", world.service.database().unwrap().url()]);
+        let exported = String::from_utf8(exported).unwrap();
+        let changes = cut(&exported, &seen);
+        fs::write(&file, &changes).unwrap();
+        let sum = Command::new("sha256sum").arg(&file).output().unwrap().stdout;
+        let sum = String::from_utf8(sum).unwrap();
+        let trailer = json!({ "changes": changes.lines().count() - 1, "sha256": sum[..64] });
+        fs::write(&file, format!("{changes}{trailer}\n")).unwrap();
+        let database = TestDatabase::of(store);
+        done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
+        let policies = world.callers.write_file("everybody.yaml", EVERYBODY_READS);
+        let own = world.callers.arguments();
+        let arguments = [&own.each_ref().map(String::as_str)[..], &["--policies", &policies]];
+        Self {
+            service: Service::start_on_with(&database, &arguments.concat()),
+            whole: model
+                .items
+                .values()
+                .filter(|it| visible(it) && is_whole(it))
+                .map(|item| item.id.clone())
+                .collect(),
+            is_whole: is_consistent,
+            has_same_feed: is_consistent && model.items.values().all(is_never_deleted),
+            _database: database,
+        }
+    }
+}
+
+/// Keeps the changes of some items, without their relations to others.
+fn cut(exported: &str, seen: &HashSet<&str>) -> String {
+    let mut lines = exported.lines();
+    let mut text = format!("{}\n", lines.next().unwrap());
+    let mut sequence = 0;
+    for line in lines {
+        let mut change: Map<String, Value> = serde_json::from_str(line).unwrap();
+        let Some(id) = change.get("item_id") else { break };
+        if !seen.contains(id.as_str().unwrap()) {
+            continue;
+        }
+        sequence += 1;
+        change["sequence"] = sequence.into();
+        for relation in ["parent", "continues"] {
+            if change[relation].as_str().is_some_and(|id| !seen.contains(id)) {
+                change[relation] = Value::Null;
+            }
+        }
+        text += &Value::Object(change).to_string();
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns the content of an answer without the identifiers of a store.
+fn comparable(answer: &Answer, service: &Service) -> String {
+    let origin = format!("http://{}", service.address());
+    let mut text = answer.text().replace(&origin, "");
+    // The version in an export names the history of the store.
+    for start in ["cursor=", "after=", "\"cursor\":\"", "@"] {
+        let mut parts = text.split(start);
+        let mut without = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = part.find(['&', '"', '>', '\\', ',']).unwrap_or(part.len());
+            without += start;
+            without += &part[end..];
+        }
+        text = without;
+    }
+    format!("{} {:?}\n{text}", answer.status, answer.header("content-type"))
+}
+
+/// The operations that a caller may perform on some items.
+struct Rights<'a> {
+    access: Value,
+    set: &'a PolicySet,
+    copy: &'a Copy,
+}
+
+impl Rights<'_> {
+    fn may(&self, group: &str, operation: &str) -> bool {
+        let has_some = self.access["groups"][group][operation]["extent"] != "none";
+        has_some && (operation == "read" || self.set.has_history_of_all)
+    }
+
+    fn are_comparable(&self, target: &str) -> bool {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let group = GROUPS.into_iter().find(|group| {
+            let below = path.strip_prefix(&collection_of(group));
+            below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+                || path.starts_with(&format!("/exports/{group}."))
+        });
+        let is_below = path.starts_with("/v1/proposals/") && path.contains("/lib");
+        let groups: Vec<_> = group.into_iter().chain(is_below.then_some("lib")).collect();
+        let may = |operation| groups.iter().all(|group| self.may(group, operation));
+        let is_past = path.contains("/versions") || query.contains("as_of=");
+        let id = path.split('/').rfind(|part| part.len() == 36);
+        let is_whole = match id {
+            Some(id) if !is_below => self.copy.whole.contains(id),
+            _ => self.copy.is_whole,
+        };
+        // Without the right to any proposal, the library has no column for them.
+        let has_columns = !path.ends_with("lib.csv") || self.may("proposals", "read");
+        group.is_some()
+            && may("read")
+            && (!is_past || (is_whole && may("history")))
+            && has_columns
+            && !path.contains(".xlsx")
+    }
+}
+
+impl Scene {
+    fn compare(&mut self, copy: &Copy, set: &PolicySet, caller: Caller, count: usize) {
+        let access = self.world.get(caller.name, "/v1/access").value();
+        let rights = Rights { access, set, copy };
+        let mut targets = Vec::new();
+        for group in GROUPS {
+            targets.extend([collection_of(group), format!("/exports/{group}.ndjson")]);
+        }
+        let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
+        let asked = subjects.random(&mut self.random, count).into_iter();
+        targets.extend(asked.filter(Asked::is_plain).map(|asked| asked.target));
+        targets.retain(|target| rights.are_comparable(target));
+        let readable =
+            GROUPS.into_iter().filter(|group| copy.has_same_feed && rights.may(group, "read"));
+        targets.extend(readable.map(|group| format!("/v1/changes?group={group}")));
+        println!(
+            "{} {}: {} requests, whole: {}",
+            set.name,
+            caller.name,
+            targets.len(),
+            copy.is_whole
+        );
+        for target in targets {
+            self.compare_pages(copy, set, caller, target);
+        }
+    }
+
+    fn compare_pages(&mut self, copy: &Copy, set: &PolicySet, caller: Caller, target: String) {
+        let mut pages = [target.clone(), target];
+        for _ in 0..PAGES {
+            let services = [&self.world.service, &copy.service];
+            let ask = |number: usize| {
+                let request = services[number].get(&pages[number]);
+                self.world.callers.sign(caller.name, request).send_unchecked()
+            };
+            let answers = [ask(0), ask(1)];
+            let [own, other] = [0, 1].map(|it| comparable(&answers[it], services[it]));
+            let [status, other_status] = [0, 1].map(|it| answers[it].status);
+            // Anonymous callers may see it after they sign in. To a caller who does not see all
+            // proposals, the proposal in the path is missing, and not the item.
+            let is_missing = other_status == 404
+                && (status == 404 || (status == 401 && caller.name == "anonymous"));
+            if own != other && !is_missing {
+                self.faults.push(format!(
+                    "{} under {}: answers differ: {}\n{own}\n--- over what the caller may read:\n{other}",
+                    caller.name, set.name, pages[0]
+                ));
+                break;
+            }
+            let [Some(own), Some(other)] = answers.each_ref().map(next_of) else { break };
+            pages = [own, other];
+        }
+    }
+}
+
+fn next_of(answer: &Answer) -> Option<String> {
+    let value: Value = serde_json::from_slice(&answer.body).ok()?;
+    let next = answer.path_of(value["_links"]["next"]["href"].as_str()?);
+    // A page of changes always has a link.
+    (!next.starts_with("/v1/changes")).then_some(next)
+}
+
+#[test]
+fn a_caller_sees_what_a_store_of_it_shows() {
+    let seed = tests::number("TEST_SEED", fastrand::u64(..));
+    println!("TEST_SEED={seed} does the same again");
+    let sizes = sizes();
+    on_each_store(|store| {
+        let mut scene = Scene::new(store, seed, sizes.writes);
+        let mut sets = PolicySet::examples();
+        sets.extend((0..2 * sizes.generated).map(|_| PolicySet::random(&mut scene.random)));
+        for set in &sets {
+            scene.enforce(set);
+            let mut callers = CALLERS.to_vec();
+            scene.random.shuffle(&mut callers);
+            for caller in callers.into_iter().take(sizes.callers) {
+                let copy = Copy::new(store, &scene, set, caller);
+                scene.compare(&copy, set, caller, sizes.requests);
+            }
+        }
+        assert!(scene.faults.is_empty(), "{}", scene.faults.join("\n\n"));
+    });
+}

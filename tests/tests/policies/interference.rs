@@ -1,0 +1,176 @@
+//! Answers have the same bytes after writes that the caller may not see.
+
+use serde_json::json;
+use tests::event_stream::EventStream;
+
+use crate::building::Write;
+use crate::model::{Caller, Model};
+use crate::policies::PolicySet;
+use crate::requests::{Asked, Recorded, Subjects, absent, referring, refused};
+use crate::scene::{CALLERS, Scene, Sizes, sizes};
+use crate::world::on_each_store;
+
+impl Scene {
+    /// The answers to requests, and to those that follow from the answers.
+    fn record(&mut self, set: &PolicySet, caller: Caller, count: usize) -> Vec<(Asked, Recorded)> {
+        let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
+        let asked = subjects.random(&mut self.random, count);
+        let mut recorded: Vec<_> = Vec::new();
+        let mut follow = Vec::new();
+        for asked in asked {
+            let answer = asked.send(&self.world, caller.name);
+            follow.extend(asked.following(&answer));
+            recorded.push((asked, answer));
+        }
+        self.random.shuffle(&mut follow);
+        for asked in follow.into_iter().take(count / 2) {
+            let answer = asked.send(&self.world, caller.name);
+            recorded.push((asked, answer));
+        }
+        recorded
+    }
+
+    /// Makes a write that the caller cannot see: the same versions of items are visible after it.
+    fn hidden_write(&mut self, set: &PolicySet, caller: Caller) -> Option<Write> {
+        let before = self.model.sight(&set.reading, caller);
+        let is_hidden = |after: &Model| after.sight(&set.reading, caller) == before;
+        for _ in 0..100 {
+            let write = Write::random(&mut self.random, &self.model);
+            if is_hidden(&write.predict(&self.model, "staff"))
+                && let Some((after, _)) = write.make(&self.world, &self.model, "staff")
+            {
+                assert!(is_hidden(&after), "{write:?}");
+                self.model = after;
+                return Some(write);
+            }
+        }
+        None
+    }
+
+    fn hidden_writes_change_no_answer(&mut self, set: &PolicySet, caller: Caller, sizes: &Sizes) {
+        let recorded = self.record(set, caller, sizes.requests);
+        let writes: Vec<_> =
+            (0..sizes.hidden_writes).filter_map(|_| self.hidden_write(set, caller)).collect();
+        let mut differing = Vec::new();
+        for (asked, before) in &recorded {
+            let after = asked.send(&self.world, caller.name);
+            if after.text() != before.text() {
+                differing.push(format!("{asked:?}\n{}", before.difference(&after)));
+            }
+        }
+        println!(
+            "{} {}: {} requests, {} writes",
+            set.name,
+            caller.name,
+            recorded.len(),
+            writes.len()
+        );
+        if !differing.is_empty() {
+            self.faults.push(format!(
+                "{} under {}: {} answers differ after\n{writes:?}\n{}",
+                caller.name,
+                set.name,
+                differing.len(),
+                differing.join("\n"),
+            ));
+        }
+    }
+
+    /// A hidden item is answered for as one that never was.
+    fn hidden_is_absent(&mut self, set: &PolicySet, caller: Caller, count: usize) {
+        let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
+        if subjects.hidden.is_empty() {
+            return;
+        }
+        for _ in 0..count {
+            let random = &mut self.random;
+            let item = subjects.hidden[random.usize(..subjects.hidden.len())];
+            let asked = match random.u8(..3) {
+                0 => subjects.read(random, item),
+                1 if !subjects.visible.is_empty() => {
+                    let visible = subjects.visible[random.usize(..subjects.visible.len())];
+                    // It is no change to refer to the item again.
+                    if visible.versions.iter().flatten().any(|it| it.to_string().contains(&item.id))
+                    {
+                        continue;
+                    }
+                    referring(random, visible, &item.id)
+                }
+                _ => refused(random, item),
+            };
+            let other = absent(random);
+            let [found, expected] = [asked.clone(), asked.about(&item.id, &other)]
+                .map(|it| it.send(&self.world, caller.name).undated());
+            let found = found.about(&item.id, &other);
+            if found.text() != expected.text() {
+                self.faults.push(format!(
+                    "{} under {}: hidden is not as absent: {asked:?}\n{}",
+                    caller.name,
+                    set.name,
+                    found.difference(&expected),
+                ));
+            }
+        }
+    }
+
+    /// A stream reports the next visible change, and no other.
+    fn hidden_writes_are_not_streamed(&mut self, set: &PolicySet, caller: Caller) {
+        let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
+        let Some(visible) = subjects.visible.first() else { return };
+        let (id, text) = (visible.id.clone(), self.random.u64(..).to_string());
+        let write = Write::Patch { id: id.clone(), body: json!({ "description": text }) };
+        let after = write.predict(&self.model, "staff");
+        if !after.sees(&set.reading, caller, &after.items[&id]) {
+            return;
+        }
+        let mut stream = self.stream(caller);
+        let hidden = self.hidden_write(set, caller);
+        let (before, after) = (first_id(&mut stream), first_id(&mut self.stream(caller)));
+        if before != after {
+            self.faults.push(format!("{} starts elsewhere after {hidden:?}", caller.name));
+        }
+        // Generated policies deny staff to read some items too.
+        let Some((after, _)) = write.make(&self.world, &self.model, "staff") else { return };
+        self.model = after;
+        let event = stream.event();
+        if event.data["data"]["item_id"] != *id {
+            self.faults.push(format!("{} receives {hidden:?}: {}", caller.name, event.data));
+        }
+    }
+
+    fn stream(&self, caller: Caller) -> EventStream {
+        let key = match caller.name {
+            "anonymous" => String::new(),
+            name => format!("Authorization: Bearer {}\r\n", self.world.callers.key(name)),
+        };
+        EventStream::open(self.world.service.address(), "", &key)
+    }
+}
+
+/// The position at which a stream starts.
+fn first_id(stream: &mut EventStream) -> String {
+    std::iter::repeat_with(|| stream.content()).find(|line| line.starts_with("id: ")).unwrap()
+}
+
+#[test]
+fn an_answer_does_not_depend_on_what_the_caller_may_not_see() {
+    let seed = tests::number("TEST_SEED", fastrand::u64(..));
+    println!("TEST_SEED={seed} does the same again");
+    let sizes = sizes();
+    on_each_store(|store| {
+        let mut scene = Scene::new(store, seed, sizes.writes);
+        let mut sets = PolicySet::examples();
+        sets.extend((0..sizes.generated).map(|_| PolicySet::random(&mut scene.random)));
+        for set in &sets {
+            scene.enforce(set);
+            let mut callers = CALLERS.to_vec();
+            scene.random.shuffle(&mut callers);
+            for caller in callers.into_iter().take(sizes.callers) {
+                scene.hidden_writes_change_no_answer(set, caller, &sizes);
+                scene.hidden_is_absent(set, caller, sizes.requests / 3);
+                scene.hidden_writes_are_not_streamed(set, caller);
+            }
+        }
+        assert!(scene.faults.is_empty(), "{}", scene.faults.join("\n\n"));
+    });
+}

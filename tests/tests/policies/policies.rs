@@ -1,0 +1,201 @@
+//! The policies under test: their files, and what they say about reading.
+
+use std::fmt::Write as _;
+
+use fastrand::Rng;
+use tests::random_query::one;
+
+use crate::model::{Audience, Condition, Lookup, ReadPolicy};
+use crate::world::GROUPS;
+
+const APPLICANTS: &str = include_str!("../../../docs/examples/policies/applicants.yaml");
+const REVIEWERS: &str = include_str!("../../../docs/examples/policies/reviewers.yaml");
+const PUBLIC: &str = include_str!("../../../docs/examples/policies/public.yaml");
+
+/// The builders of the store may do everything in each set.
+const STAFF: &str = "policies:
+  - id: test_staff
+    group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
+    allow: [read, history, write]
+    to: [staff]
+";
+
+/// In generated sets, callers write all that they see.
+const WRITERS: &str = "policies:
+  - id: test_writers
+    group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
+    allow: [write]
+    to: [signed_in]
+";
+
+/// With this file alone, applicants create items too.
+pub const BUILDING: &str = "policies:
+  - id: everybody_builds
+    group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
+    allow: [read, history, write]
+    to: [signed_in]
+";
+
+const STEPS: Lookup = Lookup { group: "status", member: "subject", by: "id" };
+const STEPS_OF_OWNER: Lookup = Lookup { by: "proposal_id", ..STEPS };
+const SHEETS: Lookup = Lookup { group: "gadscores", member: "proposal_id", by: "id" };
+const SHEETS_OF_OWNER: Lookup = Lookup { by: "proposal_id", ..SHEETS };
+
+pub struct PolicySet {
+    pub name: String,
+    pub files: Vec<(&'static str, String)>,
+    pub reading: Vec<ReadPolicy>,
+    /// True if callers may see the history of what they may read, or no history.
+    pub has_history_of_all: bool,
+}
+
+impl PolicySet {
+    fn of(name: &str, files: &[(&'static str, &str)], reading: Vec<ReadPolicy>) -> Self {
+        let files = [&[("staff", STAFF)], files].concat();
+        let files: Vec<_> = files.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+        // An author sees the history of a proposal, and the public does not.
+        let has_history_of_all = files.len() < 4;
+        Self { name: name.to_owned(), files, reading, has_history_of_all }
+    }
+
+    /// The example files alone, then all together.
+    pub fn examples() -> Vec<Self> {
+        let all = [applicants(), reviewers(), public()].concat();
+        let [one, two, three] =
+            [("applicants", APPLICANTS), ("reviewers", REVIEWERS), ("public", PUBLIC)];
+        vec![
+            Self::of("applicants", &[one], applicants()),
+            Self::of("reviewers", &[two], reviewers()),
+            Self::of("public", &[three], public()),
+            Self::of("all examples", &[one, two, three], all),
+        ]
+    }
+
+    pub fn random(random: &mut Rng) -> Self {
+        let mut reading = Vec::new();
+        let mut text = "policies:\n".to_owned();
+        for group in GROUPS {
+            for number in 0..random.usize(1..4) {
+                let to = *one(
+                    random,
+                    &[
+                        &Audience::Anyone,
+                        &Audience::SignedIn,
+                        &Audience::SignedIn,
+                        &Audience::Role("applicant"),
+                    ],
+                );
+                let denies = number > 0 && random.bool();
+                let when = condition(random, group, to != Audience::Anyone, 2);
+                write_policy(&mut text, number, group, denies, to, &when);
+                reading.push(ReadPolicy { groups: vec![group], denies, to, when });
+            }
+        }
+        Self::of("generated", &[("writers", WRITERS), ("generated", &text)], reading)
+    }
+}
+
+fn policy(groups: &[&'static str], to: Audience, when: Condition) -> ReadPolicy {
+    ReadPolicy { groups: groups.to_vec(), denies: false, to, when }
+}
+
+fn applicants() -> Vec<ReadPolicy> {
+    let of_author = Condition::OfOwner(Box::new(Condition::CreatedByCaller));
+    vec![
+        policy(&["proposedprograms", "statuses"], Audience::Anyone, Condition::Always),
+        policy(&["proposals"], Audience::SignedIn, Condition::CreatedByCaller),
+        policy(&["lib", "files", "cashprogram", "status"], Audience::SignedIn, of_author),
+    ]
+}
+
+fn reviewers() -> Vec<ReadPolicy> {
+    let is_assigned = Condition::Both(
+        Box::new(Condition::SomeIsCaller(SHEETS, "evaluator_id")),
+        Box::new(Condition::LatestCode(STEPS, "in_review")),
+    );
+    let of_assigned = Condition::OfOwner(Box::new(is_assigned.clone()));
+    vec![
+        policy(&["proposals"], Audience::SignedIn, is_assigned),
+        policy(&["lib", "files"], Audience::SignedIn, of_assigned),
+        policy(&["gadscores"], Audience::SignedIn, Condition::IsCaller("evaluator_id")),
+    ]
+}
+
+fn public() -> Vec<ReadPolicy> {
+    let approved = |steps| Condition::LatestCode(steps, "approved");
+    vec![
+        policy(&["proposedprograms", "statuses"], Audience::Anyone, Condition::Always),
+        policy(&["proposals"], Audience::Anyone, approved(STEPS)),
+        policy(&["files"], Audience::Anyone, approved(STEPS_OF_OWNER)),
+    ]
+}
+
+/// A random condition on items of a group.
+fn condition(random: &mut Rng, group: &'static str, has_caller: bool, depth: usize) -> Condition {
+    if depth > 0 && random.u8(..3) == 0 {
+        let mut part = || Box::new(condition(random, group, has_caller, depth - 1));
+        let (one, other) = (part(), part());
+        return match random.u8(..3) {
+            0 => Condition::Both(one, other),
+            1 => Condition::Not(one),
+            _ => Condition::Either(one, other),
+        };
+    }
+    let (steps, sheets) = match group {
+        "proposals" => (STEPS, SHEETS),
+        _ => (STEPS_OF_OWNER, SHEETS_OF_OWNER),
+    };
+    let is_about_proposals = ["proposals", "files", "cashprogram"].contains(&group);
+    let of_caller = [
+        Condition::CreatedByCaller,
+        Condition::IsCaller("evaluator_id"),
+        Condition::SomeIsCaller(sheets, "evaluator_id"),
+    ];
+    let of_related = [
+        Condition::LatestCode(steps, "approved"),
+        Condition::LatestCode(steps, "in_review"),
+        Condition::SomeHas(steps, "to_code"),
+        Condition::SomeHas(sheets, "rating"),
+    ];
+    let text = if group == "proposals" { "research_type" } else { "color" };
+    let own = [
+        Condition::Always,
+        Condition::Is(text, "red"),
+        Condition::Has(text),
+        Condition::AtLeast(if group == "proposals" { "researcher_id" } else { "level" }, 3),
+    ];
+    match random.u8(..3) {
+        0 if has_caller && group == "gadscores" => of_caller[random.usize(..2)].clone(),
+        0 if has_caller && is_about_proposals => of_caller[[0, 2][random.usize(..2)]].clone(),
+        0 if has_caller => of_caller[0].clone(),
+        1 if is_about_proposals => of_related[random.usize(..4)].clone(),
+        _ => own[random.usize(..4)].clone(),
+    }
+}
+
+fn write_policy(
+    text: &mut String,
+    number: usize,
+    group: &str,
+    denies: bool,
+    to: Audience,
+    when: &Condition,
+) {
+    let effect = if denies { "deny: [read]" } else { "allow: [read, history]" };
+    let to = match to {
+        Audience::Anyone => "anyone",
+        Audience::SignedIn => "signed_in",
+        Audience::Role(role) => role,
+    };
+    let mut lookups = Vec::new();
+    let when = when.text(&mut lookups);
+    write!(text, "  - id: {group}_{number}\n    group: {group}\n    {effect}\n    to: [{to}]\n")
+        .unwrap();
+    let lookups = lookups.iter().enumerate();
+    let lookups: Vec<_> =
+        lookups.map(|(index, target)| format!("found{index}: '{target}'")).collect();
+    if !lookups.is_empty() {
+        writeln!(text, "    lookup: {{{}}}", lookups.join(", ")).unwrap();
+    }
+    writeln!(text, "    when: '{when}'").unwrap();
+}
