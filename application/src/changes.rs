@@ -11,9 +11,9 @@ use crate::ports::{
 };
 use crate::{AccessControl, ApplicationError, Caller, Result};
 
-/// The changes that one request examines for a caller who does not see all of them. A longer run of
-/// changes that the caller does not see shows in the cursor.
-const MOST_EXAMINED: usize = 10_000;
+/// The limit of reads of the log for a caller who does not see all changes. A longer run of changes
+/// that the caller does not see shows in the cursor.
+const MOST_READS: usize = 20;
 const EXAMINED_AT_A_TIME: u64 = 500;
 
 #[derive(Clone)]
@@ -65,28 +65,26 @@ impl ChangeService {
         changes: Vec<LoggedChange>,
     ) -> Result<Vec<SeenChange>> {
         let permissions = self.access.permissions(caller);
-        let mut partial: BTreeMap<usize, (Collection, Vec<_>)> = BTreeMap::new();
+        let mut partial: BTreeMap<Collection, Vec<_>> = BTreeMap::new();
         for change in &changes {
             let collection = change.collection;
             if permissions.has_some(collection, Operation::Read)
                 && !permissions.has_all(collection, Operation::Read)
             {
-                let of = partial.entry(collection.index());
-                let (_, versions) = of.or_insert_with(|| (collection, Vec::new()));
+                let versions = partial.entry(collection).or_default();
                 versions.push((change.item, change.version));
                 versions.extend(change.previous_version().map(|version| (change.item, version)));
             }
         }
         let mut visible = HashSet::new();
-        for (collection, versions) in partial.into_values() {
+        for (collection, versions) in partial {
             let reach = self.access.reach(caller, Scope::of(collection), &[Operation::Read])?;
             visible.extend(self.history.versions_in_reach(&reach, &versions).await?);
         }
         let see = |change: LoggedChange| {
-            if permissions.has_all(change.collection, Operation::Read) {
-                return Some(SeenChange { change, is_withdrawn: false });
-            }
-            if visible.contains(&(change.item, change.version)) {
+            if permissions.has_all(change.collection, Operation::Read)
+                || visible.contains(&(change.item, change.version))
+            {
                 return Some(SeenChange { change, is_withdrawn: false });
             }
             let is_restored = change.kind == WriteOperation::Create;
@@ -130,22 +128,19 @@ impl ChangeService {
         limit: u64,
     ) -> Result<ChangePage> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (mut seen, mut examined, mut read_to) = (Vec::new(), 0, after);
-        while seen.len() < limit {
+        let (mut seen, mut read_to, mut is_end) = (Vec::<SeenChange>::new(), after, false);
+        for _ in 0..MOST_READS {
             let page = self.log.changes(read_to, collection, EXAMINED_AT_A_TIME).await?;
-            let is_end = page.read_to == read_to;
-            examined += page.changes.len();
+            is_end = page.read_to == read_to;
             read_to = page.read_to;
             seen.extend(self.seen(caller, page.changes).await?);
-            if is_end || examined >= MOST_EXAMINED {
-                let has_found = !seen.is_empty() || is_end;
-                let last = seen.last().map_or(after, |it: &SeenChange| it.change.sequence);
-                let read_to = if has_found { last } else { read_to };
-                return Ok(ChangePage { changes: seen, read_to });
+            if is_end || seen.len() >= limit {
+                break;
             }
         }
         seen.truncate(limit);
-        let read_to = seen.last().map_or(after, |it| it.change.sequence);
+        let last = seen.last().map(|seen| seen.change.sequence);
+        let read_to = last.unwrap_or(if is_end { after } else { read_to });
         Ok(ChangePage { changes: seen, read_to })
     }
 
@@ -174,15 +169,13 @@ impl ChangeService {
     ) -> Result<Vec<SeenChange>> {
         let is_all = self.access.permissions(caller).has_all(collection, Operation::Read);
         let at_a_time = if is_all { limit } else { limit.max(EXAMINED_AT_A_TIME) };
-        let (mut latest, mut examined, mut before) = (Vec::new(), 0, Sequence(i64::MAX));
-        while (latest.len() as u64) < limit && examined < MOST_EXAMINED {
+        let (mut latest, mut before) = (Vec::new(), Sequence(i64::MAX));
+        for _ in 0..MOST_READS {
             let changes = self.log.latest(collection, before, at_a_time).await?;
-            let Some(oldest) = changes.last() else { break };
-            before = oldest.sequence;
-            examined += changes.len();
             let is_end = (changes.len() as u64) < at_a_time;
+            before = changes.last().map_or(before, |oldest| oldest.sequence);
             latest.extend(self.seen(caller, changes).await?);
-            if is_end {
+            if is_end || latest.len() as u64 >= limit {
                 break;
             }
         }

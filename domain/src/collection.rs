@@ -197,7 +197,7 @@ pub struct Reference {
 
 /// A collection of the store. Groups of the interface show collections; the two libraries show the
 /// same one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Collection(usize);
 
 impl Collection {

@@ -111,10 +111,6 @@ impl ItemCondition {
         conditions.any(|condition| condition.uses(variable))
     }
 
-    pub fn uses_caller(&self) -> bool {
-        self.uses(Variable::Caller)
-    }
-
     pub fn when(&self, context: &WriteContext) -> Held {
         self.when.as_ref().map_or(Held::ALWAYS, |when| Held::of(when, context))
     }

@@ -2,7 +2,7 @@ use application::PublishedPolicy;
 use domain::{Collection, Operation, Operations};
 use language::effective::Effective;
 use language::error::ErrorCollector;
-use language::expression::Variables;
+use language::expression::{Variable, Variables};
 use language::keys::{self, Keys};
 use language::yaml::{Content, Node};
 
@@ -34,7 +34,7 @@ pub(crate) fn read(
     });
     let audience = keys.get("to").map(|to| audience(&keys, to, errors));
     let condition = condition(&keys, operations.unwrap_or_default(), errors);
-    if audience.iter().flatten().any(|word| **word == *ANYONE) && condition.uses_caller() {
+    if audience.iter().flatten().any(|word| **word == *ANYONE) && condition.uses(Variable::Caller) {
         let reason = format!(
             "`caller` may not be used with `to: [{ANYONE}]`: an anonymous caller has no id and no attributes; write `to: [signed_in]`, or remove `caller`"
         );

@@ -12,7 +12,7 @@ use crate::condition::ItemCondition;
 use crate::file_format::{ANYONE, ITEM_ROLE, SIGNED_IN};
 use crate::reading::keys_of;
 
-/// A role that callers have on the items of a collection, and on what belongs or refers to them.
+/// A role that callers have on the items of a collection, and on items that belong or refer to them.
 #[derive(Debug)]
 pub(crate) struct ItemRole {
     pub name: Box<str>,

@@ -36,7 +36,7 @@ impl ResourceService {
     }
 
     /// Returns the revision of [`list`](Self::list) without a query for items; `None` if only a
-    /// query can decide whether the page exists, or whether what the caller sees of it changed.
+    /// query can decide whether the page exists, or whether its visible part changed.
     pub async fn revision(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! A caller sees the service as another service shows a store of what they may read, to everybody.
+//! A caller gets the answers of a service without limits over a store of the items that the caller may read.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,8 +16,8 @@ use crate::requests::{Asked, Subjects};
 use crate::scene::{CALLERS, Scene, sizes};
 use crate::world::{GROUPS, on_each_store};
 
-const EVERYBODY_READS: &str = "policies:
-  - id: everybody_reads
+const ALL_READ: &str = "policies:
+  - id: all_read
     group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
     allow: [read, history]
     to: [anyone]
@@ -26,7 +26,7 @@ const EVERYBODY_READS: &str = "policies:
 /// The most pages that are read by links.
 const PAGES: usize = 4;
 
-/// A store of what a caller may read, and a service that shows it to everybody.
+/// A store of the items that a caller may read, and a service without limits over it.
 struct Copy {
     service: Service,
     /// The visible items all of whose versions the caller may read.
@@ -72,7 +72,7 @@ impl Copy {
         fs::write(&file, format!("{changes}{trailer}\n")).unwrap();
         let database = TestDatabase::of(store);
         done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
-        let policies = world.callers.write_file("everybody.yaml", EVERYBODY_READS);
+        let policies = world.callers.write_file("all.yaml", ALL_READ);
         let own = world.callers.arguments();
         let arguments = [&own.each_ref().map(String::as_str)[..], &["--policies", &policies]];
         Self {
@@ -215,7 +215,7 @@ impl Scene {
                 && (status == 404 || (status == 401 && caller.name == "anonymous"));
             if own != other && !is_missing {
                 self.faults.push(format!(
-                    "{} under {}: answers differ: {}\n{own}\n--- over what the caller may read:\n{other}",
+                    "{} under {}: answers differ: {}\n{own}\n--- of the service over the readable items:\n{other}",
                     caller.name, set.name, pages[0]
                 ));
                 break;

@@ -1,6 +1,6 @@
 //! A caller sees the service as over a store that holds only the items that the caller may read.
 //!
-//! A model in the test decides who may read what, by its own evaluation of the policies.
+//! A model in the test decides which items a caller may read, by a second evaluation of the policies.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 

@@ -1,4 +1,4 @@
-//! The policies under test: their files, and what they say about reading.
+//! The policies under test: their files, and their rights to read.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ const WRITERS: &str = "policies:
 
 /// With this file alone, applicants create items too.
 pub const BUILDING: &str = "policies:
-  - id: everybody_builds
+  - id: all_build
     group: [proposedprograms, statuses, proposals, lib, files, cashprogram, gadscores, status]
     allow: [read, history, write]
     to: [signed_in]
@@ -45,7 +45,7 @@ pub struct PolicySet {
     pub name: String,
     pub files: Vec<(&'static str, String)>,
     pub reading: Vec<ReadPolicy>,
-    /// True if callers may see the history of what they may read, or no history.
+    /// True if callers may see the history of every item that they may read, or no history.
     pub has_history_of_all: bool,
 }
 

@@ -161,7 +161,7 @@ impl Asked {
         }
     }
 
-    /// Requests that a client makes with what it was answered.
+    /// Requests that a client makes with the answers to earlier ones.
     pub fn following(&self, answer: &Recorded) -> Vec<Self> {
         let mut next: Vec<_> = answer.links.iter().map(|link| Self::get(link.clone())).collect();
         if self.method == "GET" && self.headers.is_empty() && self.target != "/" {

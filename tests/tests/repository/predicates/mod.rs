@@ -157,7 +157,7 @@ async fn a_version_is_judged_by_its_own_content(store: &TestStore) {
     assert_eq!(
         see(with_x(2)).await,
         (vec![3, 2], vec![2]),
-        "a removal is judged as what it removed"
+        "a removal is judged as the removed item"
     );
     assert_eq!(see(with_x(3)).await, (vec![], vec![]));
     assert_eq!(see(always()).await, (vec![3, 2, 1], vec![1, 2]));

@@ -129,7 +129,7 @@ impl LookupTarget {
     }
 }
 
-/// Translates for a caller and a day. Without a context, only finds what cannot be translated.
+/// Translates for a caller and a day. Without a context, only finds terms that cannot be translated.
 fn translate<S, T>(
     lookups: &[(String, LookupTarget)],
     context: Option<&WriteContext>,

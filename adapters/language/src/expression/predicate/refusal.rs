@@ -28,7 +28,7 @@ impl Translation<'_> {
         if self.is_in_element() && has_other_item(term) {
             return "within exists(), all() and filter() of a lookup, only its element and constants can be used, not `self`, `old`, `meta`, `parent` or a lookup".to_owned();
         }
-        let (what, instead) = match term {
+        let (term_name, instead) = match term {
             Term::Member(member) | Term::Has(member) => return self.reason(&member.of),
             Term::Variable(..) | Term::Local(_) => return self.bare(term),
             Term::Matches(..) => ("matches", SUPPORTED),
@@ -50,7 +50,7 @@ impl Translation<'_> {
             _ => ("[…]", "compare each member: self.a == 1 || self.b == 1"),
         };
         format!(
-            "`{what}` cannot be used on items in this way in a policy, because databases select items by it; {instead}"
+            "`{term_name}` cannot be used on items in this way in a policy, because databases select items by it; {instead}"
         )
     }
 

@@ -1,4 +1,4 @@
-//! Random items, and what lookups find among them.
+//! Random items, and the results of lookups among them.
 
 use std::collections::HashMap;
 
