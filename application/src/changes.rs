@@ -7,7 +7,7 @@ use std::sync::Arc;
 use domain::{Collection, Operation, WriteOperation};
 
 use crate::ports::{
-    CallerDirectory, CallerNames, ChangeLog, History, LogPage, LoggedChange, Scope, Sequence,
+    CallerDirectory, CallerNames, ChangeLog, History, LogPage, LoggedChange, Reach, Scope, Sequence,
 };
 use crate::{AccessControl, ApplicationError, Caller, Result};
 
@@ -55,6 +55,11 @@ impl ChangeService {
         access: AccessControl,
     ) -> Self {
         Self { log, history, callers, access }
+    }
+
+    /// Returns the items of a collection that the caller sees; `None` if the caller sees none.
+    pub fn reach(&self, caller: &Caller, collection: Collection) -> Option<Reach> {
+        self.access.reach(caller, Scope::of(collection), &[Operation::Read]).ok()
     }
 
     /// Returns those of these changes that the caller sees, in their order. A change is seen if its

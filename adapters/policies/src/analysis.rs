@@ -143,8 +143,18 @@ impl PolicySet {
                 {
                     continue;
                 }
+                let change = format!("`change: self.{member} == old.{member}`");
+                let fix = match (can_create, can_change) {
+                    (true, true) => {
+                        format!(
+                            "let other roles create it, and allow changes in a policy with {change}"
+                        )
+                    }
+                    (true, false) => "let other roles create it".to_owned(),
+                    (false, _) => format!("add {change}, or let other roles write it"),
+                };
                 let reason = format!(
-                    "callers can give themselves the right by `{}`, which depends on `{member}` of `{}`; add `change: self.{member} == old.{member}`, or let other roles write it",
+                    "callers can give themselves the right by `{}`, which depends on `{member}` of `{}`; {fix}",
                     policy.shown.id,
                     collection.name(),
                 );

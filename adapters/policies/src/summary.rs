@@ -7,7 +7,7 @@ impl Policy {
     pub fn summary(&self, today: Date, class: &str) -> String {
         let operations: Vec<_> = self.shown.operations.iter().map(Operation::name).collect();
         let groups: Vec<_> = self.shown.collections.iter().copied().map(Collection::name).collect();
-        let may = if self.shown.denies { "may not" } else { "may" };
+        let (may, and) = if self.shown.denies { ("may not", "or") } else { ("may", "and") };
         let conditions = [("if", &self.shown.when), ("so that", &self.shown.change)];
         let conditions = conditions.map(|(word, condition)| {
             let condition = condition.as_deref().map(|text| text.split_whitespace());
@@ -27,7 +27,7 @@ impl Policy {
             self.file,
             self.place.line,
             self.audience(),
-            listed(&operations, "and"),
+            listed(&operations, and),
             listed(&groups, "and"),
         )
     }

@@ -1,12 +1,14 @@
 //! Heuristic warnings about valid policies that likely miss the author's intent.
 
 use std::collections::{BTreeSet, HashSet};
+use std::slice;
 
 use application::PublishedPolicy;
-use domain::nearest;
+use domain::{Collection, nearest};
 use jiff::civil::Date;
 
 use crate::analysis::SqlClass;
+use crate::condition::ItemCondition;
 use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
 use crate::policy_set::PolicySet;
@@ -22,6 +24,7 @@ impl PolicySet {
         let mut all = Vec::new();
         for (index, policy) in self.policies.iter().enumerate() {
             let mut reasons = misleading_roles(policy);
+            reasons.extend(unknown_members(&policy.condition, &policy.shown.collections));
             reasons.extend(self.duplicate(index));
             reasons.extend(self.self_granted_rights(policy));
             if self.class(policy) == SqlClass::Scan {
@@ -46,9 +49,13 @@ impl PolicySet {
                 lines.map(|reason| format!("{}:{}: warning: {reason}", policy.file, policy.place)),
             );
         }
-        for role in self.roles.iter().filter(|role| !self.is_used(role)) {
-            let (file, place, name) = (&role.file, role.place, &role.name);
-            all.push(format!("{file}:{place}: warning: no policy is `to` the role `{name}`"));
+        for role in &self.roles {
+            let mut reasons = unknown_members(&role.condition, &[role.collection]);
+            if !self.is_used(role) {
+                reasons.push(format!("no policy is `to` the role `{}`", role.name));
+            }
+            let warning = |reason| format!("{}:{}: warning: {reason}", role.file, role.place);
+            all.extend(reasons.into_iter().map(warning));
         }
         all
     }
@@ -64,6 +71,30 @@ impl PolicySet {
         let other = before.iter().find(|other| is_equivalent(other, policy))?;
         Some(format!("`{}` does the same as `{}`; remove one", policy.shown.id, other.shown.id))
     }
+}
+
+/// Names members that no item of a group with a fixed set of members has.
+fn unknown_members(condition: &ItemCondition, of: &[Collection]) -> Vec<String> {
+    let own = condition.change_reads().into_iter().map(|name| (None, name));
+    let mut reasons = Vec::new();
+    for (lookup, name) in condition.reads().into_iter().chain(own) {
+        let of = lookup.map_or(of, |lookup| slice::from_ref(&lookup.collection));
+        let is_special = name == "id" || lookup.is_some() && ["parent", "meta"].contains(&name);
+        for collection in of.iter().filter(|of| !of.is_open() && !is_special) {
+            let known: Vec<_> = collection.known_members().map(|(known, _)| known).collect();
+            let guess = match name {
+                "created_by" | "created_at" => Some(format!("meta.{name}")),
+                _ => nearest(name, known.iter().copied()).map(str::to_owned),
+            };
+            let guess = guess.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+            let group = collection.name();
+            let reason = format!("`{group}` have no member `{name}`: it is always absent{guess}");
+            if !known.contains(&name) && !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    reasons
 }
 
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {

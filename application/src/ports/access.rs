@@ -43,7 +43,7 @@ impl Reach {
     /// [`AccessControl`](crate::AccessControl) and tests of the store do so.
     #[must_use]
     pub fn only(self, only: Arc<Predicate>) -> Self {
-        let only = Some(only).filter(|only| **only != Predicate::TRUE);
+        let only = Some(only).filter(|only| only.constant() != Some(true));
         Self { only, ..self }
     }
 

@@ -85,12 +85,17 @@ impl Access {
 pub struct Permissions {
     /// In the order of [`Collection::all`].
     by_collection: Arc<[Access]>,
+    reads_all: bool,
     granted: Operations,
 }
 
 impl Permissions {
     pub fn new(by_collection: impl IntoIterator<Item = Access>) -> Self {
-        Self { by_collection: by_collection.into_iter().collect(), granted: Operations::ALL }
+        let by_collection: Arc<[Access]> = by_collection.into_iter().collect();
+        let reads_all = by_collection
+            .iter()
+            .all(|access| access.items[Operation::Read as usize].constant() == Some(true));
+        Self { by_collection, reads_all, granted: Operations::ALL }
     }
 
     /// The same operations on every item of every collection.
@@ -125,15 +130,15 @@ impl Permissions {
     }
 
     pub fn has_some(&self, collection: Collection, operation: Operation) -> bool {
-        **self.on(collection, operation) != Predicate::FALSE
+        self.on(collection, operation).constant() != Some(false)
     }
 
     pub fn has_all(&self, collection: Collection, operation: Operation) -> bool {
-        **self.on(collection, operation) == Predicate::TRUE
+        self.on(collection, operation).constant() == Some(true)
     }
 
     pub fn sees_everything(&self) -> bool {
-        Collection::all().all(|collection| self.has_all(collection, Operation::Read))
+        self.reads_all && self.granted.contains(Operation::Read)
     }
 }
 

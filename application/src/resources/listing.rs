@@ -24,6 +24,11 @@ pub struct AdjacentPage {
 pub struct Embedded(Vec<(Relation, HashMap<ItemId, Vec<ShownItem>>)>);
 
 impl Embedded {
+    /// Returns `None` if the request did not ask for any relation.
+    pub fn requested(&self) -> Option<&Self> {
+        Some(self).filter(|embedded| !embedded.0.is_empty())
+    }
+
     /// Returns the embedded items of a relation; `None` if it was not requested.
     pub fn of(&self, relation: Relation, shown: &ShownItem) -> Option<&[ShownItem]> {
         let (_, items) = self.0.iter().find(|(asked, _)| *asked == relation)?;

@@ -78,7 +78,7 @@ impl ResourceService {
     }
 
     async fn written_by(&self, caller: &Caller, Written { shown, warnings }: Written) -> Written {
-        Written { shown: self.seen_after_write(caller, shown).await, warnings }
+        Written { shown: self.seen_by(caller, shown).await, warnings }
     }
 
     /// Reports an unknown parent before the body is judged; the store checks again on the write.

@@ -20,25 +20,12 @@ use crate::judgement::Judgement;
 use crate::ports::{ConcerningPolicy, DeletableItems, Scope, ShownItem};
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
 
-/// The item before and after a write.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ItemStates<'a> {
-    pub old: Option<&'a Item>,
-    pub new: Option<&'a Item>,
-}
-
 /// The item that a write changes, restores or continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin<'a> {
     New { continues: Option<ItemId> },
     Stored(&'a ShownItem),
     Removed(&'a Item),
-}
-
-impl<'a> ItemStates<'a> {
-    fn judged(self) -> Option<Judged<'a>> {
-        Some(Judged { current: self.new.or(self.old)?, old: self.old })
-    }
 }
 
 impl ResourceService {
@@ -53,9 +40,8 @@ impl ResourceService {
         let permissions = self.access.permissions(caller);
         let permitted = permissions.on(self.collection, operation);
         if **permitted != Predicate::TRUE {
-            let states = ItemStates { old: Some(&shown.item), new: None };
-            let decision = &mut self.decision();
-            self.require_states(caller, operation, permitted, states, decision).await?;
+            let (stored, decision) = (Judged::of(&shown.item), &mut self.decision());
+            self.require_met(caller, operation, permitted, stored, decision).await?;
         }
         if operation != Operation::Delete {
             return Ok(());
@@ -117,29 +103,33 @@ impl ResourceService {
             Origin::Removed(past) => (None, Item { members, ..past.clone() }),
             Origin::Stored(shown) => (Some(&shown.item), Item { members, ..shown.item.clone() }),
         };
-        let new = Some(&new).filter(|_| operation != WriteOperation::Delete);
-        let states = ItemStates { old, new };
-        self.require_states(caller, operation.into(), permitted, states, decision).await
+        let judged = match old {
+            Some(old) if operation == WriteOperation::Delete => Judged::of(old),
+            old => Judged { current: &new, old },
+        };
+        self.require_met(caller, operation.into(), permitted, judged, decision).await
     }
 
-    async fn require_states(
+    /// Refuses a write unless a predicate holds. With the item before the write, the predicate is
+    /// about the change.
+    async fn require_met(
         &self,
         caller: &Caller,
         operation: Operation,
         permitted: &Predicate,
-        states: ItemStates<'_>,
+        judged: Judged<'_>,
         decision: &mut DecisionContext,
     ) -> Result<()> {
-        if self.is_met(permitted, states, decision).await? {
+        if self.is_met(permitted, judged, decision).await? {
             return Ok(());
         }
         let mut policies = Vec::new();
         let concerning = self.access.concerning(caller, self.collection, operation);
         for policy in concerning.into_iter().filter(|policy| policy.denies) {
             let ConcerningPolicy { id, items, writes, .. } = policy;
-            let applies = if states.new.is_some() { writes } else { items };
+            let applies = if judged.old.is_some() { writes } else { items };
             // An item that cannot be judged is denied.
-            if !self.is_met(&applies.negated(), states, decision).await? {
+            if !self.is_met(&applies.negated(), judged, decision).await? {
                 policies.push(id);
             }
         }
@@ -151,10 +141,9 @@ impl ResourceService {
     async fn is_met(
         &self,
         predicate: &Predicate,
-        states: ItemStates<'_>,
+        judged: Judged<'_>,
         decision: &mut DecisionContext,
     ) -> Result<bool> {
-        let Some(judged) = states.judged() else { return Ok(predicate.constant() == Some(true)) };
         let is_met = self.judge_states(predicate, judged, decision, false).await?;
         let sees_written = decision.has_written() && predicate.reads().contains(&self.collection);
         Ok(is_met

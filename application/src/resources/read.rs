@@ -65,7 +65,7 @@ impl ResourceService {
         item: ItemAddress,
         view: &View,
     ) -> Result<(ShownItem, Embedded)> {
-        let shown = match &view.fields {
+        let mut shown = match &view.fields {
             None => self.find(caller, item).await?,
             Some(fields) => {
                 let reach = self.reach(caller, item.parent).await?;
@@ -73,10 +73,15 @@ impl ResourceService {
                 found.ok_or_else(|| missing(caller, &reach, ApplicationError::ItemNotFound))?
             }
         };
-        let shown = self.seen_by(caller, shown).await?;
+        let visibility = self.access.visibility(caller, self.collection, view);
         let mut embedded = Embedded::default();
+        if !visibility.is_whole() {
+            let linking = [(self.collection, &shown)];
+            self.visible_links(caller, &visibility, linking)
+                .await?
+                .cut(self.collection, &mut shown);
+        }
         if !view.embed.is_empty() {
-            let visibility = self.access.visibility(caller, self.collection, view);
             embedded = self.embedded(caller, view, &visibility, &[&shown]).await?;
         }
         Ok((shown, embedded))

@@ -35,16 +35,20 @@ fn links(collection: Collection, item: &ShownItem) -> impl Iterator<Item = (Coll
 }
 
 impl ResourceService {
-    pub(super) async fn reach(&self, caller: &Caller, parent: Option<ItemId>) -> Result<Reach> {
-        self.reach_for(caller, parent, &[Operation::Read]).await
+    pub(super) fn reach<'a>(
+        &'a self,
+        caller: &'a Caller,
+        parent: Option<ItemId>,
+    ) -> impl Future<Output = Result<Reach>> + 'a {
+        self.reach_for(caller, parent, &[Operation::Read])
     }
 
-    pub(super) async fn past_reach(
-        &self,
-        caller: &Caller,
+    pub(super) fn past_reach<'a>(
+        &'a self,
+        caller: &'a Caller,
         parent: Option<ItemId>,
-    ) -> Result<Reach> {
-        self.reach_for(caller, parent, &[Operation::Read, Operation::History]).await
+    ) -> impl Future<Output = Result<Reach>> + 'a {
+        self.reach_for(caller, parent, &[Operation::Read, Operation::History])
     }
 
     /// Returns the items on which all operations are permitted. The parent must be visible.
@@ -107,24 +111,9 @@ impl ResourceService {
         Ok(VisibleLinks { visibility, partial })
     }
 
-    /// Removes the links to items that the caller does not see.
-    pub(super) async fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> Result<ShownItem> {
-        let visibility = self.access.visibility(caller, self.collection, &View::default());
-        if !visibility.is_whole() {
-            let visible =
-                self.visible_links(caller, &visibility, [(self.collection, &shown)]).await?;
-            visible.cut(self.collection, &mut shown);
-        }
-        Ok(shown)
-    }
-
-    /// Removes all links to partly visible collections if the store does not answer: the write is
-    /// done already.
-    pub(super) async fn seen_after_write(
-        &self,
-        caller: &Caller,
-        mut shown: ShownItem,
-    ) -> ShownItem {
+    /// Removes the links to items that the caller does not see from the answer to a write. If the
+    /// store does not answer, removes all links to partly visible collections: the write may be done.
+    pub(super) async fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
         let visibility = self.access.visibility(caller, self.collection, &View::default());
         if visibility.is_whole() {
             return shown;

@@ -293,7 +293,7 @@ impl ResourceService {
         }
         let current = shown.item.version;
         if write.precondition.excludes(&current) {
-            let links = self.seen_by(&write.options.caller, shown.clone()).await?.links;
+            let links = self.seen_by(&write.options.caller, shown.clone()).await.links;
             return Err(ApplicationError::PreconditionFailed { current, links });
         }
         Ok(())

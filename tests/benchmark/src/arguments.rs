@@ -35,7 +35,7 @@ pub struct Arguments {
     pub(super) references: Vec<Reference>,
     /// Measure the service with these too, each against itself without.
     #[arg(long, value_delimiter = ',')]
-    pub(super) with: Vec<Extra>,
+    with: Vec<Extra>,
     /// Another binary of the service, such as one of an earlier commit, measured on separate stores
     /// in turns with the service.
     #[arg(long, value_name = "BINARY")]
@@ -109,6 +109,15 @@ pub(super) enum Extra {
     Metrics,
     /// The same, with one request in a hundred traced.
     Traces,
+    /// Policies about items, in three services: each of 26 callers reads the proposals that they created,
+    /// or those that they are assigned to, or all whose latest status is approved.
+    Policies,
+    #[value(skip)]
+    Own,
+    #[value(skip)]
+    Assigned,
+    #[value(skip)]
+    Approved,
 }
 
 impl Extra {
@@ -118,6 +127,15 @@ impl Extra {
 }
 
 impl Arguments {
+    pub(super) fn extras(&self) -> impl Iterator<Item = Extra> {
+        let policies = [Extra::Own, Extra::Assigned, Extra::Approved];
+        let extras = move |extra: &Extra| match extra {
+            Extra::Policies => policies.to_vec(),
+            extra => vec![*extra],
+        };
+        self.with.iter().flat_map(extras)
+    }
+
     /// The numbers of items of `--growth` or `--capacity`, from small to large.
     pub(super) fn sizes(&self) -> Vec<u32> {
         let mut sizes = [&self.growth[..], &self.capacity].concat();

@@ -15,13 +15,22 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-const CALLERS: usize = 1_000;
+pub(super) const CALLERS: usize = 1_000;
 
 const AUDIENCE: &str = "benchmark";
 
-/// Makes the callers' tokens, and the file of identity that names their issuer.
+/// The id of a caller.
+pub(super) fn id(number: usize) -> String {
+    format!("agency:{}", subject(number))
+}
+
+fn subject(number: usize) -> String {
+    format!("caller-{number:036}")
+}
+
+/// Makes the tokens of this number of callers, and the file of identity that names their issuer.
 #[expect(clippy::disallowed_methods, reason = "no part of the service")]
-pub(super) async fn tokens(file: &Path) -> Result<Vec<String>> {
+pub(super) async fn tokens(callers: usize, file: &Path) -> Result<Vec<String>> {
     let random = SystemRandom::new();
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let generated = EcdsaKeyPair::generate_pkcs8(algorithm, &random).map_err(of_ring)?;
@@ -40,7 +49,7 @@ pub(super) async fn tokens(file: &Path) -> Result<Vec<String>> {
     let signed = |number| {
         let head = json!({"alg": "ES256", "typ": "at+jwt", "kid": "1"});
         let claims = json!({
-            "iss": issuer, "aud": AUDIENCE, "sub": format!("caller-{number:036}"),
+            "iss": issuer, "aud": AUDIENCE, "sub": subject(number),
             "client_id": "explorer", "iat": now, "exp": now + 3_600 * 12, "jti": format!("{number:032}"),
             "name": format!("Caller Number {number}"), "roles": ["reviewer", "programme-officer"],
         });
@@ -48,7 +57,7 @@ pub(super) async fn tokens(file: &Path) -> Result<Vec<String>> {
         let signature = pair.sign(&random, content.as_bytes()).map_err(of_ring)?;
         Ok(format!("{content}.{}", encode(signature)))
     };
-    (0..CALLERS).map(signed).collect()
+    (0..callers).map(signed).collect()
 }
 
 /// Starts a collector, and returns its URL.

@@ -88,19 +88,23 @@ impl Load {
         Ok(Tally { elapsed: begun.elapsed(), ..tally.into_inner() })
     }
 
-    /// Creates this number of proposals, and returns their ids.
-    pub(super) async fn create(&mut self, requests: &Requests, count: u32) -> Result<Vec<String>> {
-        let (ids, next) = (RefCell::new(Vec::new()), Cell::new(0));
+    /// Creates this number of items with the requests that `write` writes, and returns their ids by number.
+    pub(super) async fn create(
+        &mut self,
+        count: usize,
+        write: impl Fn(usize, &mut Vec<u8>),
+    ) -> Result<Vec<String>> {
+        let (ids, next) = (RefCell::new(vec![String::new(); count]), Cell::new(0));
         let all = self.0.iter_mut().map(async |connection| {
             let mut request = Vec::new();
             while next.get() < count {
                 let number = next.replace(next.get() + 1);
-                requests.write(Work::Create, &mut Rng::with_seed(number.into()), &mut request);
+                write(number, &mut request);
                 let body = accepted(connection, &request).await?;
                 let created: serde_json::Value =
                     serde_json::from_slice(body).context("the answer to a POST is not JSON")?;
                 let id = created["id"].as_str().context("the answer to a POST has no id")?;
-                ids.borrow_mut().push(id.to_owned());
+                id.clone_into(&mut ids.borrow_mut()[number]);
             }
             anyhow::Ok(())
         });

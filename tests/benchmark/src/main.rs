@@ -17,6 +17,7 @@ mod figures;
 mod history;
 mod instances;
 mod load;
+mod policies;
 mod process;
 mod proposals;
 mod reads;
@@ -116,7 +117,7 @@ async fn subjects(
         ];
         let chosen =
             references.into_iter().filter_map(|(is_chosen, kind)| is_chosen.then_some(kind));
-        for kind in chosen.chain(arguments.with.iter().map(|extra| Kind::With(*extra, store))) {
+        for kind in chosen.chain(arguments.extras().map(|extra| Kind::With(extra, store))) {
             eprintln!("filling {} with {} proposals", kind.title(), arguments.proposals);
             let requests = Requests::to_service(bodies.clone(), arguments.proposals);
             subjects.push(Subject::start(kind, requests, arguments, folder).await?);
@@ -125,7 +126,13 @@ async fn subjects(
     let sizes = match subjects.first() {
         Some(service) => service.answer_sizes().await?,
         // The typical sizes of the responses of the service, for a run of the references alone.
-        None => [(Work::Item, 3_136), (Work::Page, 78_400), (Work::DeepPage, 78_400)].into(),
+        None => AnswerSizes::from_iter([
+            (Work::Item, 3_136),
+            (Work::Page, 78_400),
+            (Work::DeepPage, 78_400),
+            (Work::NewPage, 78_400),
+            (Work::Total, 3_500),
+        ]),
     };
     if has(Reference::Bare) {
         let requests = Requests::to_bare_route(bodies.clone(), arguments.proposals, &sizes);

@@ -10,9 +10,10 @@ use crate::arguments::{Arguments, Extra, Store};
 use crate::callers;
 use crate::database::Database;
 use crate::load::Load;
+use crate::policies;
 use crate::process::{Server, program};
 use crate::turn::{Measurement, Running};
-use crate::work::{AnswerSizes, Requests, Work};
+use crate::work::{AnswerSizes, Requests, Work, write_request};
 
 const SAMPLE: usize = 200;
 
@@ -102,10 +103,12 @@ impl Subject {
             _ => program(kind.program())?,
         };
         let database = kind.store().map(Database::of).transpose()?.flatten();
-        let url = store_url(database.as_ref(), &folder.join(kind.title().replace(' ', "-")));
-        let [rules, identity] = ["rules.yaml", "identity.json"].map(|name| folder.join(name));
-        let [rules_file, identity_file] =
-            [&rules, &identity].map(|file| file.display().to_string());
+        let own = kind.title().replace(' ', "-");
+        let url = store_url(database.as_ref(), &folder.join(&own));
+        let names = ["rules.yaml", "identity.json", "policies.json"];
+        let [rules, identity, policies] = names.map(|name| folder.join(format!("{own}-{name}")));
+        let [rules_file, identity_file, policies_file] =
+            [&rules, &identity, &policies].map(|file| file.display().to_string());
         let collector = callers::collector().await?;
         let mut said = Vec::new();
         if kind != Kind::BareRoute {
@@ -117,13 +120,19 @@ impl Subject {
                 said.extend(["--rules", &rules_file]);
             }
             Kind::With(Extra::Callers, _) => {
-                requests.tokens = callers::tokens(&identity).await?;
+                requests.tokens = callers::tokens(callers::CALLERS, &identity).await?;
                 said.extend(["--identity", &identity_file]);
             }
             Kind::With(Extra::Metrics, _) => said.extend(ADMIN),
             Kind::With(Extra::Traces, _) => {
                 said.extend(ADMIN);
                 said.extend(["--otlp-endpoint", &collector, "--trace-sample", "0.01"]);
+            }
+            Kind::With(extra, _) => {
+                let content = policies::file(extra).context("an extra without options")?;
+                std::fs::write(&policies, content)?;
+                requests.tokens = callers::tokens(policies::CALLERS, &identity).await?;
+                said.extend(["--identity", &identity_file, "--policies", &policies_file]);
             }
             Kind::Logged(_) => said.push("--log"),
             Kind::Service(_) | Kind::Baseline(_) | Kind::Minimal(_) | Kind::BareRoute => {}
@@ -142,9 +151,34 @@ impl Subject {
     async fn fill(&mut self, arguments: &Arguments) -> Result<()> {
         let Running { server, database } = &self.running;
         let mut load = Load::open(&[server.address], arguments.connections).await?;
-        self.requests.ids = load.create(&self.requests, arguments.proposals).await?;
+        let requests = &self.requests;
+        let create = |number, request: &mut Vec<u8>| {
+            let mut random = Rng::with_seed(number as u64);
+            requests.write_about(number, Work::Create, &mut random, request);
+        };
+        let mut ids = load.create(arguments.proposals as usize, create).await?;
+        if let Kind::With(extra, _) = self.kind
+            && policies::deciding(extra, 0, &ids[0]).is_some()
+        {
+            let decide = |number: usize, request: &mut Vec<u8>| {
+                let (path, item) =
+                    policies::deciding(extra, number, &ids[number]).unwrap_or_default();
+                let authorization = requests.authorization(number);
+                write_request(
+                    request,
+                    "POST",
+                    path,
+                    &authorization,
+                    Some(item.to_string().as_bytes()),
+                );
+            };
+            load.create(ids.len(), decide).await?;
+            let mut number = 0..;
+            ids.retain(|_| number.next().is_some_and(|number| policies::is_read(extra, number)));
+        }
+        self.requests.ids = ids;
         if self.kind.is_service() {
-            self.running.settle(&self.requests.authorization(&mut Rng::new())).await?;
+            self.running.settle(&self.requests.authorization(0)).await?;
         }
         if let Some(database) = database {
             // The planner knows the tables, as after autovacuum within a minute, so that the figures
@@ -157,7 +191,13 @@ impl Subject {
     pub(super) async fn answer_sizes(&self) -> Result<AnswerSizes> {
         let mut load = Load::open(&[self.running.server.address], 1).await?;
         let mut sizes = AnswerSizes::new();
-        for (work, sample) in [(Work::Item, SAMPLE), (Work::Page, 1), (Work::DeepPage, 1)] {
+        for (work, sample) in [
+            (Work::Item, SAMPLE),
+            (Work::Page, 1),
+            (Work::DeepPage, 1),
+            (Work::NewPage, 1),
+            (Work::Total, 1),
+        ] {
             sizes.insert(work, load.mean_answer(work, &self.requests, sample).await?);
         }
         Ok(sizes)
@@ -172,7 +212,7 @@ impl Subject {
             let turn = self.running.turn(&source, arguments.connections, [time / 10, time]);
             let mut measured = turn.await?;
             if work.writes() && self.kind.is_service() {
-                let authorization = self.requests.authorization(&mut Rng::new());
+                let authorization = self.requests.authorization(0);
                 measured.settling = Some(self.running.settle(&authorization).await?);
             }
             anyhow::Ok(measured)

@@ -18,6 +18,8 @@ pub(super) enum Work {
     Item,
     Page,
     DeepPage,
+    NewPage,
+    Total,
     Replace,
     Mix,
     Create,
@@ -29,6 +31,8 @@ impl Work {
             Self::Item => "item by random id",
             Self::Page => "first page of 25",
             Self::DeepPage => "page at nine tenths, by number",
+            Self::NewPage => "page of 25 of a new selection, without total",
+            Self::Total => "total of a new selection",
             Self::Replace => "replace",
             Self::Mix => "mix: 80 item, 15 page, 5 replace",
             Self::Create => "create",
@@ -73,8 +77,14 @@ impl Requests {
     pub(super) fn to_service(bodies: Bodies, proposals: u32) -> Self {
         // Page 360 of 400 when 10,000 proposals are stored.
         let deep_page = (proposals / PAGE_SIZE * 9 / 10).max(1);
-        let queries = [(Work::DeepPage, format!("?page={deep_page}"))].into();
-        Self { ids: Vec::new(), bodies, queries, tokens: Vec::new() }
+        // Every item is selected. No page and no total is kept, because each selection is another.
+        let new = |query| format!("?{query}&filter[outcomes][ne]=");
+        let queries = [
+            (Work::DeepPage, format!("?page={deep_page}")),
+            (Work::NewPage, new("total=none")),
+            (Work::Total, new("page_size=1")),
+        ];
+        Self { ids: Vec::new(), bodies, queries: queries.into(), tokens: Vec::new() }
     }
 
     /// The same requests to the bare route, with the length of the answer in the query and ids that
@@ -82,43 +92,65 @@ impl Requests {
     pub(super) fn to_bare_route(bodies: Bodies, proposals: u32, sizes: &AnswerSizes) -> Self {
         let ids = (0..proposals).map(|number| format!("{number:036}")).collect();
         let size = |work| sizes.get(&work).unwrap_or(&sizes[&Work::Item]);
-        let works = [Work::Item, Work::Page, Work::DeepPage, Work::Replace, Work::Create];
-        let queries = works.map(|work| (work, format!("?bytes={}", size(work)))).into();
+        let reads = [Work::Item, Work::Page, Work::DeepPage, Work::NewPage, Work::Total];
+        let works = reads.into_iter().chain([Work::Replace, Work::Create]);
+        let queries = works.map(|work| (work, format!("?bytes={}", size(work)))).collect();
         Self { ids, bodies, queries, tokens: Vec::new() }
     }
 
-    /// The header of a caller, if there are callers.
-    pub(super) fn authorization(&self, random: &mut Rng) -> String {
-        let token = random.choice(&self.tokens);
+    /// The header of the caller who created the proposal of this number, if there are callers.
+    pub(super) fn authorization(&self, number: usize) -> String {
+        let token = self.tokens.get(number % self.tokens.len().max(1));
         token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"))
     }
 
     pub(super) fn write(&self, work: Work, random: &mut Rng, request: &mut Vec<u8>) {
-        let work = work.next(random);
+        let number = random.usize(0..self.ids.len().max(1));
+        self.write_about(number, work.next(random), random, request);
+    }
+
+    /// Writes a request of the creator of the proposal of this number.
+    pub(super) fn write_about(
+        &self,
+        number: usize,
+        work: Work,
+        random: &mut Rng,
+        request: &mut Vec<u8>,
+    ) {
         let (method, body) = match work {
             Work::Create => ("POST", random.choice(self.bodies.iter())),
             Work::Replace => ("PUT", random.choice(self.bodies.iter())),
             _ => ("GET", None),
         };
         let id = match work {
-            Work::Item | Work::Replace => random.choice(&self.ids),
+            Work::Item | Work::Replace => self.ids.get(number),
             _ => None,
         };
         let [slash, id] = id.map_or(["", ""], |id| ["/", id]);
         let query = self.queries.get(&work).map_or("", String::as_str);
-        request.clear();
-        for part in [method, " /v1/proposals", slash, id, query, HEAD] {
-            request.extend_from_slice(part.as_bytes());
-        }
-        request.extend_from_slice(self.authorization(random).as_bytes());
-        if let Some(body) = body {
-            let length =
-                format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-            request.extend_from_slice(length.as_bytes());
-        }
-        request.extend_from_slice(b"\r\n");
-        request.extend_from_slice(body.map_or(&[], Vec::as_slice));
+        let selection =
+            if query.ends_with('=') { random.u64(..).to_string() } else { String::new() };
+        let target = ["/v1/proposals", slash, id, query, &selection].concat();
+        let body = body.map(Vec::as_slice);
+        write_request(request, method, &target, &self.authorization(number), body);
     }
+}
+
+pub(super) fn write_request(
+    request: &mut Vec<u8>,
+    method: &str,
+    target: &str,
+    authorization: &str,
+    body: Option<&[u8]>,
+) {
+    let length = body.map_or_else(String::new, |body| {
+        format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())
+    });
+    request.clear();
+    for part in [method, " ", target, HEAD, authorization, &length, "\r\n"] {
+        request.extend_from_slice(part.as_bytes());
+    }
+    request.extend_from_slice(body.unwrap_or_default());
 }
 
 const HEAD: &str = " HTTP/1.1\r\nHost: localhost\r\nAccept: application/hal+json\r\n";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::{Answer, Service, Store};
 
-use crate::world::{PROPOSAL, World, on_each_store};
+use crate::world::{Callers, PROPOSAL, World, on_each_store};
 
 const APPLICANTS: &str = include_str!("../../../docs/examples/policies/applicants.yaml");
 const REVIEWERS: &str = include_str!("../../../docs/examples/policies/reviewers.yaml");
@@ -197,6 +197,37 @@ fn reviewers_do_not_assign_themselves(scene: &Scene<'_>, other: &str) {
     send(rows.body("application/x-ndjson", format!("{row}\n"))).expect(403);
     assert_eq!(send(world.service.get(&format!("/v1/proposals/{other}"))).status, 404);
     send(world.service.patch(sheet).json(r#"{"total_score":"12.00"}"#)).expect(200);
+}
+
+const RULES: &str = "rules:
+  - id: one_for_each_researcher
+    group: proposals
+    lookup: {same: 'proposals[researcher_id = self.researcher_id]'}
+    check: size(same) == 0
+    message_expression: '\"There is also \" + same[0].project_title'
+";
+
+#[test]
+fn a_rule_quotes_no_item_that_the_caller_does_not_see() {
+    on_each_store(|store| {
+        let callers = Callers::new(&CALLERS);
+        let rules = callers.write_file("rules.yaml", RULES);
+        let policies = callers.write_file("policies.yaml", APPLICANTS);
+        let service = callers.serve(store, &["--policies", &policies, "--rules", &rules]);
+        let world = World { callers, service };
+        let body = json!({"proposal_type": "Program", "project_title": "Rice", "researcher_id": 7});
+        let body = body.to_string();
+        world.create("ana", "/v1/proposals", &body);
+        for (caller, detail) in [
+            ("ben", "The rule `one_for_each_researcher` is not met."),
+            ("ana", "The rule `one_for_each_researcher` is not met."),
+            ("staff", "There is also Rice"),
+        ] {
+            let request = world.service.post("/v1/proposals").json(body.as_str());
+            let refused = world.send(caller, request).expect(422).value();
+            assert_eq!(refused["errors"][0]["detail"], detail, "{caller}");
+        }
+    });
 }
 
 /// 64 clients write to a sheet of a reviewer, through two instances where the store allows it. After

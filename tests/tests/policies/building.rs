@@ -6,6 +6,7 @@ use tests::Answer;
 use tests::random_query::one;
 
 use crate::model::{Item, Model};
+use crate::requests::Asked;
 use crate::world::World;
 
 pub const WORDS: &[&str] =
@@ -201,31 +202,40 @@ impl Write {
         model
     }
 
-    fn send(&self, world: &World, model: &Model, caller: &str) -> Answer {
-        let service = &world.service;
+    pub fn asked(&self, model: &Model) -> Asked {
         let path = |id: &String| path_of(&model.items[id]);
-        let request = match self {
+        match self {
             Self::Create { group, parent, continues, body } => {
                 let target = match (parent, continues) {
                     (Some(parent), _) => format!("/v1/proposals/{parent}/lib"),
                     (_, Some(old)) => path(old),
                     _ => collection_of(group),
                 };
-                service.post(&target).json(body.to_string())
+                Asked::write("POST", target, body.clone())
             }
-            Self::Patch { id, body } => service.patch(&path(id)).json(body.to_string()),
-            Self::Replace { id, body } => service.put(&path(id)).json(body.to_string()),
-            Self::Delete { id } => service.delete(&path(id)),
+            Self::Patch { id, body } => Asked::write("PATCH", path(id), body.clone()),
+            Self::Replace { id, body } => Asked::write("PUT", path(id), body.clone()),
+            Self::Delete { id } => Asked::write("DELETE", path(id), None),
             Self::Restore { id, version } => {
-                service.post(&format!("{}/versions/{version}", path(id)))
+                Asked::write("POST", format!("{}/versions/{version}", path(id)), None)
             }
-        };
-        world.send(caller, request)
+        }
     }
 
     /// Makes the write, and returns the store after it; `None` if it is refused.
     pub fn make(&self, world: &World, model: &Model, caller: &str) -> Option<(Model, Answer)> {
-        let answer = self.send(world, model, caller);
+        self.make_as(&self.asked(model), world, model, caller)
+    }
+
+    /// The same with a request that may have other headers.
+    pub fn make_as(
+        &self,
+        asked: &Asked,
+        world: &World,
+        model: &Model,
+        caller: &str,
+    ) -> Option<(Model, Answer)> {
+        let answer = asked.answer(world, caller);
         if answer.status >= 300 {
             return None;
         }

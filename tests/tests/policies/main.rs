@@ -6,6 +6,7 @@
 
 mod building;
 mod comparison;
+mod concurrent;
 mod interference;
 mod model;
 mod policies;

@@ -58,8 +58,8 @@ impl PolicySet {
         Self { name: name.to_owned(), files, reading, has_history_of_all }
     }
 
-    /// The example files alone, then all together.
-    pub fn examples() -> Vec<Self> {
+    /// The example files alone, then all together, and a set with conditions on members.
+    pub fn fixed() -> Vec<Self> {
         let all = [applicants(), reviewers(), public()].concat();
         let [one, two, three] =
             [("applicants", APPLICANTS), ("reviewers", REVIEWERS), ("public", PUBLIC)];
@@ -68,7 +68,23 @@ impl PolicySet {
             Self::of("reviewers", &[two], reviewers()),
             Self::of("public", &[three], public()),
             Self::of("all examples", &[one, two, three], all),
+            Self::by_members(),
         ]
+    }
+
+    /// An item is seen by its own members, without those that it is linked to.
+    pub fn by_members() -> Self {
+        let mut text = "policies:\n".to_owned();
+        let policy_of = |group| {
+            let when = match group {
+                "proposals" => Condition::Has("research_type"),
+                _ => Condition::Is("color", "red"),
+            };
+            write_policy(&mut text, 0, group, false, Audience::Anyone, &when);
+            policy(&[group], Audience::Anyone, when)
+        };
+        let reading = GROUPS.into_iter().map(policy_of).collect();
+        Self::of("by members", &[("writers", WRITERS), ("members", &text)], reading)
     }
 
     pub fn random(random: &mut Rng) -> Self {

@@ -33,7 +33,7 @@ pub struct Asked {
 pub struct Recorded {
     pub status: u16,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    pub body: Vec<u8>,
     pub links: Vec<String>,
     pub etag: Option<String>,
     /// The `Last-Modified` of an item that was not written in the last seconds.
@@ -122,12 +122,12 @@ impl Asked {
         Self { headers: vec![("accept", HTML.to_owned())], ..Self::get(target) }
     }
 
-    fn write(method: &'static str, target: String, body: impl Into<Option<Value>>) -> Self {
+    pub fn write(method: &'static str, target: String, body: impl Into<Option<Value>>) -> Self {
         let body = body.into().map(|body: Value| ("application/json", body.to_string()));
         Self { method, body, ..Self::get(target) }
     }
 
-    fn with(&self, header: &'static str, value: String) -> Self {
+    pub fn with(&self, header: &'static str, value: String) -> Self {
         Self { headers: [&self.headers[..], &[(header, value)]].concat(), ..self.clone() }
     }
 
@@ -137,6 +137,10 @@ impl Asked {
     }
 
     pub fn send(&self, world: &World, caller: &str) -> Recorded {
+        Recorded::of(&self.answer(world, caller))
+    }
+
+    pub fn answer(&self, world: &World, caller: &str) -> Answer {
         let request: Request = world.service.request(self.method, &self.target);
         let headers = self.headers.iter();
         let request = headers.fold(request, |request, (name, value)| request.header(name, value));
@@ -146,7 +150,7 @@ impl Asked {
         };
         let answer = world.callers.sign(caller, request).send_unchecked();
         assert!(answer.status < 500, "{caller}: {answer}");
-        Recorded::of(&answer)
+        answer
     }
 
     /// The same request about another item.
@@ -177,7 +181,7 @@ impl Asked {
 pub struct Subjects<'a> {
     pub visible: Vec<&'a Item>,
     /// Items that were deleted or are not visible now, and have a visible version.
-    past: Vec<&'a Item>,
+    pub past: Vec<&'a Item>,
     /// Also deleted ones.
     pub hidden: Vec<&'a Item>,
     pub middle: &'a str,
@@ -397,7 +401,8 @@ pub fn refused(random: &mut Rng, item: &Item) -> Asked {
         }
         6 => {
             let row = json!({ "id": item.id, "color": "red", "project_title": "a", "proposal_type": "b" });
-            let target = format!("/imports/{}?dry_run=true", item.group);
+            let upsert = one(random, &["", "&upsert=true"]);
+            let target = format!("/imports/{}?dry_run=true{upsert}", item.group);
             let body = Some(("application/x-ndjson", format!("{row}\n")));
             Asked { body, ..Asked::write("POST", target, None) }
         }

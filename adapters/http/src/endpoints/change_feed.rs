@@ -1,13 +1,14 @@
 //! Live changes: one reader of the log serves all listeners.
 
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use application::{
-    ApplicationError, Caller, ChangeService, LogPage, LoggedChange, SeenChange, Sequence,
+    ApplicationError, Caller, ChangeService, LogPage, LoggedChange, Reach, SeenChange, Sequence,
 };
+use tokio::sync::OnceCell;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use tokio::time::sleep;
@@ -34,8 +35,14 @@ pub struct ChangeFeed {
     live: Arc<Mutex<Option<Live>>>,
 }
 
+/// A change, and how callers see it: listeners with the same reach share one judgement.
+struct UnjudgedChange {
+    change: LoggedChange,
+    judged: Mutex<HashMap<Reach, Arc<OnceCell<Option<SeenChange>>>>>,
+}
+
 struct Live {
-    sender: Sender<Arc<LoggedChange>>,
+    sender: Sender<Arc<UnjudgedChange>>,
     /// Changes up to this position were sent or are not needed.
     read_to: Sequence,
 }
@@ -48,9 +55,9 @@ pub struct Listener {
     /// The last position that the caller may know.
     position: Sequence,
     /// Changes that the caller may not see.
-    unjudged: Vec<LoggedChange>,
+    unjudged: Vec<Arc<UnjudgedChange>>,
     ready: VecDeque<SeenChange>,
-    live: Option<Receiver<Arc<LoggedChange>>>,
+    live: Option<Receiver<Arc<UnjudgedChange>>>,
 }
 
 #[derive(Debug)]
@@ -90,7 +97,9 @@ impl ChangeFeed {
         Ok(Listener { feed: self.clone(), caller, sent, position, unjudged, ready, live: None })
     }
 
-    async fn subscribe(&self) -> Result<(Receiver<Arc<LoggedChange>>, Sequence), ApplicationError> {
+    async fn subscribe(
+        &self,
+    ) -> Result<(Receiver<Arc<UnjudgedChange>>, Sequence), ApplicationError> {
         let last = self.service.last().await?;
         let mut live = self.live.lock();
         if let Some(Live { sender, read_to }) = live.as_ref() {
@@ -132,10 +141,36 @@ impl ChangeFeed {
         };
         for change in page.changes {
             // An error means that the last listener left. The next call detects that.
-            let _ = open.sender.send(Arc::new(change));
+            let _ = open.sender.send(UnjudgedChange::new(change));
         }
         open.read_to = page.read_to;
         true
+    }
+
+    async fn judge(
+        &self,
+        caller: &Caller,
+        unjudged: &[Arc<UnjudgedChange>],
+    ) -> Result<Vec<SeenChange>, ApplicationError> {
+        let [one] = unjudged else {
+            let changes = unjudged.iter().map(|it| it.change.clone()).collect();
+            return self.service.seen(caller, changes).await;
+        };
+        let Some(reach) = self.service.reach(caller, one.change.collection) else {
+            return Ok(Vec::new());
+        };
+        let judged = Arc::clone(one.judged.lock().entry(reach).or_default());
+        let judge = async || {
+            let seen = self.service.seen(caller, vec![one.change.clone()]).await?;
+            Ok::<_, ApplicationError>(seen.into_iter().next())
+        };
+        Ok(judged.get_or_try_init(judge).await?.iter().cloned().collect())
+    }
+}
+
+impl UnjudgedChange {
+    fn new(change: LoggedChange) -> Arc<Self> {
+        Arc::new(Self { change, judged: Mutex::default() })
     }
 }
 
@@ -154,7 +189,7 @@ impl Listener {
             // A waiting stream keeps no buffer.
             self.ready = VecDeque::new();
             if !self.unjudged.is_empty() {
-                match self.feed.service.seen(&self.caller, self.unjudged.clone()).await {
+                match self.feed.judge(&self.caller, &self.unjudged).await {
                     Ok(seen) => {
                         self.unjudged = Vec::new();
                         self.ready = seen.into();
@@ -170,9 +205,9 @@ impl Listener {
                     }
                 }
                 Some(live) => match live.recv().await {
-                    Ok(change) if change.sequence > self.sent => {
-                        self.sent = change.sequence;
-                        self.unjudged.push(LoggedChange::clone(&change));
+                    Ok(unjudged) if unjudged.change.sequence > self.sent => {
+                        self.sent = unjudged.change.sequence;
+                        self.unjudged.push(unjudged);
                     }
                     // Sent from the log already.
                     Ok(_) => {}
@@ -196,7 +231,7 @@ impl Listener {
             self.live = Some(live).filter(|_| page.read_to >= sent_from);
         }
         self.sent = page.changes.last().map_or(self.sent, |change| change.sequence);
-        self.unjudged = page.changes;
+        self.unjudged = page.changes.into_iter().map(UnjudgedChange::new).collect();
         Ok(())
     }
 
@@ -215,10 +250,13 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use application::ports::{MockCallerDirectory, MockHistory};
-    use application::{AccessControl, ChangeAuthor, ChangeLog, NoPolicies, RepositoryError};
+    use application::ports::{Access, MockCallerDirectory, MockHistory, MockPolicies, Permissions};
+    use application::{
+        AccessControl, ChangeAuthor, ChangeLog, NoPolicies, Policies, RepositoryError,
+    };
     use async_trait::async_trait;
-    use domain::{Collection, ItemId, Version, WriteOperation};
+    use domain::predicate::{Operand, Test};
+    use domain::{Collection, ItemId, Operation, Operations, Predicate, Version, WriteOperation};
     use jiff::Timestamp;
     use uuid::Uuid;
 
@@ -272,10 +310,17 @@ mod tests {
     }
 
     fn feed(changes: i64) -> (ChangeFeed, Arc<Counter>) {
+        feed_under(Arc::new(NoPolicies::Open), MockHistory::new(), changes)
+    }
+
+    fn feed_under(
+        policies: Arc<dyn Policies>,
+        history: MockHistory,
+        changes: i64,
+    ) -> (ChangeFeed, Arc<Counter>) {
         let log = Arc::new(Counter(AtomicI64::new(changes)));
         let names = Arc::new(MockCallerDirectory::new());
-        let access = AccessControl::new(Arc::new(NoPolicies::Open));
-        let history = Arc::new(MockHistory::new());
+        let (access, history) = (AccessControl::new(policies), Arc::new(history));
         let service = ChangeService::new(Arc::<Counter>::clone(&log), history, names, access);
         (ChangeFeed::new(service), log)
     }
@@ -335,6 +380,32 @@ mod tests {
     async fn a_listener_who_does_not_listen_is_cut_off() {
         let (mut listener, _log) = after_a_pause(200_000).await;
         assert!(matches!(listener.next().await, Err(TooSlow)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn listeners_with_the_same_reach_share_a_judgement() {
+        let mut policies = MockPolicies::new();
+        policies.expect_permissions().returning(|_| {
+            let has_color = Predicate::Test(Operand::member("color"), Test::Exists);
+            let mut access = Access::uniform(Operations::NONE);
+            access.items[Operation::Read as usize] = Arc::new(has_color);
+            Permissions::new(Collection::all().map(|_| access.clone()))
+        });
+        let mut history = MockHistory::new();
+        let judge = history.expect_versions_in_reach().times(1);
+        judge.returning(|_, versions| Ok(versions.to_vec()));
+        let (feed, log) = feed_under(Arc::new(policies), history, 0);
+        let mut listeners = Vec::new();
+        for _ in 0..8 {
+            let mut listener = feed.listen(Caller::Anonymous, None).await.unwrap();
+            let next = tokio::time::timeout(Duration::from_secs(1), listener.next());
+            assert!(next.await.is_err(), "there is nothing to tell");
+            listeners.push(listener);
+        }
+        log.0.fetch_add(1, Ordering::SeqCst);
+        for mut listener in listeners {
+            assert_eq!(listener.next().await.unwrap().change.sequence, Sequence(1));
+        }
     }
 
     #[tokio::test]

@@ -79,7 +79,7 @@ impl<'a> ItemView<'a> {
     ) -> Self {
         let ListedItem { shown, score, snippet, removed_at } = listed;
         let (score, removed_at) = (*score, *removed_at);
-        let (embedded, snippet) = (Some(embedded), snippet.as_deref());
+        let (embedded, snippet) = (embedded.requested(), snippet.as_deref());
         Self { embedded, score, snippet, removed_at, ..Self::new(shown, snapshot) }
     }
 }

@@ -27,6 +27,14 @@ pub(crate) fn caller(node: &Node, errors: &mut ErrorCollector<'_>) -> Option<Cal
     if node.scalar().is_some_and(|scalar| scalar.text == ANONYMOUS) {
         return Some(None.into());
     }
+    if let Some(id) = node.scalar().filter(|id| !id.text.contains(':') && !node.is_null()) {
+        let reason = format!(
+            "`{}` is not a caller; write an id such as `agency:1`, or `{ANONYMOUS}`",
+            id.text
+        );
+        errors.add(node.place, reason);
+        return None;
+    }
     let principal = language::caller::read(node, errors)?;
     if principal.is_none() && matches!(node.content, Content::Mapping(_)) {
         // A caller without an identifier is anonymous and has no roles.

@@ -14,7 +14,7 @@ fn check(text: &str) -> (Vec<String>, Vec<String>) {
 const SUMMARIES: &str = "
 group: files, allow: [read], to: [anyone] => Anyone may read items of files.
 group: [files, lib, status], deny: [write], to: [signed_in]
-    => Every known caller may not create, replace, patch and delete items of files, lib and status.
+    => Every known caller may not create, replace, patch or delete items of files, lib and status.
 group: files, allow: [update], to: [a, b], when: meta.created_by == caller.id
     => Callers with the role `a` or `b` may replace and patch items of files, if `meta.created_by == caller.id`.
 group: files, allow: [read], to: [a], effective: {from: 2026-05-01}
@@ -66,6 +66,8 @@ id: x, group: files, allow: [update], to: [clerk], when: 'self.proposal_id == ca
     => callers can give themselves the right by `x`, which depends on `proposal_id` of `files`; add `change: self.proposal_id == old.proposal_id` & `x` decides
 id: x, group: files, allow: [write], to: [clerk], when: 'self.proposal_id == caller.project'
     => `x` decides
+id: x, group: proposals, allow: [read], to: [clerk], when: self.created_by == caller.id || self.reserch_type == 'a'
+    => `proposals` have no member `created_by`: it is always absent; did you mean `meta.created_by`? & `proposals` have no member `reserch_type`: it is always absent; did you mean `research_type`? & databases read & `x` decides
 id: x, group: files, allow: [read], to: [clerk], when: 'self.document_type == \"cv\"'
     => databases read the members of every item for it & `x` decides
 ";
@@ -80,5 +82,31 @@ fn likely_mistakes_are_warned_of() {
             let text = warning.strip_prefix("p.yaml:6:3: warning: ").expect("a place");
             assert!(text.starts_with(reason), "{warning}");
         }
+    }
+}
+
+const ASSIGNED: &str = "
+policies:
+- {id: reads, group: proposals, allow: [read], to: [signed_in], lookup: {sheets: 'gadscores[proposal_id = self.id]'}, when: 'size(sheets) > 0'}
+- {id: assigns, group: gadscores, allow: [OPERATIONS], to: [signed_in]}
+";
+
+#[test]
+fn a_warning_of_a_right_names_what_its_policy_can_do() {
+    for (operations, fix) in [
+        ("create", "let other roles create it"),
+        (
+            "update",
+            "add `change: self.proposal_id == old.proposal_id`, or let other roles write it",
+        ),
+        (
+            "create, update",
+            "let other roles create it, and allow changes in a policy with `change: self.proposal_id == old.proposal_id`",
+        ),
+    ] {
+        let (_, warnings) = check(&ASSIGNED.replace("OPERATIONS", operations));
+        let found =
+            warnings.iter().any(|warning| warning.ends_with(&format!("`gadscores`; {fix}")));
+        assert!(found, "{operations}: {warnings:#?}");
     }
 }

@@ -155,7 +155,7 @@ fn bind<'v>(
 }
 
 /// The parameter of a name such as `$1`.
-fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result<ToSqlOutput<'v>> {
+pub(crate) fn parameter<'v>(values: &'v [Value], name: &str) -> rusqlite::Result<ToSqlOutput<'v>> {
     let number = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
     match number.and_then(|number| values.get(number - 1)) {
         Some(Value::BigInt(value)) => value.to_sql(),

@@ -132,7 +132,7 @@ pub struct AccessCheckOptions {
     /// File or folder of policies
     #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
     pub policies: PathBuf,
-    /// JSON file with the caller: an object with `id` and `roles`, or the string `anonymous`
+    /// JSON file with the caller: an object with `id`, `roles` and attributes, or the string `anonymous`
     #[arg(long = "as", value_name = "FILE")]
     pub caller: PathBuf,
     /// The operation
@@ -141,7 +141,7 @@ pub struct AccessCheckOptions {
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()).map(|name| Collection::known(&name)))]
     pub group: Collection,
-    /// An item of the group; its creator is looked up in the database
+    /// An item of the group, which is read from the database
     #[arg(long, value_name = "ID")]
     pub item: Option<String>,
     /// The database.

@@ -3,8 +3,8 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use crate::predicate::{
-    Comparison, Double, Judged, Literal, Lookups, Operand, Predicate, Related, RelatedKey,
-    RelatedValue, Subject, Test, ValueKind,
+    Comparison, Double, ItemState, Judged, Literal, Lookups, Operand, Predicate, Related,
+    RelatedKey, RelatedValue, Subject, Test, ValueKind,
 };
 use crate::{Collection, Found, Item, ItemId, Lookup, LookupKey, Version};
 
@@ -79,14 +79,24 @@ fn tests_hold_of_values_of_their_kind_only() {
 
 #[test]
 fn a_write_is_compared_with_the_old_item() {
-    let old =
-        Operand { state: crate::predicate::ItemState::Old, subject: Operand::member("a").subject };
-    let same = Predicate::Equal(Operand::member("a"), old);
+    let same = |subject: Subject| {
+        let old = Operand { state: ItemState::Old, subject: subject.clone() };
+        Predicate::Equal(Operand::current(subject), old)
+    };
+    let same_time = same(Subject::CreatedAt);
+    for (time, expected) in [(Timestamp::UNIX_EPOCH, true), (Timestamp::MAX, false)] {
+        let (before, after) = (item("{}"), Item { created_at: time, ..item("{}") });
+        let judged = Judged { current: &after, old: Some(&before) };
+        assert_eq!(same_time.judge(judged, &mut Known::default()), Some(expected));
+    }
+    let same = same(Operand::member("a").subject);
     for (before, after, expected) in [
         (r#"{"a":[1,{"x":2,"y":"z"}]}"#, r#"{"a":[1.0,{"y":"z","x":2}]}"#, true),
         (r#"{"a":[1,2]}"#, r#"{"a":[1]}"#, false),
         (r#"{"a":[1]}"#, r#"{"a":[1,2]}"#, false),
         (r#"{"a":{"x":1}}"#, r#"{"a":{"x":1,"y":2}}"#, false),
+        (r#"{"a":{"x":1}}"#, r#"{"a":{"x":2}}"#, false),
+        (r#"{"a":{"x":1}}"#, r#"{"a":{"y":1}}"#, false),
         ("{}", "{}", false),
         (r#"{"a":"x"}"#, r#"{"a":"y"}"#, false),
     ] {
@@ -135,4 +145,28 @@ fn related_items_count_all_or_the_newest() {
     assert_eq!(judge(&any, &mut known), None);
     assert_eq!(judge(&any.negated(), &mut known), None, "neither does the opposite hold");
     assert_eq!(newest.reads(), [STATUS]);
+}
+
+#[test]
+fn a_condition_on_the_old_item_does_not_depend_on_the_new_one() {
+    let is_about = Predicate::related(Related {
+        collection: STATUS,
+        key: RelatedKey::Member("subject".into()),
+        value: RelatedValue::Operand(Operand::member("a")),
+        latest: None,
+        holds: Predicate::TRUE,
+    });
+    let (old, new) = (item(r#"{"a":"one","b":1}"#), item(r#"{"a":"two"}"#));
+    let mut known = Known::default();
+    for (value, items) in [("one", vec![item("{}")]), ("two", Vec::new())] {
+        let key = LookupKey::Member { name: "subject".into(), value: value.into() };
+        known.0.insert(Lookup { key, ..lookup() }, Found::Items(items));
+    }
+    let judged = Judged { current: &new, old: Some(&old) };
+    let one = Predicate::equals(Operand::member("a"), Literal::String("one".into()));
+    for predicate in [is_about, one, test("b", Test::Exists), test("c", Test::Exists).negated()] {
+        let is_new = predicate.judge(judged, &mut known);
+        assert_eq!(predicate.of_old().judge(judged, &mut known), Some(true), "{predicate:?}");
+        assert_eq!(is_new, Some(predicate == test("c", Test::Exists).negated()));
+    }
 }

@@ -4,6 +4,7 @@
 //! `TEST_PREDICATE_PAIRS` says how many pairs of a condition and an item are judged on each store.
 
 mod comparison;
+mod examined;
 mod random;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::store::{
     next_id, reach, searching, whole_log,
 };
 use comparison::random_conditions_hold_of_the_same_items_as_in_memory;
+use examined::a_page_and_a_total_examine_few_rows;
 
 on_both_stores! {
     a_page_follows_the_items_that_decide_on_it
@@ -30,7 +32,9 @@ on_both_stores! {
     ; every_server:
     searches_and_counts_by_value_are_of_the_reach
     random_conditions_hold_of_the_same_items_as_in_memory
-    ; postgres_alone: postgresql_finds_related_items_by_an_index
+    ; postgres_alone:
+    postgresql_finds_related_items_by_an_index
+    a_page_and_a_total_examine_few_rows
 }
 
 fn with_x(x: i32) -> Predicate {

@@ -70,7 +70,8 @@ impl GroupEndpoint {
         if let Some(unchanged) = unchanged(request, &tag, modified)? {
             return Ok(unchanged);
         }
-        let view = ItemView { embedded: Some(&embedded), ..ItemView::new(&shown, Snapshot::Now) };
+        let embedded = embedded.requested();
+        let view = ItemView { embedded, ..ItemView::new(&shown, Snapshot::Now) };
         let mut response = self.show(StatusCode::OK, item.parent, (&view, None), &tag).await?;
         if modified.is_none() {
             response.headers_mut().remove(LAST_MODIFIED);

@@ -4,7 +4,9 @@
 use application::Reach;
 use domain::predicate::{Comparison, Literal, Operand, RelatedKey, RelatedValue, Subject, Test};
 use domain::{Collection, ItemId, Predicate};
+use sea_orm::DbBackend;
 
+use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::{self, key_of_text};
 use crate::sql::sql_text::SqlText;
 
@@ -22,10 +24,10 @@ enum Found {
 }
 
 impl Found {
-    fn condition(self, row: &str) -> String {
+    fn condition(self, dialect: &Dialect, row: &str) -> String {
         match self {
             Self::Row(condition) => condition,
-            Self::Ids(ids) => format!("{row}.id IN ({ids})"),
+            Self::Ids(ids) => is_among(dialect, row, &ids),
         }
     }
 
@@ -58,11 +60,19 @@ fn is_found(
     let bound = sql.bound();
     let mut found = parts(sql, row, collection, predicate)?;
     if found.len() < 2 {
-        return found.pop().map(|found| found.condition(row));
+        return found.pop().map(|found| found.condition(sql.dialect, row));
     }
     sql.unbind(bound);
     let found = parts(sql, "s", collection, predicate)?.into_iter().map(Found::ids);
-    Some(format!("{row}.id IN ({})", found.collect::<Vec<_>>().join(" UNION ")))
+    Some(is_among(sql.dialect, row, &found.collect::<Vec<_>>().join(" UNION ")))
+}
+
+/// `PostgreSQL` finds the ids of an array in the order of the index, so it stops at the end of a page.
+fn is_among(dialect: &Dialect, row: &str, ids: &str) -> String {
+    match dialect.backend {
+        DbBackend::Sqlite => format!("{row}.id IN ({ids})"),
+        _ => format!("{row}.id = ANY (ARRAY({ids}))"),
+    }
 }
 
 /// Items found by an index each. No other item meets the predicate. `None` if there are no such

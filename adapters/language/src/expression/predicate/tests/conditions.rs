@@ -1,6 +1,8 @@
 //! Predicates of conditions, and static facts about them.
 
-use domain::predicate::{Literal, Operand, Related, RelatedKey, RelatedValue, Subject, Test};
+use domain::predicate::{
+    ItemState, Literal, Operand, Related, RelatedKey, RelatedValue, Subject, Test,
+};
 use domain::{Collection, Predicate, Principal, WriteContext, WriteOperation};
 
 use super::lookups;
@@ -25,6 +27,10 @@ fn equals(operand: Operand, string: &str) -> Predicate {
     Predicate::equals(operand, Literal::String(string.into()))
 }
 
+fn member(path: &[&str]) -> Operand {
+    Operand::current(Subject::Member(path.iter().map(|name| (*name).into()).collect()))
+}
+
 #[test]
 fn parts_without_the_item_are_evaluated() {
     let is_by_ana = equals(Operand::current(Subject::CreatedBy), "ana");
@@ -34,6 +40,18 @@ fn parts_without_the_item_are_evaluated() {
         ("caller.roles.exists(role, role == 'x') || caller.id == meta.created_by", is_by_ana),
         ("caller.agency == self.agency", Predicate::FALSE),
         ("self.id != ''", equals(Operand::current(Subject::Id), "").negated()),
+        // Members of the item may have the names of other values.
+        (
+            "self.a.startsWith('x')",
+            Predicate::Test(Operand::member("a"), Test::StartsWith("x".into())),
+        ),
+        ("self['a b'] == 'x'", equals(Operand::member("a b"), "x")),
+        ("self.parent == 'x'", equals(Operand::member("parent"), "x")),
+        ("self.meta.created_by == 'x'", equals(member(&["meta", "created_by"]), "x")),
+        ("self.meta.created_at == 'x'", equals(member(&["meta", "created_at"]), "x")),
+        ("self.meta.a == 'x'", equals(member(&["meta", "a"]), "x")),
+        ("caller.roles.exists(role, role.a == self.a)", Predicate::FALSE),
+        ("[{'a': 'x'}].exists(it, it.a == self.a)", equals(Operand::member("a"), "x")),
     ] {
         assert_eq!(outcomes(source).is_true, expected, "{source}");
     }
@@ -63,13 +81,50 @@ fn lookups_are_relations_without_needless_parts() {
     for (source, expected) in [
         ("seats.exists(x, x.to_code == 'approved')", related(None, is_approved.clone())),
         ("!seats.exists(x, has(x.to_code))", related(None, has_code.clone()).negated()),
+        (
+            "seats.exists(x, x.parent == 'a' || x.meta.created_by == 'a')",
+            related(
+                None,
+                equals(Operand::current(Subject::Parent), "a")
+                    .or(equals(Operand::current(Subject::CreatedBy), "a")),
+            ),
+        ),
+        (
+            "seats.exists(x, x.meta.created_at == timestamp('1970-01-01T00:00:00Z'))",
+            related(
+                None,
+                Predicate::equals(
+                    Operand::current(Subject::CreatedAt),
+                    Literal::Time(jiff::Timestamp::UNIX_EPOCH),
+                ),
+            ),
+        ),
         ("size(seats) == 0", related(None, Predicate::TRUE).negated()),
+        ("size(seats) != 0", related(None, Predicate::TRUE)),
+        ("size(seats) > 0", related(None, Predicate::TRUE)),
+        ("size(seats) >= 1", related(None, Predicate::TRUE)),
+        ("seats.all(x, has(x.to_code))", related(None, has_code.clone().negated()).negated()),
         (
             "latest(seats.filter(x, has(x.to_code))).to_code == 'approved'",
             related(Some(has_code), is_approved),
         ),
     ] {
         assert_eq!(outcomes(source).is_true, expected, "{source}");
+    }
+}
+
+#[test]
+fn a_change_compares_the_item_with_the_old_one() {
+    let state = |state| Operand { state, ..Operand::member("a") };
+    let is_same = Predicate::Equal(state(ItemState::Present), state(ItemState::Old));
+    let both =
+        [ItemState::Present, ItemState::Old].map(|of| Predicate::Test(state(of), Test::Exists));
+    let both = Predicate::all(both);
+    for (source, expected) in
+        [("self.a == old.a", is_same.clone()), ("self.a != old.a", both.and(is_same.negated()))]
+    {
+        let change = Condition::compile(source, Variables::OF_A_CHANGE, lookups()).unwrap();
+        assert_eq!(change.outcomes(&context()).is_true, expected, "{source}");
     }
 }
 

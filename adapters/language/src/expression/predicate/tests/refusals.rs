@@ -112,6 +112,7 @@ fn comparisons() {
             ("§self == old", "is no value"),
             ("§self.a < old.a", "one side must not depend on the item"),
             ("§self.a == program.a", "one side must not depend on the item"),
+            ("libs.exists(x, §old.a == 1)", "within exists()"),
         ],
     );
 }
@@ -133,12 +134,15 @@ fn loops_and_lookups() {
             ),
             ("has(caller.id) && §program.exists(k, true)", "`exists` cannot"),
             ("latest(§self.tags) == 1", "`latest` cannot"),
+            ("§libs.a == 1", "must be a map, not a list"),
+            ("§libs.map(x, x.a).exists(y, true)", "call it on a lookup or on a constant list"),
             ("latest(§libs) == 1", "where x is a lookup"),
             (
                 "libs.exists(x, x.a == §self.a)",
                 "within exists(), all() and filter() of a lookup, only its element",
             ),
             ("libs.exists(x, §parent == 'x')", "within exists()"),
+            ("libs.exists(x, x.a == §meta.created_by)", "within exists()"),
             ("libs.exists(x, §program.a == 1)", "within exists()"),
             ("libs.exists(x, §seats.exists(y, true))", "within exists()"),
             ("libs.filter(x, size(§seats) == 0).exists(y, true)", "within exists()"),
