@@ -46,6 +46,7 @@ fn parts_without_the_item_are_evaluated() {
             Predicate::Test(Operand::member("a"), Test::StartsWith("x".into())),
         ),
         ("self['a b'] == 'x'", equals(Operand::member("a b"), "x")),
+        ("self.a['b c'] == 'x'", equals(member(&["a", "b c"]), "x")),
         ("self.parent == 'x'", equals(Operand::member("parent"), "x")),
         ("self.meta.created_by == 'x'", equals(member(&["meta", "created_by"]), "x")),
         ("self.meta.created_at == 'x'", equals(member(&["meta", "created_at"]), "x")),
