@@ -1,7 +1,7 @@
 """Counts the instructions of a request: python3 tests/count.py BINARY
 
-Fails if a request takes more than 1.02 of the instructions that docs/performance.md records, or more than 1.05 of
-them with a policy that allows everything. The page describes the method.
+Fails if a request takes more than 1.02 of the instructions that docs/performance.md records, or, with a policy that
+allows everything, more than 1.05 of the instructions without one. The page describes the method.
 """
 
 import contextlib

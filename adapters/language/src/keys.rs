@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Pointer, nearest};
+use domain::{Collection, Pointer, nearest};
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -314,6 +314,16 @@ pub fn known_words(word: &str, known: &[&str]) -> String {
 
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map(|guess| format!("; did you mean `{guess}`?")).unwrap_or_default()
+}
+
+/// Returns the reason why no item of a group with a fixed set of members has a member.
+pub fn absent_member(collection: Collection, name: &str) -> Option<String> {
+    let mut known = collection.known_members().map(|(known, _)| known);
+    if collection.is_open() || known.any(|known| known == name) {
+        return None;
+    }
+    let guess = did_you_mean(name, collection.known_members().map(|(known, _)| known));
+    Some(format!("`{}` have no field `{name}`: it is always absent{guess}", collection.name()))
 }
 
 /// Returns whether a text starts with a lower-case letter, contains only lower-case letters, digits

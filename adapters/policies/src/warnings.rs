@@ -6,6 +6,7 @@ use std::slice;
 use application::PublishedPolicy;
 use domain::{Collection, nearest};
 use jiff::civil::Date;
+use language::keys;
 
 use crate::analysis::SqlClass;
 use crate::condition::ItemCondition;
@@ -80,16 +81,13 @@ fn unknown_members(condition: &ItemCondition, of: &[Collection]) -> Vec<String> 
     for (lookup, name) in condition.reads().into_iter().chain(own) {
         let of = lookup.map_or(of, |lookup| slice::from_ref(&lookup.collection));
         let is_special = name == "id" || lookup.is_some() && ["parent", "meta"].contains(&name);
-        for collection in of.iter().filter(|of| !of.is_open() && !is_special) {
-            let known: Vec<_> = collection.known_members().map(|(known, _)| known).collect();
-            let guess = match name {
-                "created_by" | "created_at" => Some(format!("meta.{name}")),
-                _ => nearest(name, known.iter().copied()).map(str::to_owned),
-            };
-            let guess = guess.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
-            let group = collection.name();
-            let reason = format!("`{group}` have no member `{name}`: it is always absent{guess}");
-            if !known.contains(&name) && !reasons.contains(&reason) {
+        let guess = match name {
+            "created_by" | "created_at" => format!("; did you mean `meta.{name}`?"),
+            _ => String::new(),
+        };
+        let absent = of.iter().filter_map(|of| keys::absent_member(*of, name));
+        for reason in absent.filter(|_| !is_special).map(|reason| reason + &guess) {
+            if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
         }

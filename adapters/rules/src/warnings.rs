@@ -4,6 +4,7 @@ use domain::{Collection, WriteOperation, nearest};
 use jiff::civil::Date;
 use language::error::Located;
 use language::expression::{Variable, date};
+use language::keys;
 
 use crate::file_rule::FileRule;
 use crate::rule_set::RuleSet;
@@ -36,6 +37,9 @@ impl RuleSet {
     }
 
     fn unknown(&self, collection: Collection, name: &str) -> Option<String> {
+        if !collection.is_open() {
+            return keys::absent_member(collection, name);
+        }
         let known = self.members_of(collection);
         if known.contains(&name) {
             return None;
@@ -43,13 +47,9 @@ impl RuleSet {
         let group = collection.name();
         let guess = nearest(name, known.iter().copied())
             .map_or_else(|| ".".to_owned(), |guess| format!("; did you mean `{guess}`?"));
-        Some(if collection.is_open() {
-            format!(
-                "`{name}` is not a known member of `{group}`{guess} Declare a member of your own with `members: {{{group}: [{name}]}}`"
-            )
-        } else {
-            format!("`{group}` have no field `{name}`: it is always absent{guess}")
-        })
+        Some(format!(
+            "`{name}` is not a known member of `{group}`{guess} Declare a member of your own with `members: {{{group}: [{name}]}}`"
+        ))
     }
 }
 

@@ -123,7 +123,7 @@ pub(super) fn preamble(
         "{} proposals; a body sent is {body} bytes on average, an item answered {item}, the first page {page}. To append 4 \
          KB to a file and make it durable takes {sync} µs. {} Peak MB: the most resident memory of the server process (not \
          of PostgreSQL). Of bare: requests/s divided by the bare route's of the same round, median and range. Of minimal: \
-         the same for the hand-written axum service on the same store; with rules, callers, metrics or traces, for the \
+         the same for the hand-written axum service on the same store; with rules, callers, metrics, traces or policies, for the \
          service without. Of logged: the same for the hand-written service that keeps a log with members, totals and the \
          indexed columns, too. Of baseline: the same for the other binary that was given. What a turn has written is \
          indexed for searches during the turn as far as much waits, and else after it: indexed after, the seconds until a \

@@ -13,8 +13,8 @@ use crate::building::collection_of;
 use crate::model::{Caller, Item};
 use crate::policies::PolicySet;
 use crate::requests::{Asked, Subjects};
-use crate::scene::{CALLERS, Scene, sizes};
-use crate::world::{GROUPS, on_each_store};
+use crate::scene::{Scene, for_each_caller};
+use crate::world::GROUPS;
 
 const ALL_READ: &str = "policies:
   - id: all_read
@@ -234,22 +234,8 @@ fn next_of(answer: &Answer) -> Option<String> {
 
 #[test]
 fn a_caller_sees_what_a_store_of_it_shows() {
-    let seed = tests::number("TEST_SEED", fastrand::u64(..));
-    println!("TEST_SEED={seed} does the same again");
-    let sizes = sizes();
-    on_each_store(|store| {
-        let mut scene = Scene::new(store, seed, sizes.writes);
-        let mut sets = PolicySet::fixed();
-        sets.extend((0..2 * sizes.generated).map(|_| PolicySet::random(&mut scene.random)));
-        for set in &sets {
-            scene.enforce(set);
-            let mut callers = CALLERS.to_vec();
-            scene.random.shuffle(&mut callers);
-            for caller in callers.into_iter().take(sizes.callers) {
-                let copy = Copy::new(store, &scene, set, caller);
-                scene.compare(&copy, set, caller, sizes.requests);
-            }
-        }
-        assert!(scene.faults.is_empty(), "{}", scene.faults.join("\n\n"));
+    for_each_caller(2, |store, scene, set, caller, sizes| {
+        let copy = Copy::new(store, scene, set, caller);
+        scene.compare(&copy, set, caller, sizes.requests);
     });
 }

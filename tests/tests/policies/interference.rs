@@ -8,8 +8,8 @@ use crate::building::{Write, collection_of, path_of};
 use crate::model::{Caller, Model};
 use crate::policies::PolicySet;
 use crate::requests::{Asked, Recorded, Subjects, absent, referring, refused};
-use crate::scene::{CALLERS, Scene, Sizes, sizes};
-use crate::world::{GROUPS, on_each_store, soon};
+use crate::scene::{Scene, Sizes, for_each_caller};
+use crate::world::{GROUPS, soon};
 
 impl Scene {
     /// Writes of the caller, which can be repeated with their keys.
@@ -226,25 +226,11 @@ fn first_id(stream: &mut EventStream) -> String {
 
 #[test]
 fn an_answer_does_not_depend_on_what_the_caller_may_not_see() {
-    let seed = tests::number("TEST_SEED", fastrand::u64(..));
-    println!("TEST_SEED={seed} does the same again");
-    let sizes = sizes();
-    on_each_store(|store| {
-        let mut scene = Scene::new(store, seed, sizes.writes);
-        let mut sets = PolicySet::fixed();
-        sets.extend((0..sizes.generated).map(|_| PolicySet::random(&mut scene.random)));
-        for set in &sets {
-            scene.enforce(set);
-            let mut callers = CALLERS.to_vec();
-            scene.random.shuffle(&mut callers);
-            for caller in callers.into_iter().take(sizes.callers) {
-                scene.hidden_writes_change_no_answer(set, caller, &sizes);
-                scene.hidden_is_absent(set, caller, sizes.requests / 3);
-                scene.hidden_versions_are_absent(set, caller);
-                scene.hidden_is_absent_from_the_past(set, caller);
-                scene.hidden_writes_are_not_streamed(set, caller);
-            }
-        }
-        assert!(scene.faults.is_empty(), "{}", scene.faults.join("\n\n"));
+    for_each_caller(1, |_, scene, set, caller, sizes| {
+        scene.hidden_writes_change_no_answer(set, caller, sizes);
+        scene.hidden_is_absent(set, caller, sizes.requests / 3);
+        scene.hidden_versions_are_absent(set, caller);
+        scene.hidden_is_absent_from_the_past(set, caller);
+        scene.hidden_writes_are_not_streamed(set, caller);
     });
 }

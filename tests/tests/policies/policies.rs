@@ -73,7 +73,7 @@ impl PolicySet {
     }
 
     /// An item is seen by its own members, without those that it is linked to.
-    pub fn by_members() -> Self {
+    fn by_members() -> Self {
         let mut text = "policies:\n".to_owned();
         let policy_of = |group| {
             let when = match group {

@@ -6,9 +6,9 @@ use tests::Store;
 use crate::building::fill;
 use crate::model::{Caller, Model};
 use crate::policies::{BUILDING, PolicySet};
-use crate::world::{Callers, World, soon};
+use crate::world::{Callers, World, on_each_store, soon};
 
-pub const CALLERS: [Caller; 5] = [
+const CALLERS: [Caller; 5] = [
     Caller { name: "ana", role: "applicant" },
     Caller { name: "ben", role: "applicant" },
     Caller { name: "rita", role: "" },
@@ -33,7 +33,7 @@ pub struct Sizes {
     pub hidden_writes: usize,
 }
 
-pub fn sizes() -> Sizes {
+fn sizes() -> Sizes {
     if std::env::var("TEST_POLICIES").is_ok_and(|size| size == "full") {
         Sizes { writes: 400, generated: 12, callers: 5, requests: 300, hidden_writes: 20 }
     } else {
@@ -51,7 +51,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn new(store: Store, seed: u64, writes: usize) -> Self {
+    fn new(store: Store, seed: u64, writes: usize) -> Self {
         let mut random = Rng::with_seed(seed);
         let callers = Callers::new(&KEYS);
         std::fs::create_dir(callers.path("policies")).unwrap();
@@ -64,7 +64,7 @@ impl Scene {
     }
 
     /// Puts a set of policies in force.
-    pub fn enforce(&self, set: &PolicySet) {
+    fn enforce(&self, set: &PolicySet) {
         let folder = self.world.callers.path("policies");
         let edition = || {
             let shown = self.world.service.get("/policies").send().expect(200);
@@ -83,4 +83,30 @@ impl Scene {
         self.world.service.hang_up();
         soon("a reload", || edition() != before);
     }
+}
+
+/// Runs a test on each store, under each set of policies, for some of the callers. `generated` is a
+/// factor of the number of generated sets.
+pub fn for_each_caller(
+    generated: usize,
+    test: impl Fn(Store, &mut Scene, &PolicySet, Caller, &Sizes),
+) {
+    let seed = tests::number("TEST_SEED", fastrand::u64(..));
+    println!("TEST_SEED={seed} does the same again");
+    let sizes = sizes();
+    on_each_store(|store| {
+        let mut scene = Scene::new(store, seed, sizes.writes);
+        let mut sets = PolicySet::fixed();
+        let count = generated * sizes.generated;
+        sets.extend((0..count).map(|_| PolicySet::random(&mut scene.random)));
+        for set in &sets {
+            scene.enforce(set);
+            let mut callers = CALLERS.to_vec();
+            scene.random.shuffle(&mut callers);
+            for caller in callers.into_iter().take(sizes.callers) {
+                test(store, &mut scene, set, caller, &sizes);
+            }
+        }
+        assert!(scene.faults.is_empty(), "{}", scene.faults.join("\n\n"));
+    });
 }

@@ -24,6 +24,9 @@ const MOST_MISSED: u64 = 100_000;
 
 const AT_A_TIME: u64 = 250;
 
+/// Per change: a slow listener keeps changes in memory, and their judgements with them.
+const MOST_JUDGEMENTS: usize = 64;
+
 /// The polling interval. Other instances write to the log without notification.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -35,14 +38,14 @@ pub struct ChangeFeed {
     live: Arc<Mutex<Option<Live>>>,
 }
 
-/// A change, and how callers see it: listeners with the same reach share one judgement.
-struct UnjudgedChange {
+/// A change for all listeners. Those with the same reach share the judgement of it.
+struct SharedChange {
     change: LoggedChange,
-    judged: Mutex<HashMap<Reach, Arc<OnceCell<Option<SeenChange>>>>>,
+    judgements: Mutex<HashMap<Reach, Arc<OnceCell<Option<SeenChange>>>>>,
 }
 
 struct Live {
-    sender: Sender<Arc<UnjudgedChange>>,
+    sender: Sender<Arc<SharedChange>>,
     /// Changes up to this position were sent or are not needed.
     read_to: Sequence,
 }
@@ -55,9 +58,9 @@ pub struct Listener {
     /// The last position that the caller may know.
     position: Sequence,
     /// Changes that the caller may not see.
-    unjudged: Vec<Arc<UnjudgedChange>>,
+    unjudged: Vec<Arc<SharedChange>>,
     ready: VecDeque<SeenChange>,
-    live: Option<Receiver<Arc<UnjudgedChange>>>,
+    live: Option<Receiver<Arc<SharedChange>>>,
 }
 
 #[derive(Debug)]
@@ -97,9 +100,7 @@ impl ChangeFeed {
         Ok(Listener { feed: self.clone(), caller, sent, position, unjudged, ready, live: None })
     }
 
-    async fn subscribe(
-        &self,
-    ) -> Result<(Receiver<Arc<UnjudgedChange>>, Sequence), ApplicationError> {
+    async fn subscribe(&self) -> Result<(Receiver<Arc<SharedChange>>, Sequence), ApplicationError> {
         let last = self.service.last().await?;
         let mut live = self.live.lock();
         if let Some(Live { sender, read_to }) = live.as_ref() {
@@ -141,7 +142,7 @@ impl ChangeFeed {
         };
         for change in page.changes {
             // An error means that the last listener left. The next call detects that.
-            let _ = open.sender.send(UnjudgedChange::new(change));
+            let _ = open.sender.send(SharedChange::new(change));
         }
         open.read_to = page.read_to;
         true
@@ -150,7 +151,7 @@ impl ChangeFeed {
     async fn judge(
         &self,
         caller: &Caller,
-        unjudged: &[Arc<UnjudgedChange>],
+        unjudged: &[Arc<SharedChange>],
     ) -> Result<Vec<SeenChange>, ApplicationError> {
         let [one] = unjudged else {
             let changes = unjudged.iter().map(|it| it.change.clone()).collect();
@@ -159,18 +160,30 @@ impl ChangeFeed {
         let Some(reach) = self.service.reach(caller, one.change.collection) else {
             return Ok(Vec::new());
         };
-        let judged = Arc::clone(one.judged.lock().entry(reach).or_default());
         let judge = async || {
             let seen = self.service.seen(caller, vec![one.change.clone()]).await?;
             Ok::<_, ApplicationError>(seen.into_iter().next())
         };
-        Ok(judged.get_or_try_init(judge).await?.iter().cloned().collect())
+        let seen = match one.judgement(reach) {
+            Some(shared) => shared.get_or_try_init(judge).await?.clone(),
+            None => judge().await?,
+        };
+        Ok(seen.into_iter().collect())
     }
 }
 
-impl UnjudgedChange {
+impl SharedChange {
     fn new(change: LoggedChange) -> Arc<Self> {
-        Arc::new(Self { change, judged: Mutex::default() })
+        Arc::new(Self { change, judgements: Mutex::default() })
+    }
+
+    /// Returns the shared judgement; `None` for a new reach beyond the limit.
+    fn judgement(&self, reach: Reach) -> Option<Arc<OnceCell<Option<SeenChange>>>> {
+        let mut judgements = self.judgements.lock();
+        if judgements.len() < MOST_JUDGEMENTS {
+            return Some(Arc::clone(judgements.entry(reach).or_default()));
+        }
+        judgements.get(&reach).cloned()
     }
 }
 
@@ -231,7 +244,7 @@ impl Listener {
             self.live = Some(live).filter(|_| page.read_to >= sent_from);
         }
         self.sent = page.changes.last().map_or(self.sent, |change| change.sequence);
-        self.unjudged = page.changes.into_iter().map(UnjudgedChange::new).collect();
+        self.unjudged = page.changes.into_iter().map(SharedChange::new).collect();
         Ok(())
     }
 

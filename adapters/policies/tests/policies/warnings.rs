@@ -67,7 +67,7 @@ id: x, group: files, allow: [update], to: [clerk], when: 'self.proposal_id == ca
 id: x, group: files, allow: [write], to: [clerk], when: 'self.proposal_id == caller.project'
     => `x` decides
 id: x, group: proposals, allow: [read], to: [clerk], when: self.created_by == caller.id || self.reserch_type == 'a'
-    => `proposals` have no member `created_by`: it is always absent; did you mean `meta.created_by`? & `proposals` have no member `reserch_type`: it is always absent; did you mean `research_type`? & databases read & `x` decides
+    => `proposals` have no field `created_by`: it is always absent; did you mean `meta.created_by`? & `proposals` have no field `reserch_type`: it is always absent; did you mean `research_type`? & databases read & `x` decides
 id: x, group: files, allow: [read], to: [clerk], when: 'self.document_type == \"cv\"'
     => databases read the members of every item for it & `x` decides
 ";

@@ -164,9 +164,8 @@ fn a_condition_on_the_old_item_does_not_depend_on_the_new_one() {
     }
     let judged = Judged { current: &new, old: Some(&old) };
     let one = Predicate::equals(Operand::member("a"), Literal::String("one".into()));
-    for predicate in [is_about, one, test("b", Test::Exists), test("c", Test::Exists).negated()] {
-        let is_new = predicate.judge(judged, &mut known);
+    for predicate in [is_about, one, test("b", Test::Exists)] {
+        assert_eq!(predicate.judge(judged, &mut known), Some(false), "{predicate:?}");
         assert_eq!(predicate.of_old().judge(judged, &mut known), Some(true), "{predicate:?}");
-        assert_eq!(is_new, Some(predicate == test("c", Test::Exists).negated()));
     }
 }

@@ -40,13 +40,13 @@ fn parts_without_the_item_are_evaluated() {
         ("caller.roles.exists(role, role == 'x') || caller.id == meta.created_by", is_by_ana),
         ("caller.agency == self.agency", Predicate::FALSE),
         ("self.id != ''", equals(Operand::current(Subject::Id), "").negated()),
-        // Members of the item may have the names of other values.
         (
             "self.a.startsWith('x')",
             Predicate::Test(Operand::member("a"), Test::StartsWith("x".into())),
         ),
         ("self['a b'] == 'x'", equals(Operand::member("a b"), "x")),
         ("self.a['b c'] == 'x'", equals(member(&["a", "b c"]), "x")),
+        // Members of the item may have the names of other values.
         ("self.parent == 'x'", equals(Operand::member("parent"), "x")),
         ("self.meta.created_by == 'x'", equals(member(&["meta", "created_by"]), "x")),
         ("self.meta.created_at == 'x'", equals(member(&["meta", "created_at"]), "x")),
