@@ -44,6 +44,8 @@ pub struct Visibility {
     pub unseen: Vec<Collection>,
     /// The collections that the caller sees in part, by name.
     pub partial: Vec<Collection>,
+    /// The collections with members that are hidden from the caller.
+    pub masked: Vec<Collection>,
 }
 
 impl Visibility {
@@ -53,7 +55,12 @@ impl Visibility {
     }
 
     pub const fn is_whole(&self) -> bool {
-        self.unseen.is_empty() && self.partial.is_empty()
+        self.unseen.is_empty() && self.has_revision()
+    }
+
+    /// Returns whether a page changes only with the revision.
+    pub const fn has_revision(&self) -> bool {
+        self.partial.is_empty() && self.masked.is_empty()
     }
 
     /// Returns the collections that the caller does not see whole, by name.
@@ -215,10 +222,12 @@ impl AccessControl {
         let is_whole = |operation: &Operation| {
             permissions.has_all(collection, *operation)
                 && **permissions.change(collection, *operation) == Predicate::TRUE
+                && permissions.writable(collection, *operation).is_none()
         };
         let is_deletable = !operations.contains(&Operation::Delete)
             || DeletableItems::below(collection, &permissions).is_empty();
-        let is_whole = operations.iter().all(is_whole) && is_deletable;
+        let is_seen = permissions.visible(collection).is_none();
+        let is_whole = operations.iter().all(is_whole) && is_deletable && is_seen;
         if is_whole { Ok(()) } else { Err(ApplicationError::WholeCollectionNeeded) }
     }
 
@@ -232,7 +241,8 @@ impl AccessControl {
         let (parents, collection) = (scope.parents(), scope.collection);
         let permissions = self.require_below(caller, parents, collection, operations)?;
         let mut limits = operations.iter().map(|operation| permissions.on(collection, *operation));
-        let reach = Reach::of_the_service(scope);
+        let mask = permissions.visible(collection).cloned();
+        let reach = Reach::of_the_service(scope).masked(mask);
         Ok(match (limits.next(), limits.len()) {
             (None, _) => reach,
             (Some(only), 0) => reach.only(Arc::clone(only)),
@@ -241,6 +251,11 @@ impl AccessControl {
                 reach.only(Arc::new(Predicate::all(all)))
             }
         })
+    }
+
+    /// Limits everything in a scope to the items that meet a condition.
+    pub(crate) fn reach_where(scope: Scope, condition: Predicate) -> Reach {
+        Reach::of_the_service(scope).only(Arc::new(condition))
     }
 
     pub(crate) fn warrant(
@@ -311,6 +326,9 @@ impl AccessControl {
         let related = links(collection).chain(embedded).map(|relation: Relation| relation.to);
         let mut visibility = Visibility::default();
         for collection in related.chain([collection]) {
+            if permissions.visible(collection).is_some() {
+                visibility.masked.push(collection);
+            }
             let of = if permissions.has_all(collection, Operation::Read) {
                 continue;
             } else if permissions.has_some(collection, Operation::Read) {

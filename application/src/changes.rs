@@ -1,13 +1,14 @@
 //! The use cases of the change log.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use domain::{Collection, Operation, WriteOperation};
 
 use crate::ports::{
-    CallerDirectory, CallerNames, ChangeLog, History, LogPage, LoggedChange, Reach, Scope, Sequence,
+    CallerDirectory, CallerNames, ChangeAuthor, ChangeLog, History, LogPage, LoggedChange, Reach,
+    Scope, Sequence,
 };
 use crate::{AccessControl, ApplicationError, Caller, Result};
 
@@ -63,39 +64,46 @@ impl ChangeService {
     }
 
     /// Returns those of these changes that the caller sees, in their order. A change is seen if its
-    /// item is visible after it, with the other items as they are now.
+    /// item is visible after it, with the other items as they are now. So is its author, if the names
+    /// of callers are.
     pub async fn seen(
         &self,
         caller: &Caller,
         changes: Vec<LoggedChange>,
     ) -> Result<Vec<SeenChange>> {
         let permissions = self.access.permissions(caller);
-        let mut partial: BTreeMap<Collection, Vec<_>> = BTreeMap::new();
+        let authors = |collection| permissions.visible(collection).map(|mask| mask.callers());
+        let mut judged: BTreeMap<Collection, Vec<_>> = BTreeMap::new();
         for change in &changes {
             let collection = change.collection;
-            if permissions.has_some(collection, Operation::Read)
-                && !permissions.has_all(collection, Operation::Read)
-            {
-                let versions = partial.entry(collection).or_default();
+            let is_whole = permissions.has_all(collection, Operation::Read)
+                && authors(collection).is_none_or(|authors| authors.constant().is_some());
+            if permissions.has_some(collection, Operation::Read) && !is_whole {
+                let versions = judged.entry(collection).or_default();
                 versions.push((change.item, change.version));
                 versions.extend(change.previous_version().map(|version| (change.item, version)));
             }
         }
-        let mut visible = HashSet::new();
-        for (collection, versions) in partial {
+        let mut visible = HashMap::new();
+        for (collection, versions) in judged {
             let reach = self.access.reach(caller, Scope::of(collection), &[Operation::Read])?;
-            visible.extend(self.history.versions_in_reach(&reach, &versions).await?);
+            let reached = self.history.versions_in_reach(&reach, &versions).await?.into_iter();
+            visible.extend(reached.map(|it| ((it.item, it.version), it.shows_author)));
         }
-        let see = |change: LoggedChange| {
-            if permissions.has_all(change.collection, Operation::Read)
-                || visible.contains(&(change.item, change.version))
-            {
+        let see = |mut change: LoggedChange| {
+            let at = |version| visible.get(&(change.item, version)).copied();
+            let (own, previous) = (at(change.version), change.previous_version().and_then(at));
+            if permissions.has_all(change.collection, Operation::Read) || own.is_some() {
+                let shows_author = match authors(change.collection) {
+                    None => true,
+                    Some(authors) => authors.constant().or(own).or(previous) == Some(true),
+                };
+                if !shows_author {
+                    change.author = ChangeAuthor::default();
+                }
                 return Some(SeenChange { change, is_withdrawn: false });
             }
-            let is_restored = change.kind == WriteOperation::Create;
-            let previous = change.previous_version().filter(|_| !is_restored);
-            let was_seen =
-                previous.is_some_and(|version| visible.contains(&(change.item, version)));
+            let was_seen = previous.is_some() && change.kind != WriteOperation::Create;
             was_seen.then_some(SeenChange { change, is_withdrawn: true })
         };
         Ok(changes.into_iter().filter_map(see).collect())

@@ -56,6 +56,9 @@ pub enum ApplicationError {
         /// The policies that deny it. Can be empty.
         policies: Vec<Box<str>>,
     },
+    /// The caller may write the item, but not these of its members, or does not see them.
+    #[error("the policies do not allow the caller to write these members")]
+    MembersNotPermitted(Violations),
     /// The policies forbid the deletion of items below the item.
     #[error("the policies do not allow the caller to delete the items of `{}` in it", collection.name())]
     NotPermittedBelow { collection: Collection, policies: Vec<Box<str>> },

@@ -8,6 +8,7 @@
 
 pub mod collection;
 pub mod item;
+pub mod mask;
 pub mod predicate;
 pub mod principal;
 pub mod proposal;
@@ -23,6 +24,7 @@ pub use collection::{
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};
+pub use mask::{Mask, MemberPath, MemberSet, VisibleMembers};
 pub use predicate::Predicate;
 pub use principal::{Operation, Operations, Principal};
 pub use proposal::Proposal;

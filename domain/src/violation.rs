@@ -97,6 +97,11 @@ impl Violations {
         self.omitted
     }
 
+    /// Changes each violation, or drops it.
+    pub fn filter_map(&mut self, change: impl FnMut(Violation) -> Option<Violation>) {
+        self.kept = std::mem::take(&mut self.kept).into_iter().filter_map(change).collect();
+    }
+
     pub fn concern(&self, names: &[&str]) -> bool {
         self.kept.iter().any(|violation| names.contains(&&*violation.field))
     }

@@ -22,8 +22,8 @@ use crate::endpoints::{handler, problem_pages};
 use crate::explorer::{ExploredGroup, Explorer};
 use crate::headers::media_type::{MediaType, PAGE_TYPES};
 use crate::links::{
-    ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, HEALTH, POLICIES, POLICY, PROTECTED_RESOURCE,
-    READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
+    ACCESS, CHANGE_STREAM, CHANGES, EVALUATION, EVALUATIONS, HEALTH, POLICIES, POLICY,
+    PROTECTED_RESOURCE, READINESS, RULE, RULE_SCHEMA, RULE_TRIAL, RULES, SIGN_IN,
 };
 use crate::middleware::gate::Asks;
 use crate::middleware::method_router::{Handler, MethodRouter};
@@ -59,7 +59,7 @@ impl OwnPaths<'_> {
         let alive = handler((), liveness);
         let trials = handler((context(), self.trials.clone()), try_rule);
         let policies = || handler(context(), policies);
-        let evaluation = handler((context(), Arc::clone(&self.groups)), evaluate);
+        let evaluation = || handler((context(), Arc::clone(&self.groups)), evaluate);
         let protected = handler(context(), protected_resource);
         let own = [
             ("/", self.get(&PAGE_TYPES, Asks::Anybody, entry_point)),
@@ -76,7 +76,8 @@ impl OwnPaths<'_> {
             (POLICIES, self.get(&HAL, Asks::Nothing, policies())),
             (POLICY, self.get(&HAL, Asks::Nothing, policies())),
             (ACCESS, self.get(&HAL, Asks::Anybody, handler(context(), own_access))),
-            (EVALUATION, self.post(Asks::SignedIn, evaluation)),
+            (EVALUATION, self.post(Asks::SignedIn, evaluation())),
+            (EVALUATIONS, self.post(Asks::SignedIn, evaluation())),
             (PROTECTED_RESOURCE, self.get(&[MediaType::JSON], Asks::Nothing, protected)),
             (SIGN_IN, self.public(MediaType::JSON, handler(context(), sign_in))),
         ];

@@ -174,8 +174,7 @@ impl IdentityReader<'_> {
         let mut are_new = true;
         for name in names {
             if let Some(at) = self.known.get(&name) {
-                let reason =
-                    format!("duplicate {name}, first at {at}; change or remove one of the two");
+                let reason = format!("duplicate {name}, first at {at}; change or keep one of them");
                 errors.add(node.place, reason);
                 are_new = false;
             } else {

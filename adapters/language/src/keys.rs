@@ -222,7 +222,7 @@ fn refuse_alternatives(
             Err((node.place, format!("{name} needs a `{either}`; add one")))
         }
         (Some(_), Some(second)) => {
-            Err((second.value.place, format!("{name} has a `{either}`; remove one of the two")))
+            Err((second.value.place, format!("{name} has a `{either}`; keep one of them")))
         }
         _ => Ok(()),
     }
@@ -284,7 +284,7 @@ pub fn read_elements<T>(
     (list, one): (&str, &str),
     known: &mut ById<T>,
     errors: &mut ErrorCollector<'_>,
-    read: impl Fn(&Node, &mut ErrorCollector<'_>) -> Option<(Box<str>, Option<T>)>,
+    mut read: impl FnMut(&Node, &mut ErrorCollector<'_>) -> Option<(Box<str>, Option<T>)>,
 ) -> Vec<Arc<T>> {
     let mut sound = Vec::new();
     for node in keys.elements(list) {
@@ -335,7 +335,8 @@ pub fn is_name(text: &str, most: usize, joint: u8) -> bool {
         && text.bytes().all(fits)
 }
 
-fn pointer(key: &str, text: &str) -> Result<Pointer, String> {
+/// Reads a JSON Pointer (RFC 6901).
+pub fn pointer(key: &str, text: &str) -> Result<Pointer, String> {
     let mut tokens = text.split('/');
     if tokens.next().is_some_and(|before| !before.is_empty()) {
         return Err(format!(

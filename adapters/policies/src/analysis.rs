@@ -137,7 +137,9 @@ impl PolicySet {
         for policy in self.policies.iter().map(|policy| &**policy).filter(is_of_same_callers) {
             for Dependency { collection, member, is_own } in self.dependencies(policy) {
                 let is_written = can_change || !is_own;
+                let is_listed = writing.write.as_ref().is_none_or(|it| it.covers(&[member.into()]));
                 if !is_written
+                    || !is_listed
                     || kept.contains(&member)
                     || !writing.shown.collections.contains(&collection)
                 {

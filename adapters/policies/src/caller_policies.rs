@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use application::{Access, Caller, ConcerningPolicy, Permissions};
-use domain::{Collection, Operation, Predicate, WriteContext, WriteOperation};
+use domain::{Collection, Mask, Operation, Predicate, WriteContext, WriteOperation};
 use jiff::civil::Date;
 
 use crate::condition::Held;
 use crate::item_role::ItemRole;
+use crate::member_list::MemberList;
 use crate::policy::Policy;
 
 pub(crate) struct CallerPolicies<'a> {
@@ -72,7 +73,14 @@ impl<'a> CallerPolicies<'a> {
             }
             operation => items[operation as usize].clone(),
         });
-        Access { items: items.map(Into::into), changes: changes.map(Into::into) }
+        let writable = Operation::ALL.map(|operation| match operation {
+            Operation::Create | Operation::Replace | Operation::Patch => {
+                mask(collection, &applied, operation)
+            }
+            Operation::Read | Operation::History | Operation::Delete => None,
+        });
+        let visible = mask(collection, &applied, Operation::Read);
+        Access { items: items.map(Into::into), changes: changes.map(Into::into), visible, writable }
     }
 
     /// Returns the policies about an operation, in file order.
@@ -84,14 +92,18 @@ impl<'a> CallerPolicies<'a> {
         let about = |applied: &Applied<'_>| applied.policy.shown.operations.contains(operation);
         let concerning = |applied: Applied<'_>| {
             let items = applied.on_item(operation);
-            let writes = match operation {
-                Operation::Replace | Operation::Patch => applied.on_write(),
-                _ => items.clone(),
-            };
+            let writes = applied.on(operation);
             let (id, denies) = (applied.policy.shown.id.clone(), applied.policy.shown.denies);
             ConcerningPolicy { id, denies, items, writes }
         };
         self.applied(collection).into_iter().filter(about).map(concerning).collect()
+    }
+
+    /// Returns the policies that hide members, with their conditions on the item.
+    pub fn hiding(&self, collection: Collection) -> Vec<(Box<str>, Predicate)> {
+        let applied = self.applied(collection).into_iter();
+        let hiding = applied.filter(|it| it.policy.hide.is_some());
+        hiding.map(|it| (it.policy.shown.id.clone(), it.item.possibly)).collect()
     }
 
     fn applied(&self, collection: Collection) -> Vec<Applied<'a>> {
@@ -117,9 +129,52 @@ impl<'a> CallerPolicies<'a> {
     }
 }
 
+/// Returns the members on which policies allow an operation, of items on which they do; `None` for
+/// all.
+fn mask(
+    collection: Collection,
+    applied: &[Applied<'_>],
+    operation: Operation,
+) -> Option<Arc<Mask>> {
+    let is_read = operation == Operation::Read;
+    let allows = |it: &&Applied<'_>| {
+        !it.policy.shown.denies && it.policy.shown.operations.contains(operation)
+    };
+    let allowing: Vec<_> = applied.iter().filter(allows).collect();
+    let hides = |it: &&Applied<'_>| is_read && it.policy.hide.is_some();
+    let hiding: Vec<_> = applied.iter().filter(hides).collect();
+    let lists = allowing.iter().filter_map(|it| it.policy.listed(operation));
+    let lists = lists.chain(hiding.iter().filter_map(|it| it.policy.hide.as_ref()));
+    let mut paths: Vec<_> = lists.flat_map(|list| list.paths.iter().cloned()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let allowed = Predicate::any(allowing.iter().map(|it| it.on(operation)));
+    let on = |covers: &dyn Fn(&MemberList) -> bool| {
+        let on = allowing.iter().filter(|it| it.policy.listed(operation).is_none_or(covers));
+        // The operation is allowed on the item, so that this is not decided again.
+        let on = Some(Predicate::any(on.map(|it| it.on(operation)))).filter(|on| *on != allowed);
+        let hidden = hiding.iter().filter(|it| it.policy.hide.as_ref().is_some_and(covers));
+        let hidden = Predicate::any(hidden.map(|it| it.item.possibly.clone()));
+        on.unwrap_or(Predicate::TRUE).and(hidden.negated())
+    };
+    let members = paths.into_iter().map(|path| {
+        let condition = on(&|list| list.covers(&path));
+        (path, condition)
+    });
+    Mask::new(collection, members, on(&|_| false), on(&|list| list.has_callers)).map(Arc::new)
+}
+
 impl Applied<'_> {
     fn decisive(&self, held: Held) -> Predicate {
         if self.policy.shown.denies { held.possibly } else { held.certainly }
+    }
+
+    /// The condition on the old and the new item of a replacement, otherwise on the item.
+    fn on(&self, operation: Operation) -> Predicate {
+        match operation {
+            Operation::Replace | Operation::Patch => self.on_write(),
+            operation => self.on_item(operation),
+        }
     }
 
     /// The condition on the stored item, or on the new item of a creation.

@@ -7,9 +7,11 @@ use language::keys::{self, Keys};
 use language::yaml::{Content, Node};
 
 use crate::condition::ItemCondition;
-use crate::file_format::{ANYONE, GROUP_NAME, LATER_OF_POLICY, POLICY};
+use crate::file_format::{ALLOW, ANYONE, DENY, GROUP_NAME, HIDE, POLICY};
+use crate::member_list::MemberList;
 use crate::policy::Policy;
 use crate::reading::{keys_of, operations};
+use crate::summary::listed;
 
 /// Limit: aliases let a short file expand.
 const MOST_ROLES: usize = 100;
@@ -20,10 +22,10 @@ pub(crate) fn read(
     errors: &mut ErrorCollector<'_>,
 ) -> Option<(Box<str>, Option<Policy>)> {
     let errors_before = errors.count();
-    let keys = keys_of(node, &POLICY, LATER_OF_POLICY, errors)?;
+    let keys = keys_of(node, &POLICY, &[], errors)?;
     let collections = keys.get("group").map(|group| collections(group, errors));
-    let denies = keys.get("deny").is_some();
-    let key = if denies { "deny" } else { "allow" };
+    let denies = keys.get(DENY).is_some();
+    let key = if denies { DENY } else { ALLOW };
     let operations = keys.get(key).map(|node| {
         let operations = operations(node, key, errors);
         if operations.is_empty() && errors.count() == errors_before {
@@ -33,14 +35,16 @@ pub(crate) fn read(
         operations
     });
     let audience = keys.get("to").map(|to| audience(&keys, to, errors));
-    let condition = condition(&keys, operations.unwrap_or_default(), errors);
+    let operations = operations.unwrap_or_default();
+    let condition = condition(&keys, operations, errors);
+    let [hide, show, write] =
+        [HIDE, "show", "write"].map(|key| MemberList::read(&keys, key, errors));
+    let members = [&hide, &show, &write].map(|list| list.as_ref().map(|it| it.written.clone()));
+    for (key, about) in [("show", &[Operation::Read][..]), ("write", &WRITES)] {
+        require_one_of(key, about, &keys, operations, errors);
+    }
     if audience.iter().flatten().any(|word| **word == *ANYONE) && condition.uses(Variable::Caller) {
-        let reason = format!(
-            "`caller` may not be used with `to: [{ANYONE}]`: an anonymous caller has no id and no attributes; write `to: [signed_in]`, or remove `caller`"
-        );
-        let place =
-            keys.get("when").or_else(|| keys.get("change")).map_or(node.place, |it| it.place);
-        errors.add(place, reason);
+        refuse_caller(node, &keys, errors);
     }
     let effective = Effective::read(&keys, "policy", errors);
     let id: Box<str> = keys.string("id")?.into();
@@ -51,11 +55,15 @@ pub(crate) fn read(
             place: node.place,
             effective,
             condition,
+            hide,
+            show,
+            write,
             shown: PublishedPolicy {
                 id: id.clone(),
                 collections: collections?,
                 denies,
-                operations: operations?,
+                operations,
+                members,
                 to: audience?,
                 when: keys.string("when").map(Into::into),
                 change: keys.string("change").map(Into::into),
@@ -67,6 +75,37 @@ pub(crate) fn read(
     let policy = if is_sound { policy() } else { None };
     Some((id, policy))
 }
+
+fn refuse_caller(node: &Node, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) {
+    let reason = format!(
+        "`caller` may not be used with `to: [{ANYONE}]`: an anonymous caller has no id and no attributes; write `to: [signed_in]`, or remove `caller`"
+    );
+    let place = keys.get("when").or_else(|| keys.get("change")).map_or(node.place, |it| it.place);
+    errors.add(place, reason);
+}
+
+/// Adds an error if a policy has a list of members, and allows none of the operations about which
+/// it is.
+fn require_one_of(
+    key: &str,
+    about: &[Operation],
+    keys: &Keys<'_>,
+    operations: Operations,
+    errors: &mut ErrorCollector<'_>,
+) {
+    let Some(list) = keys.get(key) else { return };
+    if keys.get(ALLOW).is_none() || !about.iter().any(|it| operations.contains(*it)) {
+        let names: Vec<_> = about.iter().map(|it| it.name()).collect();
+        let reason = format!(
+            "`{key}` needs `allow` with {}; add it, or remove `{key}`",
+            listed(&names, "or")
+        );
+        errors.add(list.place, reason);
+    }
+}
+
+/// The writes that make members.
+const WRITES: [Operation; 3] = [Operation::Create, Operation::Replace, Operation::Patch];
 
 fn collections(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<Collection> {
     let mut collections = Vec::new();
@@ -125,8 +164,7 @@ fn condition(
     operations: Operations,
     errors: &mut ErrorCollector<'_>,
 ) -> ItemCondition {
-    let writes = [Operation::Create, Operation::Replace, Operation::Patch];
-    let others = operations.without(writes.into_iter().collect());
+    let others = operations.without(WRITES.into_iter().collect());
     if let Some(change) = keys.get("change").filter(|_| !others.is_empty()) {
         let names: Vec<_> = others.iter().map(Operation::name).collect();
         let reason = format!(

@@ -21,6 +21,7 @@ pub(crate) const SEVERAL: [(&str, &[Operation]); 2] = [
 
 pub(crate) const ALLOW: &str = "allow";
 pub(crate) const DENY: &str = "deny";
+pub(crate) const HIDE: &str = "hide";
 
 const STRING: Form = Form::String(LONGEST_STRING);
 const EXPRESSION: Form = Form::Expression;
@@ -36,13 +37,13 @@ pub(crate) const OPERATION_WORDS: Word = Word {
         Operation::ALL.map(Operation::name).into_iter().chain(several).collect()
     },
 };
+const MEMBERS: Form = List(&STRING);
 const OPERATIONS: Form = List(&Form::Word(OPERATION_WORDS));
 const DECISION: Form = Form::Word(Word { of: "decision", known: || vec![ALLOW, DENY] });
 const SAMPLE_CALLER: Form = OneOf(&[Null, STRING, Mapping(&CALLER)]);
 
 /// Keys of future versions. They get their own error instead of the one for a typing error.
 pub(crate) const LATER_OF_FILE: &[&str] = &["open"];
-pub(crate) const LATER_OF_POLICY: &[&str] = &["show", "hide", "write"];
 
 pub(crate) static FILE: Table = Table::closed("a policy file").with(&[
     key(
@@ -69,6 +70,18 @@ pub(crate) static POLICY: Table = Table::closed("a policy").with(&[
     key("allow", OPERATIONS, "The operations that it allows.").alternative(),
     key("deny", OPERATIONS, "The operations that it denies, even if other policies allow them.")
         .alternative(),
+    key(
+        HIDE,
+        MEMBERS,
+        "The members that are absent for readers, even if other policies show them: names, JSON Pointers such as `/address/city`, or `meta.created_by` for the names of callers.",
+    )
+    .alternative(),
+    key("show", MEMBERS, "With `allow: [read]`: the only members that it shows. Default: all."),
+    key(
+        "write",
+        MEMBERS,
+        "With `allow` of create, replace or patch: the only members that a write may set, change or remove. Default: all.",
+    ),
     key(
         "to",
         List(&STRING),
@@ -110,6 +123,11 @@ pub(crate) static CASE: Table = Table::closed("a case").with(&[
     PARENT,
     FOUND,
     key("today", Date, "The day. Default: 2026-01-01."),
+    key(
+        "hidden",
+        MEMBERS,
+        "All members of the item that the caller does not see, if it can be read.",
+    ),
     key("expect", DECISION, "The decision.").required("deny"),
 ]);
 
@@ -134,6 +152,11 @@ pub(crate) static MATRIX: Table = Table::closed("`matrix`").with(&[
         "All permitted operations by caller and item.",
     )
     .required("{guest: {draft: []}}"),
+    key(
+        "hidden",
+        Named(None, &Named(None, &MEMBERS)),
+        "All members that a caller who can read an item does not see, by caller and item. Default: none.",
+    ),
 ]);
 
 pub(crate) static ITEM: Table = Table::closed("an item").with(&[

@@ -42,6 +42,7 @@ mod definition;
 mod explain;
 mod file_format;
 mod item_role;
+mod member_list;
 mod permission_cache;
 mod policy;
 mod policy_set;

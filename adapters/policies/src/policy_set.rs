@@ -1,21 +1,24 @@
 //! Policies and cases of files without errors.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use application::{Caller, CaseReport, ConcerningPolicy, Permissions, PublishedPolicy};
-use domain::{Collection, Operation};
+use domain::{Collection, MemberPath, Operation};
 use jiff::civil::Date;
 use language::FileContent;
-use language::error::FileErrors;
+use language::error::{ErrorCollector, FileErrors};
 use language::expression::Variable;
 use language::files::FileSet;
 use language::keys::{ById, read_elements};
+use language::yaml::Node;
 
 use crate::caller_policies::CallerPolicies;
 use crate::cases::{Case, CaseReader};
 use crate::file_format::{FILE, LATER_OF_FILE};
 use crate::item_role::ItemRole;
+use crate::member_list::MOST_MEMBERS;
 use crate::permission_cache::PermissionCache;
 use crate::policy::Policy;
 use crate::reading::{ADVICE, keys_of};
@@ -41,13 +44,19 @@ impl PolicySet {
     pub(crate) fn read(mut files: FileSet) -> Result<Self, FileErrors> {
         let (mut policies, mut known, mut has_list) = (Vec::new(), ById::default(), false);
         let (mut cases, mut roles) = (CaseReader::default(), Vec::<ItemRole>::new());
+        let mut listed = ListedMembers::default();
         for (file, tree) in files.trees(&ADVICE) {
             let mut errors = files.errors_of(&file);
             if let Some(keys) = keys_of(&tree, &FILE, LATER_OF_FILE, &mut errors) {
                 has_list |= keys.get("policies").is_some();
                 item_role::read_all(&keys, &mut roles, &mut errors);
                 let (names, errors) = (("policies", "policy"), &mut errors);
-                policies.extend(read_elements(&keys, names, &mut known, errors, definition::read));
+                let read = |node: &Node, errors: &mut ErrorCollector<'_>| {
+                    let read = definition::read(node, errors)?;
+                    read.1.iter().for_each(|policy| listed.add(policy, errors));
+                    Some(read)
+                };
+                policies.extend(read_elements(&keys, names, &mut known, errors, read));
                 cases.cases(&keys, errors);
                 cases.matrix(&keys, errors);
             }
@@ -100,6 +109,26 @@ impl PolicySet {
     pub fn run_cases(&self) -> Vec<CaseReport> {
         let run = |case: &Case| case.run(&self.of_caller(&case.caller, case.today));
         self.cases.iter().map(run).collect()
+    }
+}
+
+/// The members in the lists about each group.
+#[derive(Default)]
+struct ListedMembers(HashMap<Collection, HashSet<MemberPath>>);
+
+impl ListedMembers {
+    fn add(&mut self, policy: &Policy, errors: &mut ErrorCollector<'_>) {
+        for collection in &policy.shown.collections {
+            let members = self.0.entry(*collection).or_default();
+            members.extend(policy.member_lists().flat_map(|list| list.paths.iter().cloned()));
+            if members.len() > MOST_MEMBERS {
+                let reason = format!(
+                    "the policies about `{}` name more than {MOST_MEMBERS} members; name an object that holds several of them",
+                    collection.name()
+                );
+                errors.add(policy.place, reason);
+            }
+        }
     }
 }
 

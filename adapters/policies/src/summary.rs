@@ -6,6 +6,11 @@ use crate::policy::Policy;
 impl Policy {
     pub fn summary(&self, today: Date, class: &str) -> String {
         let operations: Vec<_> = self.shown.operations.iter().map(Operation::name).collect();
+        let [hide, show, write] = [&self.hide, &self.show, &self.write].map(|list| {
+            let names =
+                list.as_ref().map(|list| list.written.iter().map(|name| format!("`{name}`")));
+            names.map(|names| listed(&names.collect::<Vec<_>>(), "and"))
+        });
         let groups: Vec<_> = self.shown.collections.iter().copied().map(Collection::name).collect();
         let (may, and) = if self.shown.denies { ("may not", "or") } else { ("may", "and") };
         let conditions = [("if", &self.shown.when), ("so that", &self.shown.change)];
@@ -15,19 +20,26 @@ impl Policy {
                 format!(", {word} `{}`", words.collect::<Vec<_>>().join(" "))
             })
         });
-        let own = conditions.concat();
+        let only = [("see", show), ("write", write)];
+        let only = only.map(|(verb, names)| {
+            names.map_or_else(String::new, |names| format!(", but {verb} only {names}"))
+        });
+        let own = only.concat() + &conditions.concat();
+        let does = match hide {
+            Some(names) => format!("do not see {names} of"),
+            None => format!("{may} {}", listed(&operations, and)),
+        };
         let days = match (self.effective.is_always(), self.effective.contains(today)) {
             (true, _) => String::new(),
             (false, true) => format!(", {}", self.effective),
             (false, false) => format!(", {}, not in force today", self.effective),
         };
         format!(
-            "{} ({}:{}): {} {may} {} items of {}{own}{days} [{class}].",
+            "{} ({}:{}): {} {does} items of {}{own}{days} [{class}].",
             self.shown.id,
             self.file,
             self.place.line,
             self.audience(),
-            listed(&operations, and),
             listed(&groups, "and"),
         )
     }

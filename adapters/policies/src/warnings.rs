@@ -26,6 +26,7 @@ impl PolicySet {
         for (index, policy) in self.policies.iter().enumerate() {
             let mut reasons = misleading_roles(policy);
             reasons.extend(unknown_members(&policy.condition, &policy.shown.collections));
+            reasons.extend(unknown_listed(policy));
             reasons.extend(self.duplicate(index));
             reasons.extend(self.self_granted_rights(policy));
             if self.class(policy) == SqlClass::Scan {
@@ -37,7 +38,7 @@ impl PolicySet {
             if !exercised.contains(&*policy.shown.id) {
                 // A deciding denial is intended: a role such as `suspended` occurs together with
                 // others.
-                if policy.shown.denies {
+                if !policy.allows() {
                     reasons.extend(only_denied(policy, &allowed));
                 }
                 let id = &policy.shown.id;
@@ -62,7 +63,7 @@ impl PolicySet {
     }
 
     fn allowed_roles(&self) -> BTreeSet<&str> {
-        let allowing = self.policies.iter().filter(|policy| !policy.shown.denies);
+        let allowing = self.policies.iter().filter(|policy| policy.allows());
         allowing.flat_map(|policy| policy.roles()).collect()
     }
 
@@ -95,12 +96,19 @@ fn unknown_members(condition: &ItemCondition, of: &[Collection]) -> Vec<String> 
     reasons
 }
 
+/// Names members in lists that no item of a group with a fixed set of members has.
+fn unknown_listed(policy: &Policy) -> Vec<String> {
+    let names = policy.member_lists().flat_map(|list| &list.paths).filter_map(|path| path.first());
+    let groups = &policy.shown.collections;
+    names.flat_map(|name| groups.iter().filter_map(|of| keys::absent_member(*of, name))).collect()
+}
+
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {
     let only_denied = policy.roles().filter(|role| !allowed.contains(role));
     let reason = |role: &str| {
         let guess = nearest(role, allowed.iter().copied())
             .map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
-        format!("the role `{role}` is denied operations, and no policy allows it any{guess}")
+        format!("no policy allows the role `{role}` an operation{guess}")
     };
     only_denied.map(reason).collect()
 }

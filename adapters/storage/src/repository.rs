@@ -9,7 +9,7 @@ use application::{
     ShownItem, Totals, ValueCounts, WriteMetadata,
 };
 use async_trait::async_trait;
-use domain::{Collection, Found, ItemId, Lookup, Version, WriteOperation};
+use domain::{Collection, Found, ItemId, Lookup, Predicate, Version, WriteOperation};
 use futures_util::future::try_join;
 
 use crate::engine::ReadMode;
@@ -37,7 +37,7 @@ impl SqlItemRepository {
 impl ItemRepository for SqlItemRepository {
     async fn find(&self, reach: &Reach, id: ItemId) -> Result<Option<ShownItem>, RepositoryError> {
         let found = self.reads.item(reach.scope(), id).await?;
-        if reach.condition().is_none() {
+        if reach.is_whole() {
             return Ok(found);
         }
         Ok(self.reads.reached(reach, found.into_iter().collect()).await?.pop())
@@ -86,9 +86,10 @@ impl ItemRepository for SqlItemRepository {
     ) -> Result<Option<ShownItem>, RepositoryError> {
         let dialect = self.reads.engine.dialect();
         let statement =
-            statements::find(dialect, (reach.scope(), reach.condition()), &[id], Some(fields));
+            statements::find(dialect, (reach.scope(), Some(reach)), &[id], Some(fields));
         let item = |rows: Vec<_>| {
-            rows.first().map(|row| row_mapping::item_with_fields(row, fields)).transpose()
+            let shown = |row| row_mapping::shown_item(row, Some(fields), reach.mask());
+            rows.first().map(shown).transpose()
         };
         self.reads.query("find_fields", ReadMode::QUICK, statement, item).await
     }
@@ -101,7 +102,7 @@ impl ItemRepository for SqlItemRepository {
     ) -> Result<Vec<ShownItem>, RepositoryError> {
         let dialect = self.reads.engine.dialect();
         let statement = statements::belonging_to(dialect, reach, parents, limit);
-        let items = |rows: Vec<_>| row_mapping::shown_items(&rows);
+        let items = |rows: Vec<_>| row_mapping::shown_items(&rows, reach.mask());
         self.reads.query("belonging_to", ReadMode::QUICK, statement, items).await
     }
 
@@ -114,12 +115,10 @@ impl ItemRepository for SqlItemRepository {
         reach: &Reach,
         related: &[Collection],
     ) -> Result<Totals, RepositoryError> {
-        match reach.condition() {
-            None => self.reads.totals(reach.scope(), related).await,
-            Some(condition) => {
-                self.reads.reached_totals(reach, &with_reads(related, condition)).await
-            }
+        if reach.condition().is_none() {
+            return self.reads.totals(reach.scope(), related).await;
         }
+        self.reads.reached_totals(reach, &with_reads(related, reach)).await
     }
 
     async fn page(
@@ -146,8 +145,9 @@ impl ItemRepository for SqlItemRepository {
         limit: u64,
     ) -> Result<ValueCounts, RepositoryError> {
         let (dialect, collection) = (self.reads.engine.dialect(), reach.scope().collection);
-        if reach.condition().is_some() {
-            let fields = value_counts::fields(collection, member);
+        let fields = value_counts::fields(collection, member);
+        let is_whole = fields.iter().all(|name| reach.shows(name) == Predicate::TRUE);
+        if reach.condition().is_some() || !is_whole {
             let statement = value_counts::reached_statement(dialect, reach, &fields);
             let counts =
                 |rows: Vec<_>| value_counts::reached_counts(&rows, collection, member, limit);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::{Predicate, Principal};
+use domain::{Collection, Mask, Predicate, Principal};
 
 use super::{DeletableItems, Scope};
 use crate::Caller;
@@ -17,7 +17,7 @@ use crate::Caller;
 /// ```compile_fail,E0451
 /// # use application::{Reach, Scope};
 /// # use domain::Collection;
-/// let reach = Reach { scope: Scope::of(Collection::known("proposals")), only: None };
+/// let reach = Reach { scope: Scope::of(Collection::known("proposals")), only: None, mask: None };
 /// ```
 ///
 /// ```compile_fail,E0308
@@ -32,11 +32,12 @@ use crate::Caller;
 pub struct Reach {
     scope: Scope,
     only: Option<Arc<Predicate>>,
+    mask: Option<Arc<Mask>>,
 }
 
 impl Reach {
     pub const fn of_the_service(scope: Scope) -> Self {
-        Self { scope, only: None }
+        Self { scope, only: None, mask: None }
     }
 
     /// Limits the reach to items that meet a predicate. Only
@@ -47,6 +48,12 @@ impl Reach {
         Self { only, ..self }
     }
 
+    /// Limits the reach to the visible members of each item.
+    #[must_use]
+    pub fn masked(self, mask: Option<Arc<Mask>>) -> Self {
+        Self { mask, ..self }
+    }
+
     pub const fn scope(&self) -> Scope {
         self.scope
     }
@@ -54,6 +61,27 @@ impl Reach {
     /// The condition on the items of the scope; `None` for all of them.
     pub const fn condition(&self) -> Option<&Arc<Predicate>> {
         self.only.as_ref()
+    }
+
+    /// The visible members of the items; `None` for all.
+    pub const fn mask(&self) -> Option<&Arc<Mask>> {
+        self.mask.as_ref()
+    }
+
+    /// Returns the condition that a member is visible with all of its parts.
+    pub fn shows(&self, member: &str) -> Predicate {
+        self.mask.as_ref().map_or(Predicate::TRUE, |mask| mask.of_member(member))
+    }
+
+    /// Returns whether all items of the scope are in reach, with all members.
+    pub const fn is_whole(&self) -> bool {
+        self.only.is_none() && self.mask.is_none()
+    }
+
+    /// Returns the other collections on which the reach depends.
+    pub fn reads(&self) -> Vec<Collection> {
+        let of_items = self.only.iter().flat_map(|only| only.reads());
+        of_items.chain(self.mask.iter().flat_map(|mask| mask.reads())).collect()
     }
 }
 

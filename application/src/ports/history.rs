@@ -16,6 +16,8 @@ pub struct PastVersion {
     /// The last version, which may be a removal.
     pub latest: Version,
     pub exists: bool,
+    /// True if the caller does not see all of it.
+    pub is_cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +39,14 @@ pub struct ItemContent {
     pub members: Arc<str>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReachedVersion {
+    pub item: ItemId,
+    pub version: Version,
+    /// True if the names of callers are visible.
+    pub shows_author: bool,
+}
+
 /// Every version of every item, including removed items. The state at a time MUST be the same in
 /// every answer: a write committed after such an answer MUST have a later time. Callers never ask
 /// for a future time.
@@ -45,7 +55,8 @@ pub struct ItemContent {
 pub trait History: Send + Sync {
     /// Returns the versions of an item that the scope holds or held, newest first, from `newest`
     /// on. Under a condition, a version is in reach if its content is, with the other items as they
-    /// are now, and a removal if the content before it is. Without a body it is not.
+    /// are now, and a removal if the content before it is. Without a body it is not. The author of a
+    /// change has no names if the names of callers are not visible.
     async fn versions(
         &self,
         reach: &Reach,
@@ -88,7 +99,7 @@ pub trait History: Send + Sync {
         &self,
         reach: &Reach,
         versions: &[(ItemId, Version)],
-    ) -> Result<Vec<(ItemId, Version)>>;
+    ) -> Result<Vec<ReachedVersion>>;
 
     async fn latest_time(&self) -> Result<Option<Timestamp>>;
 }

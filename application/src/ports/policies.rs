@@ -1,6 +1,6 @@
 use std::sync::{Arc, LazyLock};
 
-use domain::{Collection, Operation, Operations, Predicate};
+use domain::{Collection, Mask, Operation, Operations, Predicate};
 
 use crate::Caller;
 
@@ -65,6 +65,10 @@ pub struct Access {
     pub items: [Arc<Predicate>; Operation::ALL.len()],
     /// By [`Operation`]: a condition on the old and the new item of a write.
     pub changes: [Arc<Predicate>; Operation::ALL.len()],
+    /// The members that the caller sees; `None` for all.
+    pub visible: Option<Arc<Mask>>,
+    /// By [`Operation`]: the members that a write may set, change or remove; `None` for all.
+    pub writable: [Option<Arc<Mask>>; Operation::ALL.len()],
 }
 
 static ALWAYS: LazyLock<Arc<Predicate>> = LazyLock::new(|| Arc::new(Predicate::TRUE));
@@ -76,7 +80,7 @@ impl Access {
         let may =
             |operation| Arc::clone(if operations.contains(operation) { &*ALWAYS } else { &*NEVER });
         let items = Operation::ALL.map(may);
-        Self { changes: items.clone(), items }
+        Self { changes: items.clone(), items, visible: None, writable: [const { None }; _] }
     }
 }
 
@@ -92,9 +96,9 @@ pub struct Permissions {
 impl Permissions {
     pub fn new(by_collection: impl IntoIterator<Item = Access>) -> Self {
         let by_collection: Arc<[Access]> = by_collection.into_iter().collect();
-        let reads_all = by_collection
-            .iter()
-            .all(|access| access.items[Operation::Read as usize].constant() == Some(true));
+        let reads_all = by_collection.iter().all(|it| {
+            it.visible.is_none() && *it.items[Operation::Read as usize] == Predicate::TRUE
+        });
         Self { by_collection, reads_all, granted: Operations::ALL }
     }
 
@@ -129,6 +133,16 @@ impl Permissions {
         found.map_or(&*NEVER, |access| &of(access)[operation as usize])
     }
 
+    /// Returns the members that the caller sees; `None` for all.
+    pub fn visible(&self, collection: Collection) -> Option<&Arc<Mask>> {
+        self.by_collection.get(collection.index())?.visible.as_ref()
+    }
+
+    /// Returns the members that a write may set, change or remove; `None` for all.
+    pub fn writable(&self, collection: Collection, operation: Operation) -> Option<&Arc<Mask>> {
+        self.by_collection.get(collection.index())?.writable[operation as usize].as_ref()
+    }
+
     pub fn has_some(&self, collection: Collection, operation: Operation) -> bool {
         self.on(collection, operation).constant() != Some(false)
     }
@@ -148,6 +162,8 @@ pub struct PublishedPolicy {
     pub collections: Vec<Collection>,
     pub denies: bool,
     pub operations: Operations,
+    /// The members as written: hidden, shown alone and written alone; `None` without the list.
+    pub members: [Option<Vec<Box<str>>>; 3],
     /// The roles; `anyone` and `signed_in` are among them.
     pub to: Vec<Box<str>>,
     /// The conditions as written.

@@ -1,4 +1,6 @@
-use domain::{Item, ItemId, RelationKind};
+use std::sync::Arc;
+
+use domain::{Item, ItemId, RelationKind, VisibleMembers};
 
 /// The links in an item's representation. Links to deleted items are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -9,6 +11,8 @@ pub struct Links {
     /// missing.
     pub references: Vec<Option<ItemId>>,
     pub hides_parent: bool,
+    /// The visible members, if the caller does not see all of them.
+    pub cut: Option<Arc<str>>,
 }
 
 impl Links {
@@ -30,6 +34,19 @@ impl ShownItem {
             RelationKind::Children => None,
             RelationKind::Parent => self.item.parent,
             RelationKind::Reference(index) => self.links.reference(index),
+        }
+    }
+
+    /// Removes the members that are not visible, and the links by them.
+    pub fn cut(&mut self, visible: &VisibleMembers) {
+        if !visible.is_whole() {
+            visible.apply(&mut self.item);
+            for (reference, is_shown) in
+                self.links.references.iter_mut().zip(visible.shows_references())
+            {
+                *reference = reference.filter(|_| is_shown);
+            }
+            self.links.cut = Some(Arc::clone(&self.item.members));
         }
     }
 

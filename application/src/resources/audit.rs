@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use domain::{ItemId, Transition, Verdict, WriteOperation};
+use domain::{ItemId, Transition, Verdict, VisibleMembers, WriteOperation};
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
+use super::rules::hide_members;
 use super::validate::stored_members;
 use crate::ports::ShownItem;
 use crate::query::{PageQuery, PageStart, SortPosition};
@@ -30,7 +31,8 @@ impl ResourceService {
     pub async fn audit(&self, caller: &Caller, after: Option<SortPosition>) -> Result<Audited> {
         let position = after.map_or(PageStart::Offset(0), PageStart::After);
         let query = PageQuery { position, ..PageQuery::all(self.collection, AT_A_TIME) };
-        let page = self.ports.items.page(&self.reach(caller, None).await?, &query).await?;
+        let reach = self.reach(caller, None).await?.masked(None);
+        let page = self.ports.items.page(&reach, &query).await?;
         let mut audited = Audited {
             remarked: Vec::new(),
             examined: page.items.len() as u64,
@@ -40,10 +42,13 @@ impl ResourceService {
         let mut decision = self.decision();
         for listed in &page.items {
             let shown = &listed.shown;
-            let verdict =
+            let visible = self.visible_members(caller, &shown.item, &mut decision).await?;
+            let shown = (shown, visible.as_ref());
+            let mut verdict =
                 self.audit_item(caller, shown, &mut decision, &mut audited.applied).await?;
+            hide_members(visible.as_ref(), &mut verdict);
             if !(verdict.errors.is_empty() && verdict.warnings.is_empty()) {
-                audited.remarked.push((shown.item.id, verdict));
+                audited.remarked.push((listed.shown.item.id, verdict));
             }
         }
         Ok(audited)
@@ -54,7 +59,7 @@ impl ResourceService {
     async fn audit_item(
         &self,
         caller: &Caller,
-        shown: &ShownItem,
+        (shown, visible): (&ShownItem, Option<&VisibleMembers>),
         decision: &mut DecisionContext,
         applied: &mut BTreeMap<String, u64>,
     ) -> Result<Verdict> {
@@ -68,7 +73,8 @@ impl ResourceService {
             context.today = about.effective.0.map_or(context.today, |from| from.max(context.today));
             let before = (operation != WriteOperation::Create).then_some(&members);
             let transition = Transition { before, after: &members, context: &context, found: &[] };
-            let found = self.ask(rule.as_ref(), &transition, &mut verdict, decision).await?;
+            let found =
+                self.ask(rule.as_ref(), &transition, (&mut verdict, visible), decision).await?;
             if let Some(found) = found
                 && rule.applies(&transition.knowing(&found)).await
             {

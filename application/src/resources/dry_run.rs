@@ -77,6 +77,7 @@ impl ResourceService {
                 continued_by: continued_by.remove(&item.id).unwrap_or_default(),
                 references: self.existing(references).await?,
                 hides_parent: false,
+                cut: None,
             };
             let shown = ShownItem { item, links };
             listed.push(ListedItem { shown, score: None, snippet: None, removed_at: None });

@@ -17,8 +17,8 @@ impl ResourceService {
     /// Selects the current items of all pages, in the requested order. Returns the numbers of
     /// their changes; the items are read later by these.
     pub async fn select(&self, caller: &Caller, request: &PageRequest) -> Result<Vec<Sequence>> {
-        let query = request.query(self.collection);
-        Ok(self.ports.items.select(&self.reach(caller, None).await?, &query).await?)
+        let (reach, query) = (self.reach(caller, None).await?, request.query(self.collection));
+        Ok(self.ports.items.select(&reach, &query).await?)
     }
 
     /// Returns items of a selection, in its order, from the time of the selection.

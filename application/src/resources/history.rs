@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Members, Operation, Version, WriteOperation};
+use domain::{Item, ItemId, Members, Operation, Pointer, Version, WriteOperation};
 use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
-use super::permission::Origin;
+use super::permission::{Origin, refused_members};
 use super::validate::{Draft, stored_members};
 use super::visibility::missing;
 use super::{ResourceService, Written};
@@ -174,7 +174,11 @@ impl ResourceService {
             let written = self.written_by(&options.caller, answered.into()).await;
             return Ok(Restored { written, is_created });
         }
-        let (_, past) = past?;
+        let (version, past) = past?;
+        if version.is_cut {
+            let detail = "You do not see every member of this version, so you cannot restore it. Send the members that you want to change.";
+            return Err(refused_members(&options.caller, [(Pointer::root(), detail)]));
+        }
         let body = stored_members(&past)?;
         for history in self.attempts(options) {
             // The version was read before.
@@ -238,9 +242,9 @@ impl ResourceService {
         self.require_parent(past.parent).await?;
         let draft = Draft::of(self.collection, body, Some(past.id));
         let own = ItemAddress::of(past);
-        let (warnings, read_set) = self
-            .decide(options, WriteOperation::Create, own, Origin::Removed(past), &draft)
-            .await?;
+        let (create, origin) = (WriteOperation::Create, Origin::Removed(past));
+        let (warnings, read_set) =
+            self.decide(options, create, own, origin, &draft, self.decision()).await?;
         let item = self.new_item(past.id, draft.after, past.continues);
         let stored = if options.is_dry_run {
             Ok(self.would_be_restored(&options.caller, past, item).await?)

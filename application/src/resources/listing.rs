@@ -87,8 +87,9 @@ impl Listing {
     /// caller does not see.
     pub fn revision(&self, collection: Collection) -> Option<PageRevision> {
         let (revision, unseen) = (self.content.revision, self.visibility.limited());
-        let is_partial = self.visibility.partial.contains(&collection);
-        (!is_partial).then_some(PageRevision { revision, unseen })
+        let Visibility { partial, masked, .. } = &self.visibility;
+        let is_whole = !partial.contains(&collection) && !masked.contains(&collection);
+        is_whole.then_some(PageRevision { revision, unseen })
     }
 
     pub fn items(&self) -> &[ListedItem] {

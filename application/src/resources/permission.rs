@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use domain::predicate::Judged;
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Operation, Predicate, Severity, Version,
-    WriteOperation,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Mask, Operation, Pointer, Predicate,
+    Severity, Version, Violation, Violations, VisibleMembers, WriteOperation,
 };
+
+use jiff::Timestamp;
 
 use super::ResourceService;
 use super::read_set::DecisionContext;
-use super::validate::Draft;
+use super::validate::{Draft, stored_members};
 use super::visibility::missing;
 use crate::access_control::{refused, undeletable_below};
 use crate::judgement::Judgement;
@@ -54,8 +56,9 @@ impl ResourceService {
         }
     }
 
-    /// Refuses a write that the caller may not make of the item. The items that the caller must see
-    /// for it join the read set.
+    /// Refuses a write that the caller may not make of the item, or of its members. The items that
+    /// the caller must see for it join the read set. Returns the members that the caller sees;
+    /// `None` for all.
     pub(super) async fn permit(
         &self,
         options: &WriteOptions,
@@ -64,7 +67,7 @@ impl ResourceService {
         origin: Origin<'_>,
         draft: &Draft,
         decision: &mut DecisionContext,
-    ) -> Result<()> {
+    ) -> Result<Option<VisibleMembers>> {
         let (caller, now) = (&options.caller, decision.now);
         if let Some(parents) = self.collection.parent()
             && let (Origin::New { .. } | Origin::Removed(_), Some(parent)) =
@@ -79,35 +82,81 @@ impl ResourceService {
         }
         let permissions = self.access.permissions(caller);
         let permitted = permissions.change(self.collection, operation.into());
-        if **permitted == Predicate::TRUE {
-            return Ok(());
+        let masks = [
+            permissions.visible(self.collection),
+            permissions.writable(self.collection, operation.into()),
+        ];
+        if **permitted == Predicate::TRUE && masks == [None, None] {
+            return Ok(None);
         }
-        let members = draft.after.clone().into_encoded();
-        let (old, new) = match origin {
-            Origin::New { continues } => {
-                let created_by = caller.id().map(Arc::from);
-                let (ItemAddress { id, parent }, version) = (address, Version::FIRST);
-                let (created_at, updated_at) = (now, now);
-                let new = Item {
-                    id,
-                    version,
-                    created_at,
-                    updated_at,
-                    members,
-                    parent,
-                    continues,
-                    created_by,
-                };
-                (None, new)
-            }
-            Origin::Removed(past) => (None, Item { members, ..past.clone() }),
-            Origin::Stored(shown) => (Some(&shown.item), Item { members, ..shown.item.clone() }),
-        };
+        let (old, new) = changed_item(origin, (address, now), caller, draft);
         let judged = match old {
             Some(old) if operation == WriteOperation::Delete => Judged::of(old),
             old => Judged { current: &new, old },
         };
-        self.require_met(caller, operation.into(), permitted, judged, decision).await
+        self.require_met(caller, operation.into(), permitted, judged, decision).await?;
+        if operation == WriteOperation::Delete {
+            return Ok(None);
+        }
+        self.permit_members(caller, masks, draft, judged, decision).await
+    }
+
+    /// Refuses a write of members that the caller may not write or does not see.
+    async fn permit_members(
+        &self,
+        caller: &Caller,
+        [visible, writable]: [Option<&Arc<Mask>>; 2],
+        draft: &Draft,
+        judged: Judged<'_>,
+        decision: &mut DecisionContext,
+    ) -> Result<Option<VisibleMembers>> {
+        let visible = match (&draft.visible, visible) {
+            (Some(visible), _) => Some(visible.clone()),
+            (None, Some(mask)) => Some(self.decide_mask(mask, judged, decision).await?),
+            (None, None) => None,
+        };
+        let mut refused = draft.refused.clone();
+        let before = judged.old.map(stored_members).transpose()?;
+        if let (Some(visible), None) = (&visible, &before) {
+            refused.extend(visible.changed(None, &draft.after));
+        }
+        if let Some(mask) = writable {
+            let writable = self.decide_mask(mask, judged, decision).await?;
+            refused.extend(writable.changed(before.as_ref(), &draft.after));
+        }
+        if refused.is_empty() {
+            return Ok(visible);
+        }
+        refused.sort_unstable();
+        refused.dedup();
+        let detail = "You are not allowed to write this member. Leave it out.";
+        Err(refused_members(caller, refused.into_iter().map(|member| (member, detail))))
+    }
+
+    /// Returns the members of an item that the caller sees; `None` for all. The decision depends on
+    /// the lookups.
+    pub(super) async fn visible_members(
+        &self,
+        caller: &Caller,
+        item: &Item,
+        decision: &mut DecisionContext,
+    ) -> Result<Option<VisibleMembers>> {
+        let permissions = self.access.permissions(caller);
+        let Some(mask) = permissions.visible(self.collection) else { return Ok(None) };
+        self.decide_mask(mask, Judged::of(item), decision).await.map(Some)
+    }
+
+    pub(super) async fn decide_mask(
+        &self,
+        mask: &Arc<Mask>,
+        judged: Judged<'_>,
+        decision: &mut DecisionContext,
+    ) -> Result<VisibleMembers> {
+        let mut holds = Vec::with_capacity(mask.conditions().len());
+        for condition in mask.conditions() {
+            holds.push(self.is_met(condition, judged, decision).await?);
+        }
+        Ok(VisibleMembers::new(Arc::clone(mask), holds))
     }
 
     /// Refuses a write unless a predicate holds. With the item before the write, the predicate is
@@ -198,4 +247,48 @@ impl ResourceService {
         }
         Err(missing(caller, &reach, not_found))
     }
+}
+
+/// The item before a write, and the one that it makes.
+fn changed_item<'a>(
+    origin: Origin<'a>,
+    (address, now): (ItemAddress, Timestamp),
+    caller: &Caller,
+    draft: &Draft,
+) -> (Option<&'a Item>, Item) {
+    let members = draft.after.clone().into_encoded();
+    match origin {
+        Origin::New { continues } => {
+            let created_by = caller.id().map(Arc::from);
+            let (ItemAddress { id, parent }, version) = (address, Version::FIRST);
+            let (created_at, updated_at) = (now, now);
+            let new = Item {
+                id,
+                version,
+                created_at,
+                updated_at,
+                members,
+                parent,
+                continues,
+                created_by,
+            };
+            (None, new)
+        }
+        Origin::Removed(past) => (None, Item { members, ..past.clone() }),
+        Origin::Stored(shown) => (Some(&shown.item), Item { members, ..shown.item.clone() }),
+    }
+}
+
+/// The refusal of members, each with its reason.
+pub(super) fn refused_members(
+    caller: &Caller,
+    members: impl IntoIterator<Item = (Pointer, &'static str)>,
+) -> ApplicationError {
+    if caller.principal().is_none() {
+        return ApplicationError::CredentialsRequired;
+    }
+    let mut violations = Violations::default();
+    let refused = |(member, detail)| Violation::new(member, "not_permitted", detail);
+    violations.extend(members.into_iter().map(refused));
+    ApplicationError::MembersNotPermitted(violations)
 }

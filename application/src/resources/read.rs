@@ -45,7 +45,7 @@ impl ResourceService {
     ) -> Result<Option<PageRevision>> {
         let reach = self.reach(caller, parent).await?;
         let visibility = self.access.visibility(caller, self.collection, &request.view);
-        if !visibility.partial.is_empty() {
+        if !visibility.has_revision() {
             return Ok(None);
         }
         let mut related = request.view.related(self.collection);
@@ -97,25 +97,15 @@ impl ResourceService {
     ) -> Result<(ShownItem, Embedded, Verdict)> {
         let whole = View { fields: None, embed: view.embed.clone() };
         let (shown, embedded) = self.get(caller, item, &whole).await?;
+        let stored = self.find_whole(caller, item).await?;
         let mut decision = self.decision();
-        let own = ItemAddress::of(&shown.item);
+        let visible = self.visible_members(caller, &stored.item, &mut decision).await?;
+        let own = ItemAddress::of(&stored.item);
         let context = decision.context(caller, WriteOperation::Replace, own);
-        let draft = Draft::of(self.collection, &stored_members(&shown.item)?, Some(own.id));
-        let verdict = self.judge(&context, Some(&shown), &draft, &mut decision).await?;
+        let draft = Draft::of(self.collection, &stored_members(&stored.item)?, Some(own.id));
+        let drafted = (&draft, visible.as_ref());
+        let verdict = self.judge(&context, Some(&stored), drafted, &mut decision).await?;
         Ok((shown, embedded, verdict))
-    }
-
-    /// Refuses a caller who may not read the item or perform the operation on it.
-    pub async fn require_permission(
-        &self,
-        caller: &Caller,
-        item: ItemAddress,
-        operation: Operation,
-    ) -> Result<()> {
-        let operations = &[Operation::Read, operation];
-        self.access.require(caller, self.collection, operations)?;
-        let shown = self.find(caller, item).await?;
-        self.require_on(caller, operation, &shown).await
     }
 
     /// Returns the most frequent values of a [counted](domain::collection::CollectionSpec::counted)

@@ -43,11 +43,7 @@ impl ResourceService {
         let mut decision = self.decision();
         if decision.has_rules() {
             let now = decision.now;
-            let items = elements
-                .iter()
-                .flatten()
-                .map(|element| element.item(&options.caller, now))
-                .collect();
+            let items = elements.iter().flatten().map(|it| it.item(&options.caller, now)).collect();
             decision = decision.writing(items, true);
         }
         let mut verdict = Verdict::default();
@@ -64,7 +60,8 @@ impl ResourceService {
             let (operation, ProposedItem { address, before, draft }) =
                 (element.operation(), element);
             let write_context = decision.context(&options.caller, operation, address);
-            let said = self.judge(&write_context, before.as_ref(), &draft, &mut decision).await?;
+            let (before_it, drafted) = (before.as_ref(), (&draft, None));
+            let said = self.judge(&write_context, before_it, drafted, &mut decision).await?;
             verdict.warnings.extend_below(pointer, said.warnings);
             verdict.errors.extend_below(pointer, said.errors);
             let addition = self.new_item(address.id, draft.after, None);

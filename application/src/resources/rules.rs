@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use domain::{
-    Found, ItemId, Operation, Pointer, Transition, Verdict, Violation, Violations, WriteContext,
-    WriteOperation,
+    Found, ItemId, Operation, Pointer, Transition, Verdict, Violation, Violations, VisibleMembers,
+    WriteContext, WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -33,12 +33,12 @@ impl ResourceService {
         item: ItemAddress,
         origin: Origin<'_>,
         draft: &Draft,
+        mut decision: DecisionContext,
     ) -> Result<(Violations, Vec<ReadDependency>)> {
-        let mut decision = self.decision();
-        self.permit(options, operation, item, origin, draft, &mut decision).await?;
+        let visible = self.permit(options, operation, item, origin, draft, &mut decision).await?;
         let context = decision.context(&options.caller, operation, item);
         let before = if let Origin::Stored(before) = origin { Some(before) } else { None };
-        let judged = self.judge(&context, before, draft, &mut decision);
+        let judged = self.judge(&context, before, (draft, visible.as_ref()), &mut decision);
         let verdict = judged.instrument(trace_span!("rules")).await?;
         if verdict.errors.is_empty() {
             Ok((verdict.warnings, decision.into_read_set()))
@@ -51,11 +51,12 @@ impl ResourceService {
         &self,
         context: &WriteContext,
         before: Option<&ShownItem>,
-        draft: &Draft,
+        (draft, visible): (&Draft, Option<&VisibleMembers>),
         decision: &mut DecisionContext,
     ) -> Result<Verdict> {
         let mut verdict = Verdict { errors: draft.errors.clone(), ..Verdict::default() };
         if !decision.has_rules() {
+            hide_members(visible, &mut verdict);
             return Ok(verdict);
         }
         let before = before.map(|shown| stored_members(&shown.item)).transpose()?;
@@ -63,9 +64,10 @@ impl ResourceService {
             Transition { before: before.as_ref(), after: &draft.after, context, found: &[] };
         let book = decision.book.clone();
         for rule in all_rules(self.collection, &book) {
-            self.ask(rule, &transition, &mut verdict, decision).await?;
+            self.ask(rule, &transition, (&mut verdict, visible), decision).await?;
         }
         log_undecided(&verdict);
+        hide_members(visible, &mut verdict);
         Ok(verdict)
     }
 
@@ -82,8 +84,8 @@ impl ResourceService {
         }
         let own = ItemAddress::of(&shown.item);
         let draft = Draft::stored(&shown.item)?;
-        let decided =
-            self.decide(options, WriteOperation::Delete, own, Origin::Stored(shown), &draft);
+        let (origin, decision) = (Origin::Stored(shown), self.decision());
+        let decided = self.decide(options, WriteOperation::Delete, own, origin, &draft, decision);
         Ok(decided.await?.1)
     }
 
@@ -103,7 +105,7 @@ impl ResourceService {
                 let own = ItemAddress::of(&removed.item);
                 let context = decision.context(caller, WriteOperation::Delete, own);
                 let draft = Draft::stored(&removed.item)?;
-                let said = self.judge(&context, Some(removed), &draft, decision).await?;
+                let said = self.judge(&context, Some(removed), (&draft, None), decision).await?;
                 verdict.errors.extend(of_removal(removed.item.id, &said.errors));
                 verdict.warnings.extend(of_removal(removed.item.id, &said.warnings));
             }
@@ -118,7 +120,7 @@ impl ResourceService {
         &self,
         rule: &dyn Rule,
         transition: &Transition<'_>,
-        verdict: &mut Verdict,
+        (verdict, visible): (&mut Verdict, Option<&VisibleMembers>),
         decision: &mut DecisionContext,
     ) -> Result<Option<Vec<Found>>> {
         let about = rule.about();
@@ -130,9 +132,10 @@ impl ResourceService {
             Ok(lookups) => {
                 let caller = transition.context.caller.clone().into();
                 let permissions = self.access.permissions(&caller);
-                is_about_unseen = lookups
-                    .iter()
-                    .any(|lookup| !permissions.has_all(lookup.collection, Operation::Read));
+                is_about_unseen = lookups.iter().any(|lookup| {
+                    !permissions.has_all(lookup.collection, Operation::Read)
+                        || permissions.visible(lookup.collection).is_some()
+                });
                 for lookup in lookups {
                     let repository = self.ports.items.as_ref();
                     found.push(decision.look_up(repository, lookup, about.severity).await?);
@@ -142,16 +145,36 @@ impl ResourceService {
             Err(violation) => Err(violation),
         };
         let mut violation = outcome.err();
+        let is_about_hidden = visible.is_some_and(|visible| !visible.is_whole());
         if let Some(violation) = &mut violation
-            && is_about_unseen
-            && about.message_expression.is_some()
+            && (is_about_unseen && about.message_expression.is_some()
+                || is_about_hidden && about.message.is_none())
         {
-            // A computed message may quote items that the caller does not see.
-            violation.detail = format!("The rule `{}` is not met.", about.code);
+            // A computed message may quote items or members that the caller does not see.
+            violation.detail = not_met(about.code);
         }
         verdict.note(&about, violation);
         Ok(Some(found))
     }
+}
+
+/// Removes the errors of members that the caller does not see, and their places.
+pub(super) fn hide_members(visible: Option<&VisibleMembers>, verdict: &mut Verdict) {
+    let Some(visible) = visible.filter(|visible| !visible.is_whole()) else { return };
+    let shown = |violation: Violation| match &violation.rule {
+        None => Some(violation).filter(|it| visible.shows(&it.pointer)),
+        Some(_) if visible.shows(&violation.pointer) => Some(violation),
+        Some(_) => {
+            let (pointer, field) = (Pointer::root(), Box::default());
+            Some(Violation { pointer, field, ..violation })
+        }
+    };
+    verdict.errors.filter_map(shown);
+    verdict.warnings.filter_map(shown);
+}
+
+fn not_met(rule: &str) -> String {
+    format!("The rule `{rule}` is not met.")
 }
 
 fn log_undecided(verdict: &Verdict) {

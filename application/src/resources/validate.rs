@@ -1,10 +1,11 @@
 //! The members that result from a write, and the errors that depend on no rule.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::{
-    Collection, Item, ItemId, Members, Pointer, Version, Violation, Violations, WriteOperation,
-    merge_patch,
+    Collection, Item, ItemId, Members, Pointer, Version, Violation, Violations, VisibleMembers,
+    WriteOperation, merge_patch,
 };
 use jiff::Timestamp;
 
@@ -19,6 +20,10 @@ const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
 pub(super) struct Draft {
     pub after: Members,
     pub errors: Violations,
+    /// The members that the caller does not see, and names or would change.
+    pub refused: Vec<Pointer>,
+    /// The members of the stored item that the caller sees; `None` for all.
+    pub visible: Option<VisibleMembers>,
 }
 
 pub(super) struct ProposedItem {
@@ -56,11 +61,12 @@ impl ProposedItem {
 impl Draft {
     /// A draft of a whole body. It may contain the `id`, unless the service assigns it.
     pub fn of(collection: Collection, body: &Members, id: Option<ItemId>) -> Self {
-        Self::composed(collection, Violations::default(), body, id, |own| own)
+        Self::composed(collection, Violations::default(), body, id, |own, _| own)
     }
 
     pub fn stored(item: &Item) -> Result<Self> {
-        Ok(Self { after: stored_members(item)?, errors: Violations::default() })
+        let (errors, refused) = (Violations::default(), Vec::new());
+        Ok(Self { after: stored_members(item)?, errors, refused, visible: None })
     }
 
     pub fn edited(
@@ -68,14 +74,21 @@ impl Draft {
         operation: WriteOperation,
         body: &Members,
         item: &Item,
+        visible: Option<VisibleMembers>,
     ) -> Result<Self> {
-        if operation != WriteOperation::Patch {
+        let is_patch = operation == WriteOperation::Patch;
+        if visible.is_none() && !is_patch {
             return Ok(Self::of(collection, body, Some(item.id)));
         }
         let stored = stored_members(item)?;
-        let errors = unknown_removals(collection, body);
-        let compose = |own| merge_patch(&stored, &own);
-        Ok(Self::composed(collection, errors, body, Some(item.id), compose))
+        let errors =
+            if is_patch { unknown_removals(collection, body) } else { Violations::default() };
+        let compose = |own: Members, refused: &mut Vec<Pointer>| match &visible {
+            None => merge_patch(&stored, &own),
+            Some(visible) => kept(visible, &stored, own, is_patch, refused),
+        };
+        let draft = Self::composed(collection, errors, body, Some(item.id), compose);
+        Ok(Self { visible, ..draft })
     }
 
     /// Applies `compose` to the members that clients may set. `errors` come first, then that of the
@@ -85,14 +98,42 @@ impl Draft {
         mut errors: Violations,
         body: &Members,
         id: Option<ItemId>,
-        compose: impl FnOnce(Members) -> Members,
+        compose: impl FnOnce(Members, &mut Vec<Pointer>) -> Members,
     ) -> Self {
         let own = body.clone().retain(|name, _| name != "id" && !IGNORED.contains(&name));
-        let (after, of_fields) = collection.validate(compose(own));
+        let mut refused = Vec::new();
+        let (after, of_fields) = collection.validate(compose(own, &mut refused));
         errors.extend(id_error(body, id));
         errors.extend_below(&Pointer::root(), of_fields);
-        Self { after, errors }
+        Self { after, errors, refused, visible: None }
     }
+}
+
+/// Returns the members after a replacement or patch by a caller who sees some of them. The others
+/// stay.
+pub(super) fn kept(
+    visible: &VisibleMembers,
+    stored: &Members,
+    own: Members,
+    is_patch: bool,
+    refused: &mut Vec<Pointer>,
+) -> Members {
+    let new = if is_patch {
+        // A patch may name a member in order to remove it.
+        refused.extend(visible.changed(None, &own));
+        merge_patch(&visible_part(visible, stored), &own)
+    } else {
+        own
+    };
+    visible.keep(stored, new).unwrap_or_else(|hidden| {
+        refused.extend(hidden);
+        stored.clone()
+    })
+}
+
+pub(super) fn visible_part(visible: &VisibleMembers, members: &Members) -> Members {
+    let cut = visible.cut(&Arc::from(members.encoded()));
+    Members::read(cut.as_bytes()).ok().flatten().unwrap_or_default()
 }
 
 /// Returns a violation for each unknown member that a patch removes. The merged members would not

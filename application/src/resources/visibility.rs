@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use domain::{Collection, ItemId, Operation};
+use domain::{Collection, ItemId, Operation, VisibleMembers};
 
 use super::ResourceService;
 use crate::access_control::{Visibility, cut_links};
@@ -20,7 +20,7 @@ pub(super) struct VisibleLinks<'a> {
 
 impl VisibleLinks<'_> {
     pub fn cut(&self, collection: Collection, item: &mut ShownItem) {
-        let Visibility { unseen, partial } = self.visibility;
+        let Visibility { unseen, partial, .. } = self.visibility;
         cut_links(collection, item, |to, id| {
             !unseen.contains(&to) && (!partial.contains(&to) || self.partial.contains(&id))
         });
@@ -86,6 +86,13 @@ impl ResourceService {
         found.ok_or_else(|| missing(caller, &reach, ApplicationError::ItemNotFound))
     }
 
+    /// Finds an item in order to write it: with the members that the caller does not see.
+    pub(super) async fn find_whole(&self, caller: &Caller, item: ItemAddress) -> Result<ShownItem> {
+        let reach = self.reach(caller, item.parent).await?.masked(None);
+        let found = self.ports.items.find(&reach, item.id).await?;
+        found.ok_or_else(|| missing(caller, &reach, ApplicationError::ItemNotFound))
+    }
+
     /// Finds out which linked items the caller sees, with one query for each collection that the
     /// caller sees in part.
     pub(super) async fn visible_links<'a>(
@@ -111,12 +118,18 @@ impl ResourceService {
         Ok(VisibleLinks { visibility, partial })
     }
 
-    /// Removes the links to items that the caller does not see from the answer to a write. If the
-    /// store does not answer, removes all links to partly visible collections: the write may be done.
+    /// Removes the members and the links to items that the caller does not see from the answer to a
+    /// write. If the store does not answer, removes all that depend on it: the write may be done.
     pub(super) async fn seen_by(&self, caller: &Caller, mut shown: ShownItem) -> ShownItem {
         let visibility = self.access.visibility(caller, self.collection, &View::default());
         if visibility.is_whole() {
             return shown;
+        }
+        let permissions = self.access.permissions(caller);
+        if let Some(mask) = permissions.visible(self.collection) {
+            let visible = self.visible_members(caller, &shown.item, &mut self.decision()).await;
+            let visible = visible.ok().flatten();
+            shown.cut(&visible.unwrap_or_else(|| VisibleMembers::at_least(mask)));
         }
         let visible = self.visible_links(caller, &visibility, [(self.collection, &shown)]).await;
         let none = VisibleLinks { visibility: &visibility, partial: HashSet::new() };

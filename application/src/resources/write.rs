@@ -58,7 +58,7 @@ impl ResourceService {
         self.access.require(caller, self.collection, &[Operation::Read, Operation::Create])?;
         let _in_flight = self.in_flight.begin(options)?;
         let continued = async {
-            let shown = self.find(caller, item).await?;
+            let shown = self.find_whole(caller, item).await?;
             self.check(write, &shown).await?;
             self.insert(options, item.parent, &body, Some(item.id)).await
         };
@@ -164,8 +164,9 @@ impl ResourceService {
             }
             let draft = Draft::of(self.collection, body, continues);
             let origin = Origin::New { continues };
+            let (create, decision) = (WriteOperation::Create, self.decision());
             let (warnings, read_set) =
-                self.decide(options, WriteOperation::Create, item, origin, &draft).await?;
+                self.decide(options, create, item, origin, &draft, decision).await?;
             let addition = self.new_item(item.id, draft.after, continues);
             let stored = if options.is_dry_run {
                 Ok(self.would_be_inserted(&options.caller, parent, addition).await?)
@@ -186,7 +187,7 @@ impl ResourceService {
         let ItemWrite { options, item, .. } = *write;
         let operations = &[Operation::Read, operation];
         self.access.require(&options.caller, self.collection, operations)?;
-        let shown = self.find(&options.caller, item).await?;
+        let shown = self.find_whole(&options.caller, item).await?;
         self.require_on(&options.caller, operation, &shown).await?;
         self.check(write, &shown).await?;
         Ok(shown)
@@ -211,10 +212,12 @@ impl ResourceService {
             if size(&shown) > most {
                 break;
             }
-            let draft = Draft::edited(self.collection, operation, body, &shown.item)?;
-            let own = ItemAddress::of(&shown.item);
+            let (own, mut decision) = (ItemAddress::of(&shown.item), self.decision());
+            let visible = self.visible_members(&options.caller, &shown.item, &mut decision).await?;
+            let draft = Draft::edited(self.collection, operation, body, &shown.item, visible)?;
+            let origin = Origin::Stored(&shown);
             let (warnings, read_set) =
-                self.decide(options, operation, own, Origin::Stored(&shown), &draft).await?;
+                self.decide(options, operation, own, origin, &draft, decision).await?;
             let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
                 return Ok(self.written_by(&options.caller, Written { shown, warnings }).await);
@@ -260,8 +263,9 @@ impl ResourceService {
         if size <= largest {
             return Ok(());
         }
+        // Its size would tell that of hidden members.
         let detail = format!(
-            "The item would have {size} bytes. The limit is {largest}. Remove members, or split the item."
+            "The item would have more than {largest} bytes. Remove members, or split the item."
         );
         Err(Violation::new(Pointer::root(), "item_too_large", detail))
     }

@@ -52,7 +52,12 @@ impl Pointer {
     }
 
     pub fn first_name(&self) -> String {
-        self.0.split('/').nth(1).unwrap_or_default().replace("~1", "/").replace("~0", "~")
+        self.names().next().unwrap_or_default()
+    }
+
+    /// Returns the names on the way.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.0.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"))
     }
 }
 

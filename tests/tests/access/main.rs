@@ -9,6 +9,7 @@ mod items;
 mod keys;
 mod links;
 mod matrix;
+mod members;
 mod pages;
 mod paths;
 mod rates;

@@ -223,7 +223,8 @@ fn access_and_evaluations_predict_the_response(world: &World, groups: &[Group]) 
         let id = format!("key:{principal}");
         let id = if principal == "anonymous" { Value::Null } else { id.into() };
         assert_eq!(access["caller"].get("id").unwrap_or(&Value::Null), &id);
-        for Group { name: group, own, others, .. } in groups {
+        for Group { name: group, collection, own, others, .. } in groups {
+            let (mut asked, mut decisions) = (Vec::new(), Vec::new());
             for (name, letter) in [
                 ("read", 'r'),
                 ("history", 'h'),
@@ -247,11 +248,54 @@ fn access_and_evaluations_predict_the_response(world: &World, groups: &[Group]) 
                 for (item, is_own) in [(own, is_creator), (others, false)] {
                     let resource = json!({ "type": group, "id": item });
                     let body = json!({ "action": { "name": name }, "resource": resource });
-                    let decision = &world.evaluation(principal, &body)["decision"];
-                    assert_eq!(decision, on(is_own), "{principal} {group} {name}");
+                    let decision = world.evaluation(principal, &body);
+                    assert_eq!(decision["decision"], on(is_own), "{principal} {group} {name}");
+                    asked.push(body);
+                    decisions.push(decision);
                 }
             }
+            if principal != "anonymous" {
+                let body = json!({ "evaluations": asked }).to_string();
+                let request = world.service.post("/access/v1/evaluations").json(body);
+                let answer = world.send(principal, request).expect(200).value();
+                assert_eq!(answer["evaluations"], json!(decisions), "{principal} {group}");
+            }
+            shown_operations_predict_the_response(
+                world,
+                principal,
+                (group, collection),
+                [own, others],
+            );
         }
+    }
+}
+
+/// An item and a page show the operations that evaluations permit.
+fn shown_operations_predict_the_response(
+    world: &World,
+    principal: &str,
+    (group, collection): (&str, &str),
+    items: [&String; 2],
+) {
+    let is_creator = creator_of(group) == Some(principal);
+    let list = format!("{collection}?access=true&page_size=250");
+    let page = world.callers.sign(principal, world.service.get(&list)).send_unchecked();
+    for (item, is_own) in [(items[0], is_creator), (items[1], false)] {
+        let permitted = permitted(principal, group, is_own);
+        let one = format!("{collection}/{item}?access=true");
+        let one = world.callers.sign(principal, world.service.get(&one)).send_unchecked();
+        assert_eq!(one.status == 200, permitted.contains('r'), "{principal} {group}");
+        if one.status != 200 {
+            continue;
+        }
+        let letters =
+            [('r', "read"), ('h', "history"), ('u', "replace"), ('p', "patch"), ('d', "delete")];
+        let expected = letters.iter().filter(|(letter, _)| permitted.contains(*letter));
+        let expected: Vec<_> = expected.map(|(_, name)| *name).collect();
+        assert_eq!(one.value()["_meta"]["allowed"], json!(expected), "{principal} {group}");
+        let listed = page.embedded(group);
+        let listed = listed.iter().find(|listed| listed["id"] == **item).unwrap();
+        assert_eq!(listed["_meta"]["allowed"], json!(expected), "{principal} {group}");
     }
 }
 
@@ -272,6 +316,40 @@ fn evaluations_of_absent_items_and_other_subjects(world: &World) {
     asked(&absent.to_string()).send().expect(401);
     let wrong = asked(r#"{"action":{"name":"reed"},"resource":{"type":"proposal"}}"#);
     assert_eq!(world.send("reviewer", wrong).expect(422).errors().len(), 2);
+    let several = |body: &Value| {
+        let request = world.service.post("/access/v1/evaluations").json(body.to_string());
+        world.send("reviewer", request)
+    };
+    let elements = json!([
+        { "resource": { "type": "status" } },
+        { "action": { "name": "delete" } },
+        { "subject": { "id": "key:author" } },
+        {},
+    ]);
+    let mut body =
+        json!({ "action": read, "resource": { "type": "proposals" }, "evaluations": elements });
+    for (semantic, expected) in [
+        ("execute_all", &[true, false, false, true][..]),
+        ("deny_on_first_deny", &[true, false]),
+        ("permit_on_first_permit", &[true]),
+    ] {
+        body["options"] = json!({ "evaluations_semantic": semantic });
+        let answer = several(&body).expect(200).value();
+        let decisions = answer["evaluations"].as_array().unwrap().iter();
+        let decisions: Vec<_> = decisions.map(|it| it["decision"].as_bool().unwrap()).collect();
+        assert_eq!(decisions, expected, "{semantic}");
+    }
+    body["options"]["evaluations_semantic"] = "maybe".into();
+    several(&body).expect(422);
+    let body = json!({ "action": read, "evaluations": [{ "resource": { "type": "file" } }, {}] });
+    let errors = several(&body).expect(422).value();
+    assert_eq!(errors["errors"][0]["pointer"], "/evaluations/0/resource/type");
+    assert_eq!(errors["errors"][1]["pointer"], "/evaluations/1/resource/type");
+    let many = vec![json!({ "resource": { "type": "files" } }); 251];
+    several(&json!({ "action": read, "evaluations": many })).expect(422);
+    // Without a list it is a single evaluation.
+    let single = several(&json!({ "action": read, "resource": { "type": "proposals" } }));
+    assert_eq!(single.expect(200).value()["decision"], true);
 }
 
 fn a_refusal_names_the_policies_that_deny(world: &World) {

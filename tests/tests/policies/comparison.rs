@@ -1,18 +1,21 @@
 //! A caller gets the answers of a service without limits over a store of the items that the caller may read.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::process::Command;
 
-use serde_json::{Map, Value, json};
+use fastrand::Rng;
+use serde_json::{Value, json};
+use tests::random_query::one;
 use tests::stores::TestDatabase;
 use tests::tool::done;
 use tests::{Answer, Service, Store};
 
 use crate::building::collection_of;
-use crate::model::{Caller, Item};
-use crate::policies::PolicySet;
-use crate::requests::{Asked, Subjects};
+use crate::model::{Caller, Item, Model};
+use crate::policies::{CALLERS_HIDDEN, PolicySet};
+use crate::requests::{Asked, Subjects, workbook};
 use crate::scene::{Scene, for_each_caller};
 use crate::world::GROUPS;
 
@@ -59,17 +62,13 @@ impl Copy {
         let is_all_whole = visible_items.iter().all(is_whole)
             && !hidden_items.iter().any(|it| is_deleted(it) && is_seen_in_part(it));
         let is_never_deleted = |it: &&Item| it.versions.iter().all(Option::is_some);
-        let file = world.callers.path("copy.jsonl");
-        let exported = done(&["export", "--database-url", world.service.database().unwrap().url()]);
-        let exported = String::from_utf8(exported).unwrap();
-        let changes = cut(&exported, &seen);
-        fs::write(&file, &changes).unwrap();
-        let sum = Command::new("sha256sum").arg(&file).output().unwrap().stdout;
-        let sum = String::from_utf8(sum).unwrap();
-        let trailer = json!({ "changes": changes.lines().count() - 1, "sha256": sum[..64] });
-        fs::write(&file, format!("{changes}{trailer}\n")).unwrap();
-        let database = TestDatabase::of(store);
-        done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
+        let database = copy(store, scene, &|change| {
+            let is_seen = seen.contains(change["item_id"].as_str().unwrap());
+            if is_seen {
+                remove_hidden(change, &seen, &hidden_in(change, model, set, caller));
+            }
+            is_seen
+        });
         let policies = world.callers.write_file("all.yaml", ALL_READ);
         let own = world.callers.arguments();
         let arguments = [&own.each_ref().map(String::as_str)[..], &["--policies", &policies]];
@@ -89,46 +88,115 @@ impl Copy {
     }
 }
 
-/// Keeps the changes of some items, without their relations to others.
-fn cut(exported: &str, seen: &HashSet<&str>) -> String {
+/// Copies a store with the changes that `keep` accepts, as it leaves them.
+fn copy(store: Store, scene: &Scene, keep: &dyn Fn(&mut Value) -> bool) -> TestDatabase {
+    let world = &scene.world;
+    let file = world.callers.path("copy.jsonl");
+    let exported = done(&["export", "--database-url", world.service.database().unwrap().url()]);
+    let exported = String::from_utf8(exported).unwrap();
     let mut lines = exported.lines();
-    let mut text = format!("{}\n", lines.next().unwrap());
+    let mut changes = format!("{}\n", lines.next().unwrap());
     let mut sequence = 0;
     for line in lines {
-        let mut change: Map<String, Value> = serde_json::from_str(line).unwrap();
-        let Some(id) = change.get("item_id") else { break };
-        if !seen.contains(id.as_str().unwrap()) {
-            continue;
+        let mut change: Value = serde_json::from_str(line).unwrap();
+        if change.get("item_id").is_none() {
+            break;
         }
-        sequence += 1;
-        change["sequence"] = sequence.into();
-        for relation in ["parent", "continues"] {
-            if change[relation].as_str().is_some_and(|id| !seen.contains(id)) {
-                change[relation] = Value::Null;
-            }
+        if keep(&mut change) {
+            sequence += 1;
+            change["sequence"] = sequence.into();
+            changes += &(change.to_string() + "\n");
         }
-        text += &Value::Object(change).to_string();
-        text.push('\n');
     }
-    text
+    fs::write(&file, &changes).unwrap();
+    let sum = Command::new("sha256sum").arg(&file).output().unwrap().stdout;
+    let sum = String::from_utf8(sum).unwrap();
+    let trailer = json!({ "changes": sequence, "sha256": sum[..64] });
+    fs::write(&file, format!("{changes}{trailer}\n")).unwrap();
+    let database = TestDatabase::of(store);
+    done(&["import", file.to_str().unwrap(), "--database-url", database.url()]);
+    database
+}
+
+/// Removes relations to items that are not seen, and hidden members.
+fn remove_hidden(change: &mut Value, seen: &HashSet<&str>, hidden: &BTreeSet<&str>) {
+    for relation in ["parent", "continues"] {
+        if change[relation].as_str().is_some_and(|id| !seen.contains(id)) {
+            change[relation] = Value::Null;
+        }
+    }
+    for name in hidden {
+        if *name == CALLERS_HIDDEN {
+            for author in ["caller", "acting", "client", "request_id"] {
+                change[author] = Value::Null;
+            }
+        } else if let Some(members) = change["members"].as_object_mut() {
+            members.shift_remove(*name);
+        }
+    }
+}
+
+/// Changes, removes or adds hidden members that decide on no other right.
+fn alter_hidden(random: &mut Rng, change: &mut Value, hidden: &BTreeSet<&str>) {
+    if hidden.contains(CALLERS_HIDDEN) {
+        change["client"] = one(random, &["one", "two"]).into();
+        change["request_id"] = random.u64(..).to_string().into();
+    }
+    let Some(members) = change["members"].as_object_mut() else { return };
+    for name in hidden.iter().filter(|name| ![CALLERS_HIDDEN, "rating"].contains(*name)) {
+        let value = match *name {
+            "start_date" => json!(format!("20{}-02-03", random.u8(10..30))),
+            "jan_amount" => json!(format!("{}.00", random.u16(..900))),
+            "year" => json!(random.u16(2020..2030)),
+            _ => json!(one(random, &["rice canary", "approved", "zebra", "red"])),
+        };
+        if random.u8(..4) == 0 {
+            members.shift_remove(*name);
+        } else {
+            members.insert((*name).to_owned(), value);
+        }
+    }
+}
+
+/// The members of a version that are hidden; of a deletion those of the version before.
+fn hidden_in(
+    change: &Value,
+    model: &Model,
+    set: &PolicySet,
+    caller: Caller,
+) -> BTreeSet<&'static str> {
+    let item = &model.items[change["item_id"].as_str().unwrap()];
+    let version = usize::try_from(change["version"].as_u64().unwrap()).unwrap();
+    let bodies = item.versions[..version].iter();
+    let Some(members) = bodies.rev().find_map(Option::as_ref) else { return BTreeSet::new() };
+    model.hidden(&set.hiding, caller, item, members)
 }
 
 /// Returns the content of an answer without the identifiers of a store.
 fn comparable(answer: &Answer, service: &Service) -> String {
     let origin = format!("http://{}", service.address());
-    let mut text = answer.text().replace(&origin, "");
+    let body =
+        if answer.body.starts_with(b"PK") { workbook(&answer.body) } else { answer.body.to_vec() };
+    let mut text = String::from_utf8_lossy(&body).replace(&origin, "");
     // The version in an export names the history of the store.
-    for start in ["cursor=", "after=", "\"cursor\":\"", "@"] {
+    let starts = ["cursor=", "after=", "\"cursor\":\"", "@", "data-tag=\"&#34;"];
+    text = without(text, &starts);
+    format!("{} {:?}\n{text}", answer.status, answer.header("content-type"))
+}
+
+/// Removes what follows the beginnings, up to the end of the value.
+fn without(mut text: String, starts: &[&str]) -> String {
+    for start in starts {
         let mut parts = text.split(start);
         let mut without = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let end = part.find(['&', '"', '>', '\\', ',']).unwrap_or(part.len());
+            let end = part.find(['&', '"', '>', '\\', ',', '}']).unwrap_or(part.len());
             without += start;
             without += &part[end..];
         }
         text = without;
     }
-    format!("{} {:?}\n{text}", answer.status, answer.header("content-type"))
+    text
 }
 
 /// The operations that a caller may perform on some items.
@@ -182,6 +250,11 @@ impl Scene {
         let asked = subjects.random(&mut self.random, count).into_iter();
         targets.extend(asked.filter(Asked::is_plain).map(|asked| asked.target));
         targets.retain(|target| rights.are_comparable(target));
+        // A member that is hidden need not be valid. The scores count members in another way.
+        let is_about_hidden = |target: &String| {
+            target.contains("check=") || target.contains("q=") && !target.contains("sort=")
+        };
+        targets.retain(|target| set.hiding.is_empty() || !is_about_hidden(target));
         let readable =
             GROUPS.into_iter().filter(|group| copy.has_same_feed && rights.may(group, "read"));
         targets.extend(readable.map(|group| format!("/v1/changes?group={group}")));
@@ -197,6 +270,41 @@ impl Scene {
         }
     }
 
+    /// Hidden members have other values in a copy, and no answer differs.
+    fn compare_altered(&mut self, store: Store, set: &PolicySet, caller: Caller, count: usize) {
+        let random = RefCell::new(self.random.fork());
+        let database = copy(store, self, &|change| {
+            let hidden = hidden_in(change, &self.model, set, caller);
+            alter_hidden(&mut random.borrow_mut(), change, &hidden);
+            true
+        });
+        let own = self.world.callers.arguments();
+        let policies = self.world.callers.path("policies");
+        let policies = ["--policies", policies.to_str().unwrap()];
+        let arguments = [&own.each_ref().map(String::as_str)[..], &policies].concat();
+        let service = Service::start_on_with(&database, &arguments);
+        let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
+        let asked = subjects.random(&mut self.random, count);
+        for asked in asked.into_iter().filter(Asked::is_read) {
+            let services = [&self.world.service, &service];
+            let answers =
+                services.map(|service| asked.answer_of(&self.world, service, caller.name));
+            let [own, other] = [0, 1].map(|it| {
+                // Other tags cover the address of the service.
+                let tag = answers[it].header("etag").and_then(|tag| tag.split('.').next());
+                let is_of_item = |tag: &&str| tag.split('-').next().is_some_and(|it| it.len() < 9);
+                let tag = tag.filter(|tag| is_of_item(tag) && tag.as_bytes()[1].is_ascii_digit());
+                format!("{tag:?} {}", comparable(&answers[it], services[it]))
+            });
+            if own != other {
+                self.faults.push(format!(
+                    "{} under {}: hidden members differ: {asked:?}\n{own}\n--- with other values:\n{other}",
+                    caller.name, set.name
+                ));
+            }
+        }
+    }
+
     fn compare_pages(&mut self, copy: &Copy, set: &PolicySet, caller: Caller, target: String) {
         let mut pages = [target.clone(), target];
         for _ in 0..PAGES {
@@ -206,7 +314,10 @@ impl Scene {
                 self.world.callers.sign(caller.name, request).send_unchecked()
             };
             let answers = [ask(0), ask(1)];
-            let [own, other] = [0, 1].map(|it| comparable(&answers[it], services[it]));
+            let [own, other] = [0, 1].map(|it| {
+                let text = comparable(&answers[it], services[it]);
+                if set.hiding.is_empty() { text } else { without(text, &["\"score\":"]) }
+            });
             let [status, other_status] = [0, 1].map(|it| answers[it].status);
             // Anonymous callers may see it after they sign in. To a caller who does not see all
             // proposals, the proposal in the path is missing, and not the item.
@@ -237,5 +348,14 @@ fn a_caller_sees_what_a_store_of_it_shows() {
     for_each_caller(2, |store, scene, set, caller, sizes| {
         let copy = Copy::new(store, scene, set, caller);
         scene.compare(&copy, set, caller, sizes.requests);
+    });
+}
+
+#[test]
+fn an_answer_does_not_depend_on_members_that_the_caller_may_not_see() {
+    for_each_caller(1, |store, scene, set, caller, sizes| {
+        if !set.hiding.is_empty() {
+            scene.compare_altered(store, set, caller, sizes.requests);
+        }
     });
 }

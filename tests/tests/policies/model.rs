@@ -84,6 +84,15 @@ pub struct ReadPolicy {
     pub when: Condition,
 }
 
+/// A policy that hides members from readers.
+#[derive(Clone, Debug)]
+pub struct HidePolicy {
+    pub group: &'static str,
+    pub members: Vec<&'static str>,
+    pub to: Audience,
+    pub when: Condition,
+}
+
 /// A caller: the name of the key, unless anonymous, and a role.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller {
@@ -153,6 +162,46 @@ impl Model {
             sight.extend(seen.into_iter().map(|number| (item.id.clone(), number)));
         }
         sight
+    }
+
+    /// The members of a version that are hidden from a caller, with the other items as they are now.
+    pub fn hidden(
+        &self,
+        policies: &[HidePolicy],
+        caller: Caller,
+        item: &Item,
+        members: &Value,
+    ) -> BTreeSet<&'static str> {
+        let of_caller = policies.iter().filter(|it| it.group == item.group && caller.is_in(it.to));
+        // A member is hidden if it cannot be judged.
+        let hiding = of_caller
+            .filter(|policy| self.holds(&policy.when, caller, item, members) != Some(false));
+        hiding.flat_map(|policy| policy.members.iter().copied()).collect()
+    }
+
+    /// The hidden members of each version in sight, in the order of the versions.
+    pub fn hidden_in(
+        &self,
+        sight: &Sight,
+        policies: &[HidePolicy],
+        caller: Caller,
+    ) -> Vec<BTreeSet<&'static str>> {
+        let hidden = |(id, number): &(String, usize)| {
+            let item = &self.items[id];
+            let members = item.versions.get(number - 1)?.as_ref()?;
+            Some(self.hidden(policies, caller, item, members))
+        };
+        sight.iter().filter_map(hidden).collect()
+    }
+
+    /// The parents of items that are hidden from a caller.
+    pub fn with_hidden_children(
+        &self,
+        policies: &[ReadPolicy],
+        caller: Caller,
+    ) -> BTreeSet<String> {
+        let hidden = self.living().filter(|(item, _)| !self.sees(policies, caller, item));
+        hidden.filter_map(|(item, _)| item.parent.clone()).collect()
     }
 
     fn may_read(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use fastrand::Rng;
 use tests::random_query::one;
 
-use crate::model::{Audience, Condition, Lookup, ReadPolicy};
+use crate::model::{Audience, Condition, HidePolicy, Lookup, ReadPolicy};
 use crate::world::GROUPS;
 
 const APPLICANTS: &str = include_str!("../../../docs/examples/policies/applicants.yaml");
@@ -36,6 +36,9 @@ pub const BUILDING: &str = "policies:
     to: [signed_in]
 ";
 
+/// In a list of hidden members: the names of callers.
+pub const CALLERS_HIDDEN: &str = "meta.created_by";
+
 const STEPS: Lookup = Lookup { group: "status", member: "subject", by: "id" };
 const STEPS_OF_OWNER: Lookup = Lookup { by: "proposal_id", ..STEPS };
 const SHEETS: Lookup = Lookup { group: "gadscores", member: "proposal_id", by: "id" };
@@ -45,6 +48,7 @@ pub struct PolicySet {
     pub name: String,
     pub files: Vec<(&'static str, String)>,
     pub reading: Vec<ReadPolicy>,
+    pub hiding: Vec<HidePolicy>,
     /// True if callers may see the history of every item that they may read, or no history.
     pub has_history_of_all: bool,
 }
@@ -55,7 +59,7 @@ impl PolicySet {
         let files: Vec<_> = files.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
         // An author sees the history of a proposal, and the public does not.
         let has_history_of_all = files.len() < 4;
-        Self { name: name.to_owned(), files, reading, has_history_of_all }
+        Self { name: name.to_owned(), files, reading, hiding: Vec::new(), has_history_of_all }
     }
 
     /// The example files alone, then all together, and a set with conditions on members.
@@ -69,7 +73,41 @@ impl PolicySet {
             Self::of("public", &[three], public()),
             Self::of("all examples", &[one, two, three], all),
             Self::by_members(),
+            Self::blind(),
         ]
+    }
+
+    /// Reviewers see proposals, and each other's sheets, without members, until these are decided.
+    fn blind() -> Self {
+        let is_open = |steps| Condition::Not(Box::new(Condition::LatestCode(steps, "approved")));
+        let hides = |group, members: &[&'static str], when| HidePolicy {
+            group,
+            members: members.to_vec(),
+            to: Audience::SignedIn,
+            when,
+        };
+        let hiding = vec![
+            hides("proposals", &["project_title", "program_id"], is_open(STEPS)),
+            hides("proposals", &["start_date"], Condition::Always),
+            hides("gadscores", &["remarks", "rating", CALLERS_HIDDEN], is_open(STEPS_OF_OWNER)),
+            hides("files", &["name"], Condition::Has("color")),
+        ];
+        let all = GROUPS.map(|group| policy(&[group], Audience::Anyone, Condition::Always));
+        let mut text = "policies:\n".to_owned();
+        for group in GROUPS {
+            write_policy(&mut text, 0, group, false, Audience::Anyone, &Condition::Always);
+        }
+        Self::of("blind", &[("writers", WRITERS), ("blind", &text)], all.to_vec()).hiding(hiding)
+    }
+
+    fn hiding(mut self, hiding: Vec<HidePolicy>) -> Self {
+        let mut text = "policies:\n".to_owned();
+        for (number, HidePolicy { group, members, to, when }) in hiding.iter().enumerate() {
+            let effect = format!("hide: [{}]", members.join(", "));
+            write_effect(&mut text, &format!("hide_{number}"), group, &effect, *to, when);
+        }
+        self.files.push(("hiding", text));
+        Self { hiding, ..self }
     }
 
     /// An item is seen by its own members, without those that it is linked to.
@@ -107,8 +145,33 @@ impl PolicySet {
                 reading.push(ReadPolicy { groups: vec![group], denies, to, when });
             }
         }
-        Self::of("generated", &[("writers", WRITERS), ("generated", &text)], reading)
+        let set = Self::of("generated", &[("writers", WRITERS), ("generated", &text)], reading);
+        let hiding = GROUPS.iter().filter_map(|group| hide(random, group)).collect();
+        set.hiding(hiding)
     }
+}
+
+/// Hides members of a group that no condition reads.
+fn hide(random: &mut Rng, group: &'static str) -> Option<HidePolicy> {
+    let hideable: &[&str] = match group {
+        "proposals" => &["project_title", "start_date", "program_id"],
+        "proposedprograms" => &["title"],
+        "statuses" => &["label", "code"],
+        "status" => &["message"],
+        "gadscores" => &["remarks"],
+        "files" => &["name", "document_type"],
+        "lib" => &["item", "expense_class"],
+        _ => &["note", "jan_amount", "year"],
+    };
+    if random.bool() {
+        return None;
+    }
+    let hideable = [hideable, &[CALLERS_HIDDEN]].concat();
+    let members = hideable.iter().copied().filter(|_| random.bool()).collect::<Vec<_>>();
+    let members = if members.is_empty() { vec![hideable[0]] } else { members };
+    let to = *one(random, &[&Audience::Anyone, &Audience::SignedIn, &Audience::Role("applicant")]);
+    let when = condition(random, group, to != Audience::Anyone, 1);
+    Some(HidePolicy { group, members, to, when })
 }
 
 fn policy(groups: &[&'static str], to: Audience, when: Condition) -> ReadPolicy {
@@ -198,6 +261,17 @@ fn write_policy(
     when: &Condition,
 ) {
     let effect = if denies { "deny: [read]" } else { "allow: [read, history]" };
+    write_effect(text, &format!("{group}_{number}"), group, effect, to, when);
+}
+
+fn write_effect(
+    text: &mut String,
+    id: &str,
+    group: &str,
+    effect: &str,
+    to: Audience,
+    when: &Condition,
+) {
     let to = match to {
         Audience::Anyone => "anyone",
         Audience::SignedIn => "signed_in",
@@ -205,8 +279,7 @@ fn write_policy(
     };
     let mut lookups = Vec::new();
     let when = when.text(&mut lookups);
-    write!(text, "  - id: {group}_{number}\n    group: {group}\n    {effect}\n    to: [{to}]\n")
-        .unwrap();
+    write!(text, "  - id: {id}\n    group: {group}\n    {effect}\n    to: [{to}]\n").unwrap();
     let lookups = lookups.iter().enumerate();
     let lookups: Vec<_> =
         lookups.map(|(index, target)| format!("found{index}: '{target}'")).collect();

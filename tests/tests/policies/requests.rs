@@ -7,7 +7,7 @@ use fastrand::Rng;
 use jiff::fmt::rfc2822;
 use serde_json::{Value, json};
 use tests::random_query::one;
-use tests::{Answer, Request};
+use tests::{Answer, Request, Service};
 use zip::ZipArchive;
 
 use crate::building::{COLORS, EVALUATORS, WORDS, collection_of, path_of};
@@ -87,7 +87,9 @@ impl Recorded {
         for part in parts {
             body += part.split_once('"').map_or(part, |(_, rest)| rest);
         }
-        let is_kept = |(name, _): &&(String, String)| name != "location" && name != "last-modified";
+        // The tag covers the members, if the caller does not see all of them.
+        let dated = ["location", "last-modified", "etag"];
+        let is_kept = |(name, _): &&(String, String)| !dated.contains(&name.as_str());
         let headers = self.headers.iter().filter(is_kept).cloned().collect();
         Self { body: body.into_bytes(), headers, ..self.clone() }
     }
@@ -102,6 +104,11 @@ impl Recorded {
             differing.fold(String::new(), |text, line| text + &format!("{sign} {line}\n"))
         };
         lines(&one, &other, '-') + &lines(&other, &one, '+')
+    }
+
+    /// Returns whether it refuses members that the caller may not write.
+    pub fn is_about_members(&self) -> bool {
+        self.status == 403 && self.text().contains("members-not-permitted")
     }
 
     pub fn text(&self) -> String {
@@ -131,6 +138,10 @@ impl Asked {
         Self { headers: [&self.headers[..], &[(header, value)]].concat(), ..self.clone() }
     }
 
+    pub fn is_read(&self) -> bool {
+        self.method != "POST" && self.body.is_none()
+    }
+
     /// A reading request without conditions and negotiation.
     pub fn is_plain(&self) -> bool {
         self.method == "GET" && self.headers.is_empty()
@@ -141,7 +152,12 @@ impl Asked {
     }
 
     pub fn answer(&self, world: &World, caller: &str) -> Answer {
-        let request: Request = world.service.request(self.method, &self.target);
+        self.answer_of(world, &world.service, caller)
+    }
+
+    /// The answer of another service that knows the same callers.
+    pub fn answer_of(&self, world: &World, service: &Service, caller: &str) -> Answer {
+        let request: Request = service.request(self.method, &self.target);
         let headers = self.headers.iter();
         let request = headers.fold(request, |request, (name, value)| request.header(name, value));
         let request = match &self.body {
@@ -422,7 +438,7 @@ fn settled(answer: &Answer) -> Option<&str> {
 }
 
 /// The files of a workbook without the one that has the time.
-fn workbook(body: &[u8]) -> Vec<u8> {
+pub fn workbook(body: &[u8]) -> Vec<u8> {
     let mut files = ZipArchive::new(Cursor::new(body)).unwrap();
     let mut text = Vec::new();
     for index in 0..files.len() {

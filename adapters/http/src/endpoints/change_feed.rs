@@ -265,7 +265,8 @@ mod tests {
 
     use application::ports::{Access, MockCallerDirectory, MockHistory, MockPolicies, Permissions};
     use application::{
-        AccessControl, ChangeAuthor, ChangeLog, NoPolicies, Policies, RepositoryError,
+        AccessControl, ChangeAuthor, ChangeLog, NoPolicies, Policies, ReachedVersion,
+        RepositoryError,
     };
     use async_trait::async_trait;
     use domain::predicate::{Operand, Test};
@@ -406,7 +407,10 @@ mod tests {
         });
         let mut history = MockHistory::new();
         let judge = history.expect_versions_in_reach().times(1);
-        judge.returning(|_, versions| Ok(versions.to_vec()));
+        judge.returning(|_, versions| {
+            let reached = |&(item, version)| ReachedVersion { item, version, shows_author: true };
+            Ok(versions.iter().map(reached).collect())
+        });
         let (feed, log) = feed_under(Arc::new(policies), history, 0);
         let mut listeners = Vec::new();
         for _ in 0..8 {

@@ -46,11 +46,20 @@ fn list(base_url: &BaseUrl, policies: &[PublishedPolicy]) -> Value {
 fn represent(base_url: &BaseUrl, policy: &PublishedPolicy) -> Value {
     let groups: Vec<_> = policy.collections.iter().map(|group| group.name()).collect();
     let operations: Vec<_> = policy.operations.iter().map(Operation::name).collect();
+    let [hide, show, write] = &policy.members;
+    let effect = match (policy.denies, hide) {
+        (true, _) => "deny",
+        (false, Some(_)) => "hide",
+        (false, None) => "allow",
+    };
     json!({
         "id": policy.id,
         "groups": groups,
-        "effect": if policy.denies { "deny" } else { "allow" },
+        "effect": effect,
         "operations": operations,
+        "hide": hide,
+        "show": show,
+        "write": write,
         "to": policy.to,
         "when": policy.when,
         "change": policy.change,

@@ -44,8 +44,9 @@ struct CollectionPage<'a> {
     as_of: Option<String>,
     now: String,
     counts: Option<Chart>,
-    new: String,
-    /// `None` for nested groups.
+    /// `None` if the caller may not create items.
+    new: Option<String>,
+    /// `None` for nested groups too.
     import: Option<String>,
     downloads: Vec<(String, String)>,
 }
@@ -126,6 +127,7 @@ impl Explorer {
             is_shown: is_shown(name),
         });
         let shown = Query { raw, path: path.clone() };
+        let may_create = self.may_create(caller_of(request), group);
         let page = render(&CollectionPage {
             layout: self.layout(title, group.collection.name(), command),
             group,
@@ -138,8 +140,8 @@ impl Explorer {
             as_of,
             now: self.present(caller_of(request), parent, &path).await?,
             counts: shown.counts(&listing),
-            new: format!("{path}/new"),
-            import: (!group.is_nested()).then(|| format!("{path}/import")),
+            new: may_create.then(|| format!("{path}/new")),
+            import: (may_create && !group.is_nested()).then(|| format!("{path}/import")),
             downloads: self.downloads(group, raw),
             refused,
             query: shown,

@@ -1,6 +1,6 @@
 //! The forms that create or change an item. Without a script they are read-only.
 
-use application::View;
+use application::{EditableMembers, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
@@ -37,6 +37,8 @@ struct FormField {
     description: &'static str,
     control: Control,
     is_required: bool,
+    /// True if the caller may not change it.
+    is_fixed: bool,
     value: String,
     /// JSON; empty if absent.
     stored: String,
@@ -85,7 +87,8 @@ impl Explorer {
         }
         let (title, path) = (format!("New {}", group.noun()), group.collection_path(id));
         let data = " -H 'Content-Type: application/json' -d '{…}'";
-        let form = self.form(group, title, (&path, data), "{}");
+        let editable = self.service(group)?.editable(caller_of(request), None).await?;
+        let form = self.form(group, title, (&path, data), ("{}", &editable));
         render(&FormPage { method: "POST", parent, ..form })
     }
 
@@ -102,7 +105,8 @@ impl Explorer {
         cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
-        let form = self.form(group, title, (&path, ""), &item.members);
+        let editable = self.service(group)?.editable(caller_of(request), Some(address)).await?;
+        let form = self.form(group, title, (&path, ""), (&item.members, &editable));
         render(&FormPage { tag: self.tag(&shown), ..form })
     }
 
@@ -111,7 +115,7 @@ impl Explorer {
         group: Group,
         title: String,
         (path, data): (&str, &str),
-        members: &str,
+        (members, editable): (&str, &EditableMembers),
     ) -> FormPage<'_> {
         let command = format!("{}{data}", self.command(path, ""));
         FormPage {
@@ -122,14 +126,14 @@ impl Explorer {
             tag: String::new(),
             parent: None,
             pages: self.links.collection(group.collection),
-            fields: fields(group, Value::from_encoded(members)),
+            fields: fields(group, Value::from_encoded(members), editable),
             is_open: group.collection.is_open(),
             json: members.to_owned(),
         }
     }
 }
 
-fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
+fn fields(group: Group, members: Value<'_>, editable: &EditableMembers) -> Vec<FormField> {
     let mut fields: Vec<FormField> = match group.collection.spec().fields {
         Fields::Typed(fields) => {
             fields.iter().map(|field| FormField::typed(group, field)).collect()
@@ -146,13 +150,18 @@ fn fields(group: Group, members: Value<'_>) -> Vec<FormField> {
             fields.push(other);
         }
     }
+    // A stored member that the caller may not change is sent back as it is.
+    for field in &mut fields {
+        field.is_fixed = !editable.has(&field.name);
+    }
+    fields.retain(|field| !field.is_fixed || !field.stored.is_empty());
     fields
 }
 
 impl FormField {
     fn new(name: &str, description: &'static str, control: Control) -> Self {
         let (name, value, stored) = (name.to_owned(), String::new(), String::new());
-        Self { name, description, control, is_required: false, value, stored }
+        Self { name, description, control, is_required: false, is_fixed: false, value, stored }
     }
 
     /// Members shown in tables are short.

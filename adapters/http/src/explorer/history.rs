@@ -2,6 +2,7 @@
 
 use application::{ApplicationError, Caller, CallerNames, ItemAddress, LoggedChange, View};
 use askama::Template;
+use domain::Operation;
 use poem::Request;
 
 use super::changes::ChangeRow;
@@ -26,6 +27,7 @@ struct HistoryPage<'a> {
     api: String,
     latest: i64,
     versions: Vec<VersionRow>,
+    can_restore: bool,
     newer: Option<String>,
     older: Option<String>,
 }
@@ -65,6 +67,13 @@ impl Explorer {
             Err(ApplicationError::ItemNotFound) => None,
             Err(error) => return Err(error.into()),
         };
+        let can_restore = match &current {
+            Some(_) => {
+                let allowed = service.allowed(caller, &[item.id]).await?;
+                allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace))
+            }
+            None => self.may_create(caller, group),
+        };
         let own = self.links.item(group.collection, item.id);
         let latest = found.latest.number();
         let api = format!("{}/{}", group.path, item.id);
@@ -80,6 +89,7 @@ impl Explorer {
             api: self.links.to(&api),
             latest,
             versions: found.versions.iter().map(|it| self.row(it, &names, &own, latest)).collect(),
+            can_restore,
             newer: (page > 1).then(|| to(page - 1)),
             older: (page < pages).then(|| to(page + 1)),
             own,

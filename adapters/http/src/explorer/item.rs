@@ -2,7 +2,7 @@
 
 use application::{ApplicationError, Links, ShownItem, View};
 use askama::Template;
-use domain::{ItemId, Value, Verdict, Violation};
+use domain::{ItemId, Operation, Operations, Value, Verdict, Violation};
 use jiff::Timestamp;
 use poem::Request;
 
@@ -36,6 +36,15 @@ struct ItemPage<'a> {
     tag: String,
     noun: &'static str,
     api: String,
+    after_deletion: String,
+    /// Empty for an earlier state.
+    allowed: Operations,
+}
+
+impl ItemPage<'_> {
+    fn may(&self, name: &str) -> bool {
+        Operation::named(name).is_some_and(|operation| self.allowed.contains(operation))
+    }
 }
 
 struct ShownMember {
@@ -79,6 +88,8 @@ impl Explorer {
         };
         let item = &shown.item;
         cells::require_small(&item.members)?;
+        let allowed = service.allowed(caller_of(request), &[item.id]).await?;
+        let allowed = allowed.get(&item.id).copied().unwrap_or_default();
         let (title, path) =
             (cells::title(item, group.columns), format!("{}/{}", group.path, item.id));
         let command = self.command(&path, raw);
@@ -98,6 +109,12 @@ impl Explorer {
             tag: self.tag(&shown),
             noun: group.noun(),
             api: self.links.to(&path),
+            after_deletion: if allowed.contains(Operation::History) {
+                format!("{}/history", self.links.item(group.collection, item.id))
+            } else {
+                self.links.collection(group.collection)
+            },
+            allowed,
         })
     }
 

@@ -26,8 +26,8 @@ mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use application::{ItemAddress, Readiness, ResourceService};
-use domain::ItemId;
+use application::{Caller, ItemAddress, Readiness, ResourceService};
+use domain::{ItemId, Operation};
 use poem::http::StatusCode;
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
@@ -170,6 +170,11 @@ impl Explorer {
             ExplorerPage::Difference(group) => self.show_difference(group, request).await,
         };
         shown.map(|page| (StatusCode::OK, page))
+    }
+
+    fn may_create(&self, caller: &Caller, group: Group) -> bool {
+        let access = &self.context.changing.access;
+        access.permissions(caller).has_some(group.collection, Operation::Create)
     }
 
     fn service(&self, group: Group) -> Result<&ResourceService, Problem> {

@@ -1,10 +1,11 @@
 //! A page of a collection as HAL.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use application::query::Total;
 use application::{ListedItem, Listing, MemberCounts, ValueCount};
-use domain::{ItemId, Violations};
+use domain::{ItemId, Operations, Violations};
 
 use super::item::{DRY_RUN, ItemView, Snapshot, item_size, push_item};
 use super::writer::{close_object, push_escaped_link, push_link, remarks};
@@ -25,16 +26,18 @@ pub struct PageView<'a> {
     pub targets: Targets,
     pub snapshot: Snapshot<'a>,
     pub warnings: Option<&'a Violations>,
+    /// The operations that the caller may perform on each item; empty if they are not shown.
+    pub allowed: HashMap<ItemId, Operations>,
 }
 
 impl<'a> PageView<'a> {
-    pub const fn new(
+    pub fn new(
         listing: &'a Listing,
         parent: Option<ItemId>,
         targets: Targets,
         snapshot: Snapshot<'a>,
     ) -> Self {
-        Self { listing, parent, targets, snapshot, warnings: None }
+        Self { listing, parent, targets, snapshot, warnings: None, allowed: HashMap::new() }
     }
 }
 
@@ -69,7 +72,8 @@ pub fn collection(base_url: &BaseUrl, group: Group, page: &PageView<'_>) -> Stri
             out.push(',');
         }
         let view = ItemView::listed(listed, &listing.embedded, snapshot);
-        push_item(&mut out, base_url, group, &url, view);
+        let allowed = page.allowed.get(&listed.shown.item.id).copied();
+        push_item(&mut out, base_url, group, &url, ItemView { allowed, ..view });
     }
     out.push(']');
     let counts = listing.content.counts.as_ref();

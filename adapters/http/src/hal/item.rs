@@ -6,7 +6,7 @@ use application::{
     ChangeAuthor, Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
 };
 use domain::json::push_string;
-use domain::{Item, ItemId, RelationKind, Version, Violations};
+use domain::{Item, ItemId, Operation, Operations, RelationKind, Version, Violations};
 use jiff::Timestamp;
 
 use super::writer::{close_object, push_all, push_link, push_time, remarks};
@@ -33,6 +33,8 @@ pub struct ItemView<'a> {
     pub snapshot: Snapshot<'a>,
     pub warnings: Option<&'a Violations>,
     pub errors: Option<&'a Violations>,
+    /// The operations that the caller may perform.
+    pub allowed: Option<Operations>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,7 @@ impl<'a> ItemView<'a> {
             snapshot,
             warnings: None,
             errors: None,
+            allowed: None,
         }
     }
 
@@ -159,6 +162,10 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
             let _ = write!(out, ",{DRY_RUN}");
         }
         Snapshot::Version(past) => push_change(out, &past.change),
+    }
+    if let Some(allowed) = view.allowed {
+        let names: Vec<_> = allowed.iter().map(Operation::name).collect();
+        let _ = write!(out, ",\"allowed\":[\"{}\"]", names.join("\",\""));
     }
     // JSON has no infinity and no NaN.
     if let Some(score) = view.score.filter(|score| score.is_finite()) {

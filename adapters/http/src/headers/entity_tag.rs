@@ -1,7 +1,7 @@
 //! Entity tags (RFC 9110 section 8.8.3) and conditional requests (section 13).
 //!
-//! An item's tag is `"<version>"`, or `"<version>-<hash>"` if the representation has links or
-//! embedded items that change without a write of the item. The hash covers them, so a stale copy
+//! An item's tag is `"<version>"`, or `"<version>-<hash>"` if the representation has links,
+//! embedded items or hidden members, which change without a write of the item. The hash covers them, so a stale copy
 //! never matches. `If-Match` compares the version only. A compressed representation has the suffix
 //! `-gzip`.
 
@@ -135,15 +135,15 @@ impl EntityTag {
 }
 
 fn has_links(links: &Links) -> bool {
-    let Links { continues, continued_by, references, hides_parent } = links;
+    let Links { continues, continued_by, references, hides_parent, cut } = links;
     let are_some = continues.is_some() || !continued_by.is_empty() || *hides_parent;
-    are_some || references.iter().any(Option::is_some)
+    are_some || cut.is_some() || references.iter().any(Option::is_some)
 }
 
 /// A length precedes each list, so that different links hash differently. The hash format must not
 /// change: clients keep tags across releases.
 fn add_relations(hash: &mut Sha256, links: &Links) {
-    let Links { continues, continued_by, references, hides_parent } = links;
+    let Links { continues, continued_by, references, hides_parent, cut } = links;
     // Unresolved references count only before a resolved one.
     let references: Vec<_> = references.iter().map(|id| id.unwrap_or(ItemId::NIL)).collect();
     let named = references.iter().rposition(|id| *id != ItemId::NIL).map_or(0, |last| last + 1);
@@ -155,6 +155,11 @@ fn add_relations(hash: &mut Sha256, links: &Links) {
     }
     if *hides_parent {
         hash.update([1]);
+    }
+    if let Some(members) = cut {
+        hash.update([2]);
+        hash.update((members.len() as u64).to_be_bytes());
+        hash.update(members.as_bytes());
     }
 }
 

@@ -37,6 +37,7 @@ pub const ACCESS: &str = "/v1/access";
 
 /// `OpenID` `AuthZEN` Authorization API 1.0.
 pub const EVALUATION: &str = "/access/v1/evaluation";
+pub const EVALUATIONS: &str = "/access/v1/evaluations";
 
 /// RFC 9728.
 pub const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";

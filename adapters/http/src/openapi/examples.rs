@@ -61,7 +61,7 @@ pub fn response(
         }
         GroupOperation::GetVersion => {
             let latest = Version::FIRST.next();
-            let version = PastVersion { change, item: None, latest, exists: true };
+            let version = PastVersion { change, item: None, latest, exists: true, is_cut: false };
             ("{stem}Version", item(Snapshot::Version(&version)))
         }
         GroupOperation::ListVersions => {

@@ -28,6 +28,7 @@ pub fn register(registry: &mut Registry) {
     RuleList::register(registry);
     Health::register(registry);
     AccessEvaluation::register(registry);
+    AccessEvaluations::register(registry);
     ImportReport::register(registry);
     let patch = array(reference("PatchOperation"));
     let patch = MetaSchema { description: Some("A JSON Patch (RFC 6902)."), ..patch };
@@ -63,6 +64,9 @@ pub struct Meta {
     /// Errors that a replacement with the same members would cause now. Only with `check=true`.
     #[oai(validator(max_items = 100))]
     errors: Option<Vec<Remark>>,
+    /// The operations that you may perform on the item. Only with `access=true`.
+    #[oai(validator(max_items = 6))]
+    allowed: Option<Vec<String>>,
     /// Kind of write that created the version. Only in a single version.
     kind: Option<Kind>,
     /// Caller who created the version. Only in a single version.
@@ -214,6 +218,32 @@ pub struct AccessEvaluation {
     resource: AccessResource,
     action: AccessAction,
     subject: Option<AccessSubject>,
+}
+
+/// Several access evaluation requests. What an element leaves out is taken from here.
+#[derive(Object)]
+pub struct AccessEvaluations {
+    resource: Option<AccessResource>,
+    action: Option<AccessAction>,
+    subject: Option<AccessSubject>,
+    #[oai(validator(max_items = 250))]
+    evaluations: Option<Vec<PartialEvaluation>>,
+    options: Option<EvaluationOptions>,
+}
+
+/// An element of several access evaluation requests.
+#[derive(Object)]
+pub struct PartialEvaluation {
+    resource: Option<AccessResource>,
+    action: Option<AccessAction>,
+    subject: Option<AccessSubject>,
+}
+
+/// When to stop.
+#[derive(Object)]
+pub struct EvaluationOptions {
+    /// `execute_all` (the default), `deny_on_first_deny` or `permit_on_first_permit`.
+    evaluations_semantic: Option<String>,
 }
 
 /// Result of an import.

@@ -69,6 +69,9 @@ fn of_query(group: Group) -> Vec<MetaOperationParam> {
         /// are in `_meta.errors` and `_meta.warnings`. Can be combined with `embed`, not with
         /// `fields` or `as_of`.
         (Query, "check", switch());
+        /// `true` adds the operations that you may perform on each item as `_meta.allowed`. Not with
+        /// `as_of`.
+        (Query, "access", switch());
         /// The version to compare with. Default: the previous version, or an empty object for the
         /// first.
         (Query, "from", integer_from(1));

@@ -98,6 +98,12 @@ const ROWS: &[Row<'static>] = &documented! {
     /// see, the response is the same as for an item that does not exist.
     ("evaluateAccess", links::EVALUATION, "Check one permission of the caller",
         HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], "");
+    /// Several access evaluations (OpenID AuthZEN Authorization API 1.0), at most 250. Each takes
+    /// `subject`, `action` and `resource` from the body unless it has its own. The response has
+    /// `evaluations` in the same order. `options.evaluations_semantic` may be `execute_all` (the
+    /// default), `deny_on_first_deny` or `permit_on_first_permit`.
+    ("evaluateAccesses", links::EVALUATIONS, "Check several permissions of the caller",
+        HAL, &[200, 400, 406, 408, 413, 414, 415, 422, 503], "");
     /// Metadata of the service as a protected resource (RFC 9728).
     ("getProtectedResource", links::PROTECTED_RESOURCE, "Read where to get access tokens",
         JSON, &[200, 304, 400, 406, 414], "");
@@ -194,13 +200,21 @@ fn export(format: &'static Format) -> MetaPath {
     path
 }
 
-pub fn request_examples() -> [(&'static str, &'static str, Value); 3] {
+pub fn request_examples() -> [(&'static str, &'static str, Value); 4] {
     let question = json!({ "resource": { "type": "proposals" }, "action": { "name": "create" } });
+    let questions = json!({
+        "action": { "name": "patch" },
+        "evaluations": [
+            { "resource": { "type": "proposals", "id": "01890a5d-ac96-774b-bcce-b302099a8050" } },
+            { "resource": { "type": "files" }, "action": { "name": "create" } },
+        ],
+    });
     let rows =
         json!([{ "project_title": "Solar dryers for seaweed", "proposal_type": "R&D Project" }]);
     [
         (links::RULE_TRIAL, rule_trial::REQUEST, rule_trial::example()),
         (links::EVALUATION, "AccessEvaluation", question),
+        (links::EVALUATIONS, "AccessEvaluations", questions),
         (IMPORT, FILE, rows),
     ]
 }

@@ -53,6 +53,7 @@ impl From<ApplicationError> for Problem {
             | Error::CredentialsRequired
             | Error::InsufficientScope { .. }
             | Error::WholeCollectionNeeded) => return Self::of_access(error),
+            Error::MembersNotPermitted(refused) => return Self::members_not_permitted(refused),
             Error::Invalid(violations) => return Self::invalid(violations),
             Error::TooManyConflicts => {
                 return Self::unavailable("Too many concurrent writes to this item.");

@@ -186,6 +186,12 @@ impl Problem {
         Self { more: More::Policies(policies), ..Self::new(&kinds::NOT_PERMITTED, detail) }
     }
 
+    pub fn members_not_permitted(refused: Violations) -> Self {
+        let detail = "You are not allowed to write some of these members. `errors` names them.";
+        let more = More::Violations(refused);
+        Self { more, ..Self::new(&kinds::MEMBERS_NOT_PERMITTED, detail) }
+    }
+
     pub fn body_removed(version: Version, removed_at: Timestamp) -> Self {
         let time = TIME.timestamp_to_string(&removed_at);
         let detail = format!(

@@ -23,6 +23,8 @@ pub struct ItemQuery {
     pub as_of: Option<Timestamp>,
     /// True if the rules check the current item.
     pub is_checked: bool,
+    /// True if the permitted operations are shown.
+    pub has_access: bool,
 }
 
 impl ItemQuery {
@@ -38,7 +40,8 @@ impl ItemQuery {
             ));
         }
         let view = view::read(group, &parameters)?;
-        Ok(Self { view, as_of: as_of(&parameters)?, is_checked })
+        let (as_of, has_access) = (as_of(&parameters)?, parameters.is_on("access")?);
+        Ok(Self { view, as_of, is_checked, has_access })
     }
 }
 
@@ -50,6 +53,8 @@ pub fn item_time(query: &str) -> Result<Option<Timestamp>, Problem> {
 pub struct CollectionQuery<'a> {
     pub request: PageRequest,
     pub as_of: Option<Timestamp>,
+    /// True if the permitted operations are shown.
+    pub has_access: bool,
     raw: &'a str,
     fingerprint: Fingerprint,
 }
@@ -58,7 +63,7 @@ impl<'a> CollectionQuery<'a> {
     pub fn plain(group: Group, parent: Option<ItemId>) -> Self {
         let fingerprint = Fingerprint::of(group.collection, parent, &Parameters::default());
         let request = PageRequest::plain(1, DEFAULT_PAGE_SIZE);
-        Self { request, as_of: None, raw: "", fingerprint }
+        Self { request, as_of: None, has_access: false, raw: "", fingerprint }
     }
 
     pub fn read(group: Group, raw: &'a str, parent: Option<ItemId>) -> Result<Self, Problem> {
@@ -77,7 +82,8 @@ impl<'a> CollectionQuery<'a> {
         if let Some(cursor) = parameters.get("cursor") {
             request.position = Some(cursor::read(cursor, fingerprint, &remembered(&request))?);
         }
-        Ok(Self { request, as_of: as_of(&parameters)?, raw, fingerprint })
+        let (as_of, has_access) = (as_of(&parameters)?, parameters.is_on("access")?);
+        Ok(Self { request, as_of, has_access, raw, fingerprint })
     }
 
     /// Returns the URLs of this page and of the first, previous, next and last pages that exist.
@@ -159,8 +165,9 @@ fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
     let time = time.map_err(|_| {
         invalid("`as_of` must be an RFC 3339 time, such as 2026-11-20T10:00:00Z. Write a `+` before an offset as %2B.")
     })?;
-    let now_only =
-        ["sort", "embed", "q", "count_by"].into_iter().find(|name| parameters.get(name).is_some());
+    let now_only = ["sort", "embed", "q", "count_by", "access"]
+        .into_iter()
+        .find(|name| parameters.get(name).is_some());
     match now_only.or((!parameters.filters.is_empty()).then_some("filter")) {
         Some(name) => Err(invalid(format!(
             "`{name}` cannot be combined with `as_of`. Use `as_of` only with {}.",

@@ -179,7 +179,7 @@ impl<'t> Builder<'t, '_, '_> {
             let value = self.node(event, &span)?;
             if let Some(line) = lines.get(key) {
                 let reason = format!(
-                    "the key `{key}` is given more than once, first in line {line}; remove one of the two"
+                    "the key `{key}` is given more than once, first in line {line}; keep one of them"
                 );
                 self.errors.add(place, reason);
             } else {

@@ -30,6 +30,8 @@ impl CaseReader {
         let names: Vec<_> = callers.iter().map(|(name, _)| *name).collect();
         let Some(rows) = Keys::of(expect, &NAMED, Some(&names), errors) else { return };
         let today = Self::day(&keys);
+        let hidden =
+            keys.get("hidden").and_then(|node| Keys::of(node, &NAMED, Some(&names), errors));
         for (name, caller) in &callers {
             let Some(row) = rows.get(name) else {
                 let cells: Vec<_> = items.iter().map(|(item, _)| format!("{item}: []")).collect();
@@ -40,7 +42,8 @@ impl CaseReader {
                 errors.add(expect.place, reason);
                 continue;
             };
-            let cells = Cells { today, caller_name: name, caller: caller.as_ref() };
+            let hidden = hidden.as_ref().and_then(|hidden| hidden.get(name));
+            let cells = Cells { today, caller_name: name, caller: caller.as_ref(), hidden };
             cells.read(row, &items, errors, &mut self.cases);
         }
     }
@@ -50,6 +53,7 @@ struct Cells<'a> {
     today: Date,
     caller_name: &'a str,
     caller: Option<&'a Caller>,
+    hidden: Option<&'a Node>,
 }
 
 impl Cells<'_> {
@@ -63,6 +67,7 @@ impl Cells<'_> {
         let names: Vec<_> = items.iter().map(|(name, _)| *name).collect();
         let Some(cells) = Keys::of(row, &NAMED, Some(&names), errors) else { return };
         let caller_name = self.caller_name;
+        let hidden = self.hidden.and_then(|node| Keys::of(node, &NAMED, Some(&names), errors));
         for (name, item) in items {
             let Some(cell) = cells.get(name) else {
                 let reason = format!(
@@ -72,6 +77,8 @@ impl Cells<'_> {
                 continue;
             };
             let expected = operations(cell, name, errors);
+            let hidden = hidden.as_ref().and_then(|hidden| hidden.get(name));
+            let hidden = hidden.map(|node| super::read::hidden(node, errors));
             let (Some(caller), Some(item)) = (self.caller, item) else { continue };
             cases.push(Case {
                 file: errors.file().clone(),
@@ -82,6 +89,7 @@ impl Cells<'_> {
                 today: self.today,
                 operation: None,
                 expected,
+                hidden: Some(hidden.unwrap_or_default()),
             });
         }
     }

@@ -7,7 +7,7 @@ mod sample;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use application::{Caller, CaseReport, ConcerningPolicy};
+use application::{Caller, CaseReport, ConcerningPolicy, Permissions};
 use domain::{Operation, Operations};
 use jiff::civil::Date;
 use language::error::Location;
@@ -32,6 +32,8 @@ pub(crate) struct Case {
     /// `None` in a cell, which covers all operations.
     operation: Option<Operation>,
     expected: Operations,
+    /// The members that are hidden from a reader, sorted; `None` if the case does not say.
+    hidden: Option<Vec<String>>,
 }
 
 impl Case {
@@ -41,23 +43,31 @@ impl Case {
         let asked: Operations =
             self.operation.map_or(Operations::ALL, |operation| [operation].into_iter().collect());
         let permissions = policies.permissions();
-        let is_permitted = |operation: &Operation| {
-            let condition = permissions.change(self.item.collection, *operation);
-            self.item.judge(*operation, condition) == Some(true)
-        };
+        let is_permitted = |operation: &Operation| self.is_permitted(&permissions, *operation);
         let permitted: Operations = asked.iter().filter(is_permitted).collect();
+        let can_read = self.is_permitted(&permissions, Operation::Read);
+        let visible = permissions.visible(self.item.collection).filter(|_| can_read);
+        let hidden = self.hidden.as_ref().map(|_| self.item.hidden(visible));
         let decides_on =
             |operation| self.deciding(policies, operation, permitted.contains(operation));
         let deciding = |operations: Operations| {
             let mut ids: Vec<_> = operations.iter().flat_map(decides_on).collect();
+            if can_read {
+                ids.extend(self.hiding(policies));
+            }
             ids.sort();
             ids.dedup();
             ids
         };
-        let passed = permitted == self.expected;
+        let passed = permitted == self.expected && hidden == self.hidden;
         let outcome = if passed { "ok" } else { "WRONG" };
-        let mut line =
-            format!("{outcome} {file}:{}: {name}: {}", place.line, self.described(permitted));
+        let described = |permitted, hidden: &Option<Vec<_>>| {
+            let hidden = hidden.as_ref().filter(|hidden| !hidden.is_empty());
+            let hidden = hidden.map(|hidden| format!(" without [{}]", hidden.join(", ")));
+            self.described(permitted) + &hidden.unwrap_or_default()
+        };
+        let decided = described(permitted, &hidden);
+        let mut line = format!("{outcome} {file}:{}: {name}: {decided}", place.line);
         if !passed {
             let differing =
                 permitted.union(self.expected).without(permitted.intersection(self.expected));
@@ -67,10 +77,30 @@ impl Case {
             } else {
                 format!("decided by {}", listed(&ids, "and"))
             };
+            let expected = described(self.expected, &self.hidden);
             // Writing to a String cannot fail.
-            let _ = write!(line, ", expected {}; {by}", self.described(self.expected));
+            let _ = write!(line, ", expected {expected}; {by}");
         }
         CaseReport { decided_by: deciding(asked), passed, line }
+    }
+
+    fn is_permitted(&self, permissions: &Permissions, operation: Operation) -> bool {
+        let collection = self.item.collection;
+        let (visible, writable) =
+            (permissions.visible(collection), permissions.writable(collection, operation));
+        let condition = permissions.change(collection, operation);
+        let writes = [Operation::Create, Operation::Replace, Operation::Patch];
+        self.item.judge(operation, condition) == Some(true)
+            && (!writes.contains(&operation)
+                || [visible, writable].iter().all(|mask| self.item.changes_only(*mask, operation)))
+    }
+
+    /// Returns the ids of the policies that hide members of the item.
+    fn hiding(&self, policies: &CallerPolicies<'_>) -> Vec<String> {
+        let hides =
+            |(_, condition): &(_, _)| self.item.judge(Operation::Read, condition) != Some(false);
+        let hiding = policies.hiding(self.item.collection).into_iter().filter(hides);
+        hiding.map(|(id, _)| id.into()).collect()
     }
 
     /// Returns the ids of the policies that deny the operation, or else of those that allow it. For

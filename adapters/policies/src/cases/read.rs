@@ -2,7 +2,7 @@ use application::Caller;
 use domain::{Operation, Operations};
 use jiff::civil::{Date, date};
 use language::error::{ErrorCollector, Location};
-use language::keys::Keys;
+use language::keys::{self, Keys};
 use language::yaml::Node;
 
 use super::Case;
@@ -15,6 +15,17 @@ const MOST_CASES: usize = 10_000;
 /// Limit for the callers and items of all cases together: aliases let a short file expand.
 const MOST_BYTES: usize = 16 << 20;
 const SOME_DAY: Date = date(2026, 1, 1);
+
+/// Reads the members that a case expects to be hidden.
+pub(super) fn hidden(node: &Node, errors: &mut ErrorCollector<'_>) -> Vec<String> {
+    let elements = errors.take(keys::list(node, "hidden")).unwrap_or_default().iter();
+    let mut hidden: Vec<_> = elements
+        .filter_map(|element| errors.take(keys::string(element, "hidden")))
+        .map(|scalar| scalar.text.clone())
+        .collect();
+    hidden.sort();
+    hidden
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct CaseReader {
@@ -103,6 +114,7 @@ impl CaseReader {
             item,
             today: Self::day(&keys),
             operation: Some(operation),
+            hidden: keys.get("hidden").map(|node| hidden(node, errors)),
             expected: if is_allowed { [operation].into_iter().collect() } else { Operations::NONE },
         })
     }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use application::Caller;
 use domain::predicate::{Judged, Lookups};
 use domain::{
-    Collection, Found, Item, ItemId, Lookup, LookupKey, Members, Operation, Predicate, Value,
-    Version,
+    Collection, Found, Item, ItemId, Lookup, LookupKey, Mask, Members, Operation, Predicate, Value,
+    Version, VisibleMembers,
 };
 use jiff::Timestamp;
 use language::error::ErrorCollector;
@@ -17,6 +18,7 @@ use language::yaml::{Content, Node};
 use uuid::Uuid;
 
 use crate::file_format::{ANONYMOUS, GROUP_NAME, META};
+use crate::member_list::{CALLERS, named};
 
 /// The limit of one sample item in bytes.
 const MOST_BYTES: usize = 1 << 20;
@@ -91,6 +93,36 @@ impl SampleItem {
             Operation::Read | Operation::History | Operation::Delete => Judged::of(stored),
         };
         predicate.judge(judged, &mut SampleLookups { of: self, found: HashMap::new() })
+    }
+
+    /// Returns the members that a reader does not see, and `meta.created_by` for the callers.
+    pub fn hidden(&self, mask: Option<&Arc<Mask>>) -> Vec<String> {
+        let Some(visible) = self.decided(mask, Operation::Read) else { return Vec::new() };
+        let stored = self.old.as_ref().unwrap_or(&self.new);
+        let members = Members::read(stored.members.as_bytes()).ok().flatten().unwrap_or_default();
+        let mut hidden: Vec<_> = visible.changed(None, &members).iter().map(named).collect();
+        if stored.created_by.is_some() && !visible.shows_callers() {
+            hidden.push(CALLERS.to_owned());
+        }
+        hidden.sort();
+        hidden.dedup();
+        hidden
+    }
+
+    /// Returns whether a write changes only members within a mask.
+    pub fn changes_only(&self, mask: Option<&Arc<Mask>>, operation: Operation) -> bool {
+        let Some(writable) = self.decided(mask, operation) else { return true };
+        let members = |item: &Item| Members::read(item.members.as_bytes()).ok().flatten();
+        let stored = self.old.as_ref().unwrap_or(&self.new);
+        let before = members(stored).filter(|_| operation != Operation::Create);
+        members(&self.new).is_some_and(|new| writable.changed(before.as_ref(), &new).is_empty())
+    }
+
+    fn decided(&self, mask: Option<&Arc<Mask>>, operation: Operation) -> Option<VisibleMembers> {
+        let judge = |condition: &Predicate| {
+            Ok::<_, Infallible>(self.judge(operation, condition) == Some(true))
+        };
+        VisibleMembers::decide(mask?, judge).ok()
     }
 }
 

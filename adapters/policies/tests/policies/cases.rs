@@ -100,3 +100,42 @@ fn the_line_of_a_case_names_what_decided() {
     assert_eq!(reports[0].line, "WRONG p.yaml:8: a write: deny, expected allow; decided by never");
     assert_eq!(reports[1].line, "ok p.yaml:9: a read: allow");
 }
+
+const BLIND: &str = "
+policies:
+- {id: reads, group: gadscores, allow: [read], to: [anyone], show: [rating, /detail/mean]}
+- {id: panel, group: gadscores, allow: [read, update], to: [panel], write: [rating]}
+- {id: blind, group: gadscores, hide: [evaluator_id, meta.created_by], to: [panel], when: '!has(self.decided)'}
+matrix:
+  callers: {panel: {id: 'a:1', roles: [panel]}, public: anonymous}
+  items:
+    open: {group: gadscores, self: {rating: a, evaluator_id: b, detail: {mean: 1, sum: 2}}, meta: {created_by: 'a:2'}}
+    rated: {group: gadscores, self: {rating: c, decided: true}, old: {rating: b, decided: true}}
+    moved: {group: gadscores, self: {stage: x}, old: {stage: y, decided: true}}
+  expect:
+    panel: {open: [read, update], rated: [read, update], moved: [read]}
+    public: {open: [read], rated: [read], moved: [read]}
+  hidden:
+    panel: {open: [evaluator_id, meta.created_by]}
+    public: {open: [/detail/sum, evaluator_id, meta.created_by], rated: [decided], moved: [decided, stage]}
+";
+
+#[test]
+fn a_matrix_says_which_members_are_hidden() {
+    let run = |text: &str| {
+        let folder = folder(&[("p.yaml", text)]);
+        let reports = load(folder.path()).run_cases().into_iter();
+        reports.map(|it| (it.passed, plain(&it.line, &folder), it.decided_by)).collect::<Vec<_>>()
+    };
+    let reports = run(BLIND);
+    assert!(reports.iter().all(|(passed, ..)| *passed), "{reports:#?}");
+    assert_eq!(reports[0].2, ["blind", "panel", "reads"]);
+    let (passed, line, _) =
+        &run(&BLIND.replace("panel: {open: [evaluator_id, ", "panel: {open: ["))[0];
+    assert!(!passed);
+    assert_eq!(
+        line,
+        "WRONG p.yaml:13: panel, open: [read, replace, patch] without [evaluator_id, meta.created_by], \
+         expected [read, replace, patch] without [meta.created_by]; decided by blind"
+    );
+}

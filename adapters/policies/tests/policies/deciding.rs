@@ -179,6 +179,7 @@ fn policies_are_published_as_they_are_written() {
         collections: vec![Collection::known("files")],
         denies: true,
         operations: [Operation::Delete].into_iter().collect(),
+        members: [const { None }; 3],
         to: vec!["staff".into()],
         when: Some("caller.id == meta.created_by".into()),
         change: None,

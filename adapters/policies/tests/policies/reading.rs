@@ -35,7 +35,7 @@ fn each_error_of_a_file_has_its_location_and_fix() {
         assert_error(text, expected);
     }
     for (line, expected) in [
-        ("deny: [read]", "6:9: has a `allow` or a `deny`; remove one of the two"),
+        ("deny: [read]", "6:9: has a `allow` or a `deny` or a `hide`; keep one of them"),
         ("id: q", "6:3: more than once, first in line 2"),
         ("wen: x", "6:3: a policy has no key `wen`; did you mean `when`?"),
         (
@@ -45,10 +45,34 @@ fn each_error_of_a_file_has_its_location_and_fix() {
     ] {
         assert_error(&with(&format!("  {line}")), expected);
     }
-    for key in ["show", "hide", "write"] {
-        let expected = format!("6:3: the key `{key}` of a policy is not supported");
-        assert_error(&with(&format!("  {key}: [title]")), &expected);
-    }
+}
+
+#[test]
+fn each_error_of_a_list_of_members_has_its_location_and_fix() {
+    let policy = "policies:\n- {id: p, group: files, allow: [read, patch], to: [a], show: [title]}";
+    assert_errors(
+        policy,
+        &[
+            ("[title]", "[]", "2:62: `show` is empty; list members, such as `show: [title]`"),
+            ("[title]", "title", "2:62: `show` must be a list, not a string"),
+            ("[title]", "[a, /b/c, a]", "2:72: `show` names `a` more than once"),
+            ("[title]", "[/a~b]", "2:63: in a JSON Pointer `~` is written `~0`"),
+            ("[title]", "[id]", "2:63: `id` is not a member"),
+            (
+                "[title]",
+                "[/_meta/version]",
+                "2:63: for the names of callers write `meta.created_by`",
+            ),
+            ("read, ", "", "2:56: `show` needs `allow` with read; add it, or remove `show`"),
+            ("show", "hide", "2:62: has a `allow` or a `deny` or a `hide`; keep one of them"),
+            (
+                "read, patch], to: [a], show",
+                "read], to: [a], write",
+                "2:56: `write` needs `allow` with create, replace or patch",
+            ),
+            ("show: [title]", "write: [meta.created_by]", "2:64: but it cannot be written"),
+        ],
+    );
 }
 
 #[test]

@@ -55,7 +55,7 @@ id: x, group: lib, allow: [read], to: [author]
 id: x, group: files, allow: [create, update, delete], to: [author]
     => `x` does the same as `writes`; remove one
 id: x, group: files, deny: [create], to: [autor]
-    => the role `autor` is denied operations, and no policy allows it any; did you mean `author`? & `x` decides no case
+    => no policy allows the role `autor` an operation; did you mean `author`? & `x` decides no case
 id: x, group: files, allow: [write], to: [author], effective: {until: 2026-05-31}
     => the policy has expired: it was in force until 2026-05-31
 id: x, group: files, allow: [read], to: [everyone]

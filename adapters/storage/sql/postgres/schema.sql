@@ -99,7 +99,8 @@ CREATE TABLE callers (
 );
 
 -- Words are collected, 16 MB of them, before they are sorted into the index. Vectors of a usual size
--- are not compressed.
+-- are not compressed. A lexeme has its places in texts, and with the label A the places of its members,
+-- which lexemes beginning with \x01 name (search_index/indexed_words.rs).
 CREATE TABLE search_index (item_id uuid NOT NULL PRIMARY KEY, words tsvector NOT NULL);
 ALTER TABLE search_index SET (toast_tuple_target = 8160);
 CREATE INDEX search_index_by_words ON search_index USING gin (words) WITH (gin_pending_list_limit = 16384);
@@ -132,7 +133,7 @@ INSERT INTO history VALUES (left(gen_random_uuid()::text, 8));
 -- The version of these tables (`BASE` in migration/schema_version.rs), and the oldest version whose
 -- services may read and write them.
 CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (7, 7, 7);
+INSERT INTO schema_version VALUES (8, 8, 8);
 
 -- The steps of migrations, with the position of a backfill.
 CREATE TABLE schema_steps (

@@ -92,9 +92,18 @@ CREATE TABLE callers (
 
 -- Words come folded and separated, so the tokenizer takes all characters but spaces for letters. The
 -- rowid is the number of the item's first change. Prefixes of two and three characters are indexed
--- too. Segments are merged less often than by default, which costs a quarter less.
+-- too. Segments are merged less often than by default, which costs a quarter less. Each column has
+-- the words of a top-level member, the last the words of those without a column of search_columns.
+-- The column `none` is empty.
+CREATE TABLE search_columns (
+    collection TEXT NOT NULL,
+    member TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (collection, member)
+) WITHOUT ROWID;
 CREATE VIRTUAL TABLE search_index USING fts5(
-    words, content = '', contentless_delete = 1, prefix = '2 3',
+    none, m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+    m26, m27, m28, m29, m30, m31, content = '', contentless_delete = 1, prefix = '2 3',
     tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'"
 );
 INSERT INTO search_index (search_index, rank) VALUES ('automerge', 8);
@@ -128,7 +137,7 @@ INSERT INTO history VALUES (lower(hex(randomblob(4))));
 -- The version of these tables (`BASE` in migration/schema_version.rs), and the oldest version whose
 -- services may read and write them.
 CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (7, 7, 7);
+INSERT INTO schema_version VALUES (8, 8, 8);
 
 -- The steps of migrations, with the position of a backfill.
 CREATE TABLE schema_steps (

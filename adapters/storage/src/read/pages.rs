@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart};
 use application::{ListedPage, Reach, RepositoryError, Scope, Sequence, Totals};
-use domain::{Collection, Predicate};
+use domain::Collection;
 use sea_orm::DbErr;
 
 use crate::cache::{CachedAt, PageKey};
@@ -23,10 +23,10 @@ impl Reads {
         reach: &Reach,
         query: &PageQuery,
     ) -> Result<Arc<ListedPage>, RepositoryError> {
-        let Some(condition) = reach.condition() else {
+        if reach.is_whole() {
             return self.current_page(reach, query).await;
-        };
-        let related = with_reads(&query.related, condition);
+        }
+        let related = with_reads(&query.related, reach);
         self.current_page(reach, &PageQuery { related, ..query.clone() }).await
     }
 
@@ -108,7 +108,7 @@ impl Reads {
     /// Returns whether few items are judged for a page.
     fn is_indexed(&self, reach: &Reach, query: &PageQuery) -> bool {
         match reach.condition() {
-            None => cost::is_indexed(reach.scope().collection, query),
+            None => cost::is_indexed(reach, query),
             Some(_) => candidates::are_few(&mut SqlText::new(self.engine.dialect()), reach),
         }
     }
@@ -173,10 +173,10 @@ impl Reads {
     }
 }
 
-/// The related collections, with those whose items decide on a reach.
-pub(crate) fn with_reads(related: &[Collection], condition: &Predicate) -> Vec<Collection> {
+/// The related collections, with those on which a reach depends.
+pub(crate) fn with_reads(related: &[Collection], reach: &Reach) -> Vec<Collection> {
     let mut collections = related.to_vec();
-    collections.extend(condition.reads());
+    collections.extend(reach.reads());
     collections.sort_unstable_by_key(|collection| collection.index());
     collections.dedup();
     collections

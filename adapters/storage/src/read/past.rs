@@ -1,25 +1,26 @@
 //! The ports of the past: versions, pages of a time, and the change log.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use application::ports::CONTENT_BYTES;
 use application::{
     ChangeLog, History, ItemContent, ListedPage, LogPage, LoggedChange, PastPageQuery, PastVersion,
-    Reach, RepositoryError, Sequence,
+    Reach, ReachedVersion, RepositoryError, Sequence,
 };
 use async_trait::async_trait;
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ItemId, Version, VisibleMembers};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
 
 use crate::engine::{ReadEngine, ReadMode, query};
 use crate::read::high_water_mark::HighWaterMark;
 use crate::sql::change_log::{self, clamped};
+use crate::sql::past::{self, Reached};
+use crate::sql::selection;
 use crate::sql::sql_text::json;
 use crate::sql::statements::scope_values;
-use crate::sql::{past, selection};
 
 pub(crate) struct PastReads {
     engine: Arc<dyn ReadEngine>,
@@ -65,15 +66,44 @@ impl PastReads {
         let statement = self.engine.dialect().statement(sql_file!("both/read/version"), values);
         let version = |rows: Vec<_>| rows.first().map(past::version).transpose();
         let found = self.read("past_version", statement, version).await?;
-        if let (Some(found), Some(_)) = (&found, reach.condition()) {
-            // A version does not change, so that it can be judged by another statement.
-            let version = found.change.version;
-            let reached = self.versions(reach, id, version, 1).await?;
-            if reached.iter().all(|change| change.version != version) {
-                return Ok(None);
-            }
+        if reach.is_whole() {
+            return Ok(found);
         }
-        Ok(found)
+        let Some(mut found) = found else { return Ok(None) };
+        // A version does not change, so that it can be judged by another statement.
+        let version = found.change.version;
+        let reached = self.reached_versions(reach, id, version, 1).await?;
+        let Some((change, visible)) = reached.into_iter().find(|it| it.0.version == version) else {
+            return Ok(None);
+        };
+        found.change = change;
+        if let Some(visible) = visible {
+            found.is_cut = !visible.is_whole();
+            found.item.iter_mut().for_each(|item| visible.apply(item));
+        }
+        Ok(Some(found))
+    }
+
+    async fn reached_versions(
+        &self,
+        reach: &Reach,
+        id: ItemId,
+        newest: Version,
+        limit: u64,
+    ) -> Result<Vec<(LoggedChange, Option<VisibleMembers>)>, RepositoryError> {
+        let dialect = self.engine.dialect();
+        let statement = past::versions_statement(dialect, reach, id, newest, limit);
+        self.read("versions", statement, |rows| past::versions(&rows, reach.mask())).await
+    }
+
+    async fn reached(
+        &self,
+        reach: &Reach,
+        changes: &[Sequence],
+        versions: &[(ItemId, Version)],
+    ) -> Result<Vec<Reached>, RepositoryError> {
+        let statement = past::reached_statement(self.engine.dialect(), reach, changes, versions);
+        self.read("reached", statement, |rows| past::reached(&rows, reach.mask())).await
     }
 
     async fn read<T>(
@@ -102,9 +132,8 @@ impl History for PastReads {
         newest: Version,
         limit: u64,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let dialect = self.engine.dialect();
-        let statement = past::versions_statement(dialect, reach, id, newest, limit);
-        self.read("versions", statement, |rows| change_log::changes(&rows)).await
+        let versions = self.reached_versions(reach, id, newest, limit).await?;
+        Ok(versions.into_iter().map(|(change, _)| change).collect())
     }
 
     async fn version(
@@ -135,8 +164,8 @@ impl History for PastReads {
     ) -> Result<ListedPage, RepositoryError> {
         self.close_timestamp(time).await?;
         let statement = past::page_statement(self.engine.dialect(), reach, time, asked);
-        query(&*self.engine, "page_at", ReadMode::SLOW, statement, |rows| past::page(&rows, asked))
-            .await
+        let page = |rows: Vec<_>| past::page(&rows, asked, reach.mask());
+        query(&*self.engine, "page_at", ReadMode::SLOW, statement, page).await
     }
 
     async fn contents(
@@ -146,12 +175,12 @@ impl History for PastReads {
     ) -> Result<Vec<ItemContent>, RepositoryError> {
         let mut changes: Vec<_> = changes.iter().map(|change| change.0).collect();
         let dialect = self.engine.dialect();
-        if reach.condition().is_some() && !changes.is_empty() {
+        let mut visible = HashMap::new();
+        if !reach.is_whole() && !changes.is_empty() {
             let asked: Vec<_> = changes.iter().copied().map(Sequence).collect();
-            let statement = past::reached_statement(dialect, reach, &asked, &[]);
-            let reached = self.read("reached", statement, |rows| past::reached(&rows)).await?;
-            let reached: HashSet<_> = reached.into_iter().map(|reached| reached.change).collect();
-            changes.retain(|change| reached.contains(change));
+            let reached = self.reached(reach, &asked, &[]).await?;
+            visible.extend(reached.into_iter().map(|it| (it.change, it.visible)));
+            changes.retain(|change| visible.contains_key(change));
         }
         if changes.is_empty() {
             return Ok(Vec::new());
@@ -160,17 +189,29 @@ impl History for PastReads {
         let most = clamped(CONTENT_BYTES as u64);
         let values = [json(&changes), reach.scope().collection.name().into(), most.into()];
         let statement = dialect.statement(text, values);
-        self.read("contents", statement, |rows| selection::contents(&rows)).await
+        let mut contents =
+            self.read("contents", statement, |rows| selection::contents(&rows)).await?;
+        for content in &mut contents {
+            if let Some(Some(visible)) = visible.get(&content.change.0) {
+                content.members = visible.cut(&content.members);
+            }
+        }
+        Ok(contents)
     }
 
     async fn versions_in_reach(
         &self,
         reach: &Reach,
         versions: &[(ItemId, Version)],
-    ) -> Result<Vec<(ItemId, Version)>, RepositoryError> {
-        let statement = past::reached_statement(self.engine.dialect(), reach, &[], versions);
-        let reached = self.read("reached", statement, |rows| past::reached(&rows)).await?;
-        Ok(reached.into_iter().map(|reached| reached.version).collect())
+    ) -> Result<Vec<ReachedVersion>, RepositoryError> {
+        let reached = self.reached(reach, &[], versions).await?.into_iter();
+        let shows_author = |visible: &VisibleMembers| visible.shows_callers();
+        let version = |Reached { item, version, visible, .. }| ReachedVersion {
+            item,
+            version,
+            shows_author: visible.as_ref().is_none_or(shows_author),
+        };
+        Ok(reached.map(version).collect())
     }
 
     async fn latest_time(&self) -> Result<Option<Timestamp>, RepositoryError> {

@@ -9,7 +9,7 @@ use application::{
     Answered, ListedPage, Reach, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
 };
 use domain::predicate::{Judged, Lookups};
-use domain::{Collection, Found, ItemId, Lookup, LookupKey};
+use domain::{Collection, Found, ItemId, Lookup, LookupKey, Predicate, VisibleMembers};
 use futures_util::future::join_all;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -27,7 +27,6 @@ use crate::search_index::indexer::Indexer;
 use crate::spans;
 use crate::sql::idempotency::KeyIdentity;
 use crate::sql::page;
-use crate::sql::predicate::Only;
 use crate::sql::{idempotency, lookup, row_mapping, statements};
 
 const TOGETHER: usize = 64;
@@ -265,7 +264,7 @@ impl Reads {
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
         let Some(cache) = self.engine.write_through_cache() else {
-            return self.stored_items(scope, None, ids).await;
+            return self.stored_items((scope, None), ids).await;
         };
         let mut found: Vec<_> = ids.iter().filter_map(|id| cache.find(scope, *id)).collect();
         if found.len() == ids.len() {
@@ -274,7 +273,7 @@ impl Reads {
         let known: HashSet<_> = found.iter().map(|shown| shown.item.id).collect();
         let unknown: Vec<_> = ids.iter().filter(|id| !known.contains(*id)).copied().collect();
         let tokens: HashMap<_, _> = unknown.iter().map(|id| (*id, cache.token(*id))).collect();
-        let read = self.stored_items(scope, None, &unknown).await?;
+        let read = self.stored_items((scope, None), &unknown).await?;
         for shown in &read {
             if let Some(token) = tokens.get(&shown.item.id) {
                 cache.remember(*token, scope.collection, shown);
@@ -284,36 +283,40 @@ impl Reads {
         Ok(found)
     }
 
-    /// Leaves the items that are in reach. An item that cannot be judged by itself is read again
-    /// with its related ones, so that its content and the judgement are of one snapshot.
+    /// Leaves the items that are in reach, without the members that are not visible. An item that
+    /// cannot be judged by itself is read again with its related ones, so that its content and the
+    /// judgement are of one snapshot.
     pub async fn reached(
         &self,
         reach: &Reach,
         found: Vec<ShownItem>,
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let Some(condition) = reach.condition() else { return Ok(found) };
+        if reach.is_whole() {
+            return Ok(found);
+        }
         let (mut reached, mut undecided) = (Vec::with_capacity(found.len()), Vec::new());
         for shown in found {
-            match condition.judge(Judged::of(&shown.item), &mut NoLookups) {
-                Some(true) => reached.push(shown),
-                Some(false) => {}
-                None => undecided.push(shown.item.id),
+            let id = shown.item.id;
+            match reached_alone(reach, shown) {
+                Ok(shown) => reached.extend(shown),
+                Err(Undecided) => undecided.push(id),
             }
         }
         if !undecided.is_empty() {
-            reached.extend(self.stored_items(reach.scope(), Some(condition), &undecided).await?);
+            reached.extend(self.stored_items((reach.scope(), Some(reach)), &undecided).await?);
         }
         Ok(reached)
     }
 
     async fn stored_items(
         &self,
-        scope: Scope,
-        only: Only<'_>,
+        (scope, reach): (Scope, Option<&Reach>),
         ids: &[ItemId],
     ) -> Result<Vec<ShownItem>, RepositoryError> {
-        let statement = statements::find(self.engine.dialect(), (scope, only), ids, None);
-        self.query("find", ReadMode::QUICK, statement, |rows| row_mapping::shown_items(&rows)).await
+        let statement = statements::find(self.engine.dialect(), (scope, reach), ids, None);
+        let mask = reach.and_then(Reach::mask);
+        let items = |rows: Vec<_>| row_mapping::shown_items(&rows, mask);
+        self.query("find", ReadMode::QUICK, statement, items).await
     }
 
     /// An item that is looked for by its id is taken from memory if it is known, and kept there.
@@ -342,6 +345,26 @@ impl Reads {
         }
         Ok(Found::Items(found.into_iter().map(|shown| shown.item).collect()))
     }
+}
+
+/// The judgement of an item needs other items.
+struct Undecided;
+
+/// Returns the visible part of an item, if it is in reach.
+fn reached_alone(reach: &Reach, mut shown: ShownItem) -> Result<Option<ShownItem>, Undecided> {
+    let judge = |condition: &Predicate| {
+        condition.judge(Judged::of(&shown.item), &mut NoLookups).ok_or(Undecided)
+    };
+    if let Some(condition) = reach.condition()
+        && !judge(condition)?
+    {
+        return Ok(None);
+    }
+    if let Some(mask) = reach.mask() {
+        let visible = VisibleMembers::decide(mask, judge)?;
+        shown.cut(&visible);
+    }
+    Ok(Some(shown))
 }
 
 /// The totals or the page of a scope, whose parent must exist.

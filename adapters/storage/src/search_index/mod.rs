@@ -1,7 +1,8 @@
 //! The full-text index, which follows the change log.
 
 mod amounts;
-mod indexed_words;
+mod columns;
+pub(crate) mod indexed_words;
 pub(crate) mod indexer;
 mod pace;
 pub(crate) mod step;

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use application::Sequence;
 use domain::{Collection, ItemId};
-use sea_orm::{DbErr, Value};
-use serde_json::json;
+use sea_orm::{DbBackend, DbErr, Value};
+use serde_json::{Map, json};
 use uuid::Uuid;
 
-use crate::search_index::indexed_words::index_text;
+use crate::search_index::columns::{self, MemberColumns};
+use crate::search_index::indexed_words::{by_member, vector};
 use crate::search_index::value_counts::{self, CountChanges};
 use crate::sql::row_mapping::{Columns, FromRow, not_understood};
 use crate::sql::sql_text::{SqlText, json as parameter, keyed};
@@ -98,7 +99,8 @@ impl FromRow for (Uuid, Option<String>) {
 struct ItemWords {
     id: Uuid,
     number: i64,
-    words: Option<String>,
+    /// By the column of their members; of `PostgreSQL` only the first.
+    words: Option<Vec<(usize, String)>>,
 }
 
 /// Indexes the items of at most `limit` changes.
@@ -151,14 +153,22 @@ impl<C: WriteConnection> Indexing<'_, C> {
         let counted = items.iter().filter(|(_, item)| value_counts::is_counted(item.collection));
         let before = self.members_at(counted.map(|(id, _)| id), before).await?;
         let before: HashMap<_, _> = before.into_iter().collect();
+        let mut columns = self.columns().await?;
         for (id, after) in self.members_at(items.keys(), after).await? {
             let IndexedItem { collection, number, .. } = items[&id];
             if let Some(before) = before.get(&id) {
                 counts.note(collection, before.as_deref(), after.as_deref());
             }
-            let index_text = |members: String| index_text(self.0.dialect().backend, &members);
+            let index_text = |members: String| match self.0.dialect().backend {
+                DbBackend::Sqlite => {
+                    let texts = by_member(&members).into_iter();
+                    by_column(texts.map(|(name, text)| (columns.number(collection, &name), text)))
+                }
+                _ => vec![(0, vector(&members))],
+            };
             words.push(ItemWords { id, number, words: after.map(index_text) });
         }
+        self.add_columns(&columns).await?;
         drop(before);
         // FTS5 writes a segment before each row whose number is below that of the row before.
         words.sort_unstable_by_key(|item| item.number);
@@ -178,21 +188,47 @@ impl<C: WriteConnection> Indexing<'_, C> {
         let (mut items, mut texts) = (Vec::new(), Vec::new());
         let mut rest = words.into_iter().peekable();
         while let Some(ItemWords { id, number, words }) = rest.next() {
-            let bytes = words.as_ref().map(String::len);
-            items.push(
-                json!({ "id": id, "number": number, "first": texts.len() + 1, "bytes": bytes }),
-            );
-            texts.extend_from_slice(words.unwrap_or_default().as_bytes());
-            let next = rest.peek().map(|next| next.words.as_ref().map_or(0, String::len));
-            if next.is_none_or(|next| texts.len() + next > BYTES) {
-                let values = [parameter(&items), std::mem::take(&mut texts).into()];
-                for text in sql_file!(dialect, "index/words").split(';') {
-                    self.execute(text, values.clone()).await?;
+            let mut place = |(column, text): (usize, String)| {
+                let first = texts.len() + 1;
+                texts.extend_from_slice(text.as_bytes());
+                (column.to_string(), json!([first, text.len()]))
+            };
+            let words = words.map(|words| words.into_iter().map(&mut place).collect::<Map<_, _>>());
+            items.push(json!({ "id": id, "number": number, "words": words }));
+            let length = |words: &Vec<(usize, String)>| words.iter().map(|it| it.1.len()).sum();
+            let next = rest.peek().map(|next| next.words.as_ref().map_or(0, length));
+            if next.is_none_or(|next: usize| texts.len() + next > BYTES) {
+                let [items_stored, texts] =
+                    [parameter(&std::mem::take(&mut items)), std::mem::take(&mut texts).into()];
+                if dialect.backend == DbBackend::Sqlite {
+                    let deleted = [items_stored.clone()];
+                    self.execute(&columns::INSERT, [items_stored, texts]).await?;
+                    self.execute(sql_file!("sqlite/index/words"), deleted).await?;
+                } else {
+                    let values = [items_stored, texts];
+                    self.execute(sql_file!("postgres/index/words"), values).await?;
                 }
-                items.clear();
             }
         }
         Ok(())
+    }
+
+    /// The columns of members, which `PostgreSQL` does not have.
+    async fn columns(&self) -> Result<MemberColumns, DbErr> {
+        if self.0.dialect().backend != DbBackend::Sqlite {
+            return Ok(MemberColumns::default());
+        }
+        self.query(sql_file!("sqlite/index/columns"), []).await.map(MemberColumns::of)
+    }
+
+    async fn add_columns(&self, columns: &MemberColumns) -> Result<(), DbErr> {
+        if columns.added.is_empty() {
+            return Ok(());
+        }
+        let added = columns.added.iter();
+        let added = added.map(|it| json!([it.collection.name(), it.member, it.number]));
+        let added = parameter(&added.collect::<Vec<_>>());
+        self.execute(sql_file!("sqlite/index/add_columns"), [added]).await
     }
 
     /// The members of items after their last change up to the one of a number.
@@ -211,6 +247,15 @@ impl<C: WriteConnection> Indexing<'_, C> {
         ));
         self.0.query(statement).await
     }
+}
+
+/// Joins the texts of each column.
+fn by_column(texts: impl Iterator<Item = (usize, String)>) -> Vec<(usize, String)> {
+    let mut columns = BTreeMap::<_, String>::new();
+    for (column, text) in texts {
+        columns.entry(column).or_default().push_str(&text);
+    }
+    columns.into_iter().collect()
 }
 
 impl FromRow for Next {

@@ -13,6 +13,7 @@ use crate::search_index::amounts::amounts;
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
 use crate::sql::indexed_columns::key_of_text;
+use crate::sql::mask;
 use crate::sql::sql_text::SqlText;
 use crate::sql::statements::with_members;
 use crate::sql::{page, row_mapping};
@@ -80,8 +81,8 @@ pub(crate) fn reached_statement(
 ) -> Statement {
     let mut text = SqlText::new(dialect);
     let field = |(number, name): (usize, &Arc<str>)| {
-        let name = text.member(name, false);
-        format!("CAST(w.members -> {name} AS TEXT) AS field_{number}, ")
+        let member = mask::member(&mut text, reach, name, None);
+        format!("{} AS field_{number}, ", member.as_json())
     };
     let columns: String = fields.iter().enumerate().map(field).collect();
     let groups: Vec<_> = (1..=fields.len()).map(|number| number.to_string()).collect();

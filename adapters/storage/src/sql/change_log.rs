@@ -30,8 +30,13 @@ pub(crate) async fn last(connection: &impl ConnectionTrait) -> Result<Sequence, 
 
 /// The columns of the changes `c`, with a condition and an order.
 pub(crate) fn select(rest: &str) -> String {
+    select_with("", rest)
+}
+
+/// As [`select`], with more columns, each after a comma.
+pub(crate) fn select_with(columns: &str, rest: &str) -> String {
     format!(
-        "SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at \
+        "SELECT sequence, collection, item_id, version, kind, time, caller, acting, client, request_id, removed_at{columns} \
          FROM changes c WHERE {rest}"
     )
 }

@@ -1,7 +1,8 @@
 //! Estimates the cost of a page: without an index for it, every item of the scope is looked at.
 
+use application::Reach;
 use application::query::{Comparison, Condition, Filter, PageQuery, Subject};
-use domain::Collection;
+use domain::Predicate;
 
 use crate::sql::indexed_columns;
 
@@ -13,12 +14,15 @@ pub(crate) const fn is_large(items: u64) -> bool {
 }
 
 /// Returns whether an index leads to the items. A search is not cheap: it ranks thousands of items.
-pub(crate) fn is_indexed(collection: Collection, query: &PageQuery) -> bool {
+pub(crate) fn is_indexed(reach: &Reach, query: &PageQuery) -> bool {
+    let collection = reach.scope().collection;
+
     let first = query.order.first().map_or(&Subject::Id, |key| &key.subject);
     let is_ordered = matches!(first, Subject::Id | Subject::UpdatedAt);
     let is_served = |filter: &Filter| match (&filter.subject, &filter.condition) {
         (Subject::Member { name, .. }, condition) => {
             indexed_columns::column(collection, name).is_some()
+                && reach.shows(name) == Predicate::TRUE
                 && match condition {
                     Condition::Compare(comparison, _) => *comparison != Comparison::NotEqual,
                     Condition::In(_) => true,

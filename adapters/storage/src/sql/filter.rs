@@ -2,15 +2,16 @@
 
 use std::slice::from_ref;
 
+use application::Reach;
 use application::query::{Comparison, Condition, Filter, Operand, Subject};
-use domain::Collection;
 use sea_orm::DbBackend;
 
 use crate::sql::json_member::Member;
+use crate::sql::mask;
 use crate::sql::sql_text::SqlText;
 
-pub(crate) fn condition(text: &mut SqlText, collection: Collection, filter: &Filter) -> String {
-    match (&filter.subject, Member::of_subject(text, collection, &filter.subject)) {
+pub(crate) fn condition(text: &mut SqlText, reach: &Reach, filter: &Filter) -> String {
+    match (&filter.subject, mask::member_of(text, reach, &filter.subject)) {
         (_, Some(member)) => of_member(text, &member, &filter.condition),
         (Subject::CreatedAt, _) => of_time(text, "w.created_at", &filter.condition),
         _ => of_time(text, "w.updated_at", &filter.condition),

@@ -1,6 +1,5 @@
 //! A member of the row `w` in the SQL of both engines.
 
-use application::query::Subject;
 use domain::Collection;
 use domain::proposal::FieldKind;
 use sea_orm::DbBackend;
@@ -14,27 +13,37 @@ pub(crate) struct Member {
     /// The column with the beginning of its value, if it is a key.
     key: Option<&'static str>,
     kind: Option<FieldKind>,
+    /// The members of the row, or `NULL` where it is not visible.
+    members: String,
     dialect: &'static Dialect,
 }
 
 impl Member {
     pub fn of(text: &mut SqlText, name: &str, kind: Option<FieldKind>) -> Self {
         let name = text.member(name, kind.is_some());
-        Self { name, key: None, kind, dialect: text.dialect }
+        Self { name, key: None, kind, members: "w.members".to_owned(), dialect: text.dialect }
     }
 
-    pub fn of_subject(
+    /// A member with a column of keys.
+    pub fn indexed(
         text: &mut SqlText,
         collection: Collection,
-        subject: &Subject,
-    ) -> Option<Self> {
-        match subject {
-            Subject::Member { name, kind } => {
-                let key = kind.and_then(|_| indexed_columns::column(collection, name));
-                Some(Self { key, ..Self::of(text, name, *kind) })
-            }
-            _ => None,
-        }
+        name: &str,
+        kind: Option<FieldKind>,
+    ) -> Self {
+        let key = kind.and_then(|_| indexed_columns::column(collection, name));
+        Self { key, ..Self::of(text, name, kind) }
+    }
+
+    /// A member that is absent unless a condition on the row holds.
+    pub fn where_visible(
+        text: &mut SqlText,
+        name: &str,
+        kind: Option<FieldKind>,
+        is_visible: &str,
+    ) -> Self {
+        let members = format!("(CASE WHEN {is_visible} THEN w.members END)");
+        Self { members, ..Self::of(text, name, kind) }
     }
 
     /// Never a list or a number.
@@ -85,7 +94,8 @@ impl Member {
 
     /// As a string, compared by code point; `NULL` if it has no value.
     pub fn as_string(&self) -> String {
-        format!("(CAST(w.members ->> {} AS TEXT){})", self.name, self.dialect.by_code_point)
+        let Self { name, members, .. } = self;
+        format!("(CAST({members} ->> {name} AS TEXT){})", self.dialect.by_code_point)
     }
 
     /// A string or a number as it was written, compared by code point.
@@ -107,35 +117,35 @@ impl Member {
     }
 
     pub fn as_json(&self) -> String {
-        format!("CAST(w.members -> {} AS TEXT)", self.name)
+        format!("CAST({} -> {} AS TEXT)", self.members, self.name)
     }
 
     pub fn exists(&self) -> String {
-        format!("(w.members ->> {}) IS NOT NULL", self.name)
+        format!("({} ->> {}) IS NOT NULL", self.members, self.name)
     }
 
     /// True if an element of a list, or a single value that is no object, satisfies `holds`, a
     /// condition on the row `e`; never `NULL`. SQLite 3.51 rewrites a bare `EXISTS` as a join, and
     /// then `OFFSET` counts a skipped row once per matching element. A function call prevents that.
     pub fn any(&self, holds: &str) -> String {
-        let Self { name, .. } = self;
+        let Self { name, members, .. } = self;
         let exists = match self.dialect.backend {
             DbBackend::Sqlite => format!(
-                "(json_type(w.members, {name}) <> 'object' AND EXISTS (SELECT 1 FROM json_each(w.members, {name}) e WHERE {holds}))"
+                "(json_type({members}, {name}) <> 'object' AND EXISTS (SELECT 1 FROM json_each({members}, {name}) e WHERE {holds}))"
             ),
             _ => format!(
-                "EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof(w.members -> {name}) WHEN 'array' THEN w.members -> {name} \
-                 ELSE json_build_array(w.members -> {name}) END) e (value) WHERE {holds})"
+                "EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof({members} -> {name}) WHEN 'array' THEN {members} -> {name} \
+                 ELSE json_build_array({members} -> {name}) END) e (value) WHERE {holds})"
             ),
         };
         format!("COALESCE({exists}, FALSE)")
     }
 
     pub fn type_rank(&self) -> String {
-        let Self { name, .. } = self;
+        let Self { name, members, .. } = self;
         let kind = match self.dialect.backend {
-            DbBackend::Sqlite => format!("json_type(w.members, {name})"),
-            _ => format!("json_typeof(w.members -> {name})"),
+            DbBackend::Sqlite => format!("json_type({members}, {name})"),
+            _ => format!("json_typeof({members} -> {name})"),
         };
         format!(
             "CASE COALESCE({kind}, 'null') WHEN 'number' THEN 0 WHEN 'integer' THEN 0 WHEN 'real' THEN 0 \
@@ -144,8 +154,8 @@ impl Member {
     }
 
     pub fn number(&self) -> String {
-        let (rank, name) = (self.type_rank(), &self.name);
-        format!("CASE {rank} WHEN 0 THEN CAST(w.members ->> {name} AS NUMERIC) ELSE 0 END")
+        let (rank, Self { name, members, .. }) = (self.type_rank(), self);
+        format!("CASE {rank} WHEN 0 THEN CAST({members} ->> {name} AS NUMERIC) ELSE 0 END")
     }
 
     /// The text, or the JSON of another type but numbers, or the empty text.

@@ -170,7 +170,7 @@ pub(crate) fn understand(rows: &[QueryResult]) -> Result<Result<Vec<ShownItem>, 
     if row_mapping::get::<Option<Uuid>>(first, "id")?.is_none() {
         return Ok(Ok(Vec::new()));
     }
-    row_mapping::shown_items(rows).map(Ok)
+    row_mapping::shown_items(rows, None).map(Ok)
 }
 
 pub(crate) fn known(lookup: &Lookup, ShownItem { item, .. }: ShownItem) -> Found {

@@ -9,6 +9,7 @@ pub(crate) mod idempotency;
 pub(crate) mod indexed_columns;
 pub(crate) mod json_member;
 pub(crate) mod lookup;
+pub(crate) mod mask;
 pub(crate) mod member_counts;
 pub(crate) mod page;
 pub(crate) mod past;

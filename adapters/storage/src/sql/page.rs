@@ -1,8 +1,10 @@
 //! Pages: an index is walked first, and the items found are joined in its order.
 
+use std::sync::Arc;
+
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
 use application::{ListedItem, ListedPage, Reach, Revision, Scope, Totals};
-use domain::{Collection, ItemId};
+use domain::{Collection, ItemId, Mask};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
 
@@ -11,7 +13,7 @@ use crate::sql::dialect::Dialect;
 use crate::sql::filter::condition;
 use crate::sql::full_text;
 use crate::sql::indexed_columns::COLUMNS;
-use crate::sql::json_member::Member;
+use crate::sql::mask;
 use crate::sql::member_counts;
 use crate::sql::predicate::candidates::and_is_candidate;
 use crate::sql::predicate::{Row, and_in_reach};
@@ -32,6 +34,7 @@ pub(crate) struct PageStatement {
     is_backward: bool,
     /// True if the totals of the scope are those of the page.
     is_everything: bool,
+    mask: Option<Arc<Mask>>,
 }
 
 /// An id from which a page is walked to, as of a change of the log.
@@ -57,7 +60,7 @@ impl PageStatement {
         let totals = totals(&mut text, scope, &query.related);
         let is_of_items = query.selection.search.is_none() && !concerns_updates(query);
         let order = if is_of_items { Order::by_index } else { Order::new };
-        let order = order(&mut text, scope.collection, &query.order);
+        let order = order(&mut text, reach, &query.order);
         let selected = Selected::new(&mut text, reach, query);
         let is_everything = is_everything(reach, query);
         let matches = match (query.is_counted, is_everything) {
@@ -76,18 +79,19 @@ impl PageStatement {
         let columns = format!("w.id AS place, {how_well} AS score{}", order.columns());
         let (first, rows) = window.rows(dialect.backend, &order, &selected, &columns);
         let member = query.count_by.as_ref();
-        let member = member.and_then(|it| Member::of_subject(&mut text, scope.collection, it));
+        let member = member.and_then(|it| mask::member_of(&mut text, reach, it));
         let Selected { tables, source, conditions } = &selected;
         let counts = member.map(|it| member_counts::parts(dialect, &it, source, conditions));
         let (counted, counts) = counts.unwrap_or_default();
         let page = format!(
             "WITH t AS ({totals}){tables}{counted}{walk}{first} SELECT t.*, {matches} AS matches, {was_led} AS was_led, s.*, {items}{counts} FROM t \
              LEFT JOIN ({rows}) s ON TRUE {joined}",
-            items = item_columns(&mut text, scope.collection, query.fields.as_ref()),
+            items =
+                item_columns(&mut text, (scope.collection, reach.mask()), query.fields.as_ref()),
             joined = dialect.joins(&ITEMS_OF_PAGE),
         );
         let (statement, is_backward) = (text.finish(&page), window.is_backward);
-        Self { statement, order, is_backward, is_everything }
+        Self { statement, order, is_backward, is_everything, mask: reach.mask().cloned() }
     }
 
     /// Reads the page, and if the scope's parent exists; `None` if the mark did not lead to it.
@@ -123,10 +127,7 @@ impl PageStatement {
         query: &PageQuery,
         row: &QueryResult,
     ) -> Result<(SortPosition, ListedItem), DbErr> {
-        let shown = match &query.fields {
-            Some(fields) => row_mapping::item_with_fields(row, fields)?,
-            None => row_mapping::shown_item(row)?,
-        };
+        let shown = row_mapping::shown_item(row, query.fields.as_ref(), self.mask.as_ref())?;
         let score = row_mapping::get(row, "score")?;
         Ok((self.order.place(row)?, ListedItem { shown, score, snippet: None, removed_at: None }))
     }
@@ -162,7 +163,7 @@ impl Selected {
         let mut conditions = candidates(text, reach);
         for filter in &query.selection.filters {
             conditions.push_str(" AND ");
-            conditions.push_str(&condition(text, reach.scope().collection, filter));
+            conditions.push_str(&condition(text, reach, filter));
         }
         // After the filters of the query, which are cheap.
         conditions.push_str(&and_in_reach(text, reach.condition(), &Row::of("w", "w.members")));
@@ -172,7 +173,7 @@ impl Selected {
                 Self { tables: String::new(), source, conditions }
             }
             Some(search) => Self {
-                tables: format!(", {}", full_text::tables(text, search, &conditions)),
+                tables: format!(", {}", full_text::tables(text, reach, search, &conditions)),
                 source: full_text::SOURCE.to_owned(),
                 conditions: "TRUE".to_owned(),
             },

@@ -2,16 +2,18 @@
 
 use application::query::{COUNTED_MATCHES, PageStart, SortPosition};
 use application::{
-    Links, ListedItem, ListedPage, PastPageQuery, PastVersion, Reach, Sequence, ShownItem,
+    ChangeAuthor, Links, ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Reach,
+    Sequence, ShownItem,
 };
-use domain::{Item, ItemId, Version};
+use domain::{Item, ItemId, Predicate, Version, VisibleMembers};
 use jiff::Timestamp;
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
+use crate::sql::mask::{self, Masked};
 use crate::sql::page::listed;
-use crate::sql::predicate::{Row, and_in_reach};
+use crate::sql::predicate::{Row, condition};
 use crate::sql::row_mapping;
 use crate::sql::sql_text::{SqlText, json, literal};
 use crate::sql::statements::parent;
@@ -51,6 +53,7 @@ pub(crate) fn version(row: &QueryResult) -> Result<PastVersion, DbErr> {
         item: item.transpose()?,
         latest: Version::from_number(row_mapping::get(row, "latest")?),
         exists: row_mapping::get::<Option<i64>>(row, "present")?.is_some(),
+        is_cut: false,
         change,
     })
 }
@@ -64,11 +67,33 @@ pub(crate) fn versions_statement(
 ) -> Statement {
     let mut text = SqlText::new(dialect);
     let item = text.bind(id.uuid());
+    let visible = visible_columns(&mut text, reach);
     let wanted = within(&mut text, reach) + &and_was_in_reach(&mut text, reach, "c");
     let (newest, limit) = (text.bind(newest.number()), text.bind(clamped(limit)));
-    text.finish(&change_log::select(&format!(
+    text.finish(&change_log::select_with(&visible, &format!(
         "c.item_id = {item} AND {wanted} AND c.version <= {newest} ORDER BY c.version DESC LIMIT {limit}"
     )))
+}
+
+/// The changes, and the members of their items that are visible.
+pub(crate) fn versions(
+    rows: &[QueryResult],
+    mask: Masked<'_>,
+) -> Result<Vec<(LoggedChange, Option<VisibleMembers>)>, DbErr> {
+    let version = |row: &QueryResult| {
+        let (mut change, visible) =
+            (change_log::change(row)?, row_mapping::visible_members(row, mask)?);
+        hide_author(visible.as_ref(), &mut change);
+        Ok((change, visible))
+    };
+    rows.iter().map(version).collect()
+}
+
+/// Removes the author of a change if the names of callers are not visible.
+fn hide_author(visible: Option<&VisibleMembers>, change: &mut LoggedChange) {
+    if visible.is_some_and(|visible| !visible.shows_callers()) {
+        change.author = ChangeAuthor::default();
+    }
 }
 
 /// Finds those of these changes, or of these versions, whose content was in reach.
@@ -93,23 +118,29 @@ pub(crate) fn reached_statement(
         DbBackend::Sqlite => format!("json_each({asked}) a"),
         _ => format!("json_array_elements({asked}::json) a (value)"),
     };
+    let visible = visible_columns(&mut text, reach);
     let wanted = within(&mut text, reach) + &and_was_in_reach(&mut text, reach, "c");
     text.finish(&format!(
-        "SELECT c.sequence, c.item_id AS id, c.version FROM {asked} {joined} WHERE c.members IS NOT NULL AND {wanted}",
+        "SELECT c.sequence, c.item_id AS id, c.version{visible} FROM {asked} {joined} WHERE c.members IS NOT NULL AND {wanted}",
         joined = dialect.joins(&[["JOIN", "changes", "c", &is_asked]]),
     ))
 }
 
 pub(crate) struct Reached {
     pub change: i64,
-    pub version: (ItemId, Version),
+    pub item: ItemId,
+    pub version: Version,
+    pub visible: Option<VisibleMembers>,
 }
 
-pub(crate) fn reached(rows: &[QueryResult]) -> Result<Vec<Reached>, DbErr> {
+pub(crate) fn reached(rows: &[QueryResult], mask: Masked<'_>) -> Result<Vec<Reached>, DbErr> {
     let reached = |row: &QueryResult| {
-        let version = Version::from_number(row_mapping::get(row, "version")?);
-        let change = row_mapping::get(row, "sequence")?;
-        Ok(Reached { change, version: (row_mapping::item_id(row, "id")?, version) })
+        Ok(Reached {
+            change: row_mapping::get(row, "sequence")?,
+            item: row_mapping::item_id(row, "id")?,
+            version: Version::from_number(row_mapping::get(row, "version")?),
+            visible: row_mapping::visible_members(row, mask)?,
+        })
     };
     rows.iter().map(reached).collect()
 }
@@ -124,17 +155,24 @@ fn within(text: &mut SqlText, reach: &Reach) -> String {
 /// The condition that the content of a change was in reach, with a leading `AND`. A removal is in
 /// reach if the content before it was. Without a body it is not known, so that it is not in reach.
 fn and_was_in_reach(text: &mut SqlText, reach: &Reach, change: &str) -> String {
-    let reached = and_in_reach(text, reach.condition(), &Row::of_change("p", "f"));
-    if reached.is_empty() {
-        return reached;
-    }
+    let was = reach.condition().map(|condition| was(text, condition, change));
+    was.map_or_else(String::new, |was| format!(" AND {was}"))
+}
+
+/// The condition that a predicate held of the content of a change.
+fn was(text: &mut SqlText, predicate: &Predicate, change: &str) -> String {
+    let held = condition(text, predicate, &Row::of_change("p", "f"));
     let joined = ["JOIN", "changes", "f", "f.item_id = p.item_id AND f.version = 1"];
     format!(
-        " AND COALESCE((SELECT TRUE{reached} FROM changes p {joined} WHERE p.item_id = {change}.item_id \
+        "COALESCE((SELECT {held} FROM changes p {joined} WHERE p.item_id = {change}.item_id \
          AND p.version = {change}.version - CASE {change}.kind WHEN 'deleted' THEN 1 ELSE 0 END \
          AND p.members IS NOT NULL), FALSE)",
         joined = text.dialect.joins(&[joined]),
     )
+}
+
+fn visible_columns(text: &mut SqlText, reach: &Reach) -> String {
+    mask::columns_of(text, reach.mask(), |text, predicate| was(text, predicate, "c"))
 }
 
 /// The conditions of a page of the past, each with a leading `AND`: the version must have been in
@@ -189,10 +227,11 @@ pub(crate) fn page_statement(
     let end = format!(" ORDER BY e.id {order} LIMIT {most}");
     let walk = held_at([&time, &within], &reached, beyond.as_deref(), &end, false);
     let (limit, offset) = (text.bind(limit), text.bind(offset));
+    let visible = mask::columns(&mut text, reach.mask(), &Row::of_change("c", "f"));
     text.finish(&format!(
         "WITH walked AS MATERIALIZED (SELECT u.id, u.version FROM ({walk}) u ORDER BY u.id {order} LIMIT {limit} OFFSET {offset}), \
          t AS (SELECT {counted} AS matches) \
-         SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS} FROM walked w \
+         SELECT t.matches, s.* FROM t LEFT JOIN (SELECT {COLUMNS}{visible} FROM walked w \
          {joins}) s ON TRUE ORDER BY s.item_id {order}",
         joins = dialect.joins(&JOINS),
     ))
@@ -246,18 +285,26 @@ fn held_at(
     held.join(" UNION ALL ")
 }
 
-pub(crate) fn page(rows: &[QueryResult], query: &PastPageQuery) -> Result<ListedPage, DbErr> {
+pub(crate) fn page(
+    rows: &[QueryResult],
+    query: &PastPageQuery,
+    mask: Masked<'_>,
+) -> Result<ListedPage, DbErr> {
     let total = row_mapping::total(row_mapping::first(rows)?, false)?;
     let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         if row_mapping::get::<Option<i64>>(row, "sequence")?.is_some() {
             let PastVersion { change, item, .. } = version(row)?;
-            found.extend(item.map(|item| {
+            if let Some(item) = item {
                 let place = SortPosition { keys: Vec::new(), id: item.id };
-                let shown = ShownItem { item, links: Links::default() };
+                let shown = row_mapping::visible_part(
+                    row,
+                    mask,
+                    ShownItem { item, links: Links::default() },
+                )?;
                 let removed_at = change.removed_at;
-                (place, ListedItem { shown, score: None, snippet: None, removed_at })
-            }));
+                found.push((place, ListedItem { shown, score: None, snippet: None, removed_at }));
+            }
         }
     }
     let is_backward = matches!(query.position, PageStart::Before(_));

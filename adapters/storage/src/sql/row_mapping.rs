@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use application::query::{COUNTED_MATCHES, Total};
+use application::query::{COUNTED_MATCHES, MemberNames, Total};
 use application::{Links, Revision, ShownItem, Totals};
 use domain::json::push_string;
-use domain::{Item, ItemId, Version};
+use domain::{Item, ItemId, Predicate, Version, VisibleMembers};
 use jiff::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::FromSql;
@@ -13,6 +13,7 @@ use sea_orm::{DbErr, QueryResult, TryGetable};
 use uuid::Uuid;
 
 use crate::error::of_rusqlite;
+use crate::sql::mask::Masked;
 
 /// A row of sea-orm, or of rusqlite on the connection that writes to SQLite.
 pub(crate) trait Columns {
@@ -78,19 +79,54 @@ pub(crate) fn relations(row: &impl Columns) -> Result<Links, DbErr> {
         continued_by: continued_by(row)?,
         references: id(row, "reference_0")?.into_iter().map(Some).collect(),
         hides_parent: false,
+        cut: None,
     })
 }
 
-pub(crate) fn shown_items(rows: &[QueryResult]) -> Result<Vec<ShownItem>, DbErr> {
-    rows.iter().map(shown_item).collect()
+pub(crate) fn shown_items(rows: &[QueryResult], mask: Masked<'_>) -> Result<Vec<ShownItem>, DbErr> {
+    rows.iter().map(|row| shown_item(row, None, mask)).collect()
 }
 
-pub(crate) fn shown_item(row: &QueryResult) -> Result<ShownItem, DbErr> {
-    written_item(row, get::<String>(row, "members")?.into())
+/// The visible part of an item, or of its requested members.
+pub(crate) fn shown_item(
+    row: &QueryResult,
+    fields: Option<&MemberNames>,
+    mask: Masked<'_>,
+) -> Result<ShownItem, DbErr> {
+    let members = match fields {
+        Some(fields) => members_of_fields(row, fields)?,
+        None => get::<String>(row, "members")?.into(),
+    };
+    visible_part(row, mask, written_item(row, members)?)
 }
 
-pub(crate) fn item_with_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<ShownItem, DbErr> {
-    written_item(row, members_of_fields(row, fields)?)
+pub(crate) fn visible_members(
+    row: &impl Columns,
+    mask: Masked<'_>,
+) -> Result<Option<VisibleMembers>, DbErr> {
+    let Some(mask) = mask else { return Ok(None) };
+    let mut number = 0;
+    let holds = |predicate: &Predicate| {
+        let column = format!("see_{number}");
+        number += 1;
+        match predicate.constant() {
+            Some(holds) => Ok(holds),
+            None => get::<Option<bool>>(row, &column).map(Option::unwrap_or_default),
+        }
+    };
+    VisibleMembers::decide(mask, holds).map(Some)
+}
+
+/// Removes the members that are not visible.
+pub(crate) fn visible_part(
+    row: &impl Columns,
+    mask: Masked<'_>,
+    mut shown: ShownItem,
+) -> Result<ShownItem, DbErr> {
+    if let Some(visible) = visible_members(row, mask)? {
+        shown.cut(&visible);
+    }
+    Ok(shown)
 }
 
 pub(crate) fn members_of_fields(row: &QueryResult, fields: &[Arc<str>]) -> Result<Arc<str>, DbErr> {

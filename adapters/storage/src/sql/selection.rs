@@ -18,7 +18,7 @@ const NUMBERS_A_ROW: u32 = 8_192;
 
 pub(crate) fn statement(dialect: &'static Dialect, reach: &Reach, query: &PageQuery) -> Statement {
     let mut text = SqlText::new(dialect);
-    let order = Order::new(&mut text, reach.scope().collection, &query.order);
+    let order = Order::new(&mut text, reach, &query.order);
     let Selected { tables, source, conditions } = Selected::new(&mut text, reach, query);
     let sorted = order.clause(false);
     let source = with_members(&source, &[&conditions, &sorted]);

@@ -1,13 +1,13 @@
 //! The order of a page: the expressions that rows are sorted by, and the rows beyond a place.
 
+use application::Reach;
 use application::query::{SortKey, SortPosition, SortValue, Subject};
-use domain::Collection;
 use domain::json::Kind;
 use sea_orm::{DbErr, QueryResult};
 
 use crate::sql::filter::numeric;
 use crate::sql::indexed_columns::{compares_to_keys, key_of_text};
-use crate::sql::json_member::Member;
+use crate::sql::mask;
 use crate::sql::row_mapping;
 use crate::sql::sql_text::SqlText;
 
@@ -58,21 +58,21 @@ pub(crate) struct Run {
 
 impl Order {
     /// Keys after the id have no effect.
-    pub fn new(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
+    pub fn new(text: &mut SqlText, reach: &Reach, keys: &[SortKey]) -> Self {
         let mut order = Self { keys: Vec::new(), is_id_descending: false, indexed: None };
         for key in keys {
             if key.subject == Subject::Id {
                 order.is_id_descending = key.descending;
                 break;
             }
-            order.keys.push(sorted(text, collection, key));
+            order.keys.push(sorted(text, reach, key));
         }
         order
     }
 
     /// Like [`Self::new`], for rows of `items`: the index of the first key is used.
-    pub fn by_index(text: &mut SqlText, collection: Collection, keys: &[SortKey]) -> Self {
-        let mut order = Self::new(text, collection, keys);
+    pub fn by_index(text: &mut SqlText, reach: &Reach, keys: &[SortKey]) -> Self {
+        let mut order = Self::new(text, reach, keys);
         if let Some(key) = order.keys.first_mut()
             && let Some(column) = key.column
         {
@@ -195,9 +195,9 @@ impl Order {
     }
 }
 
-fn sorted(text: &mut SqlText, collection: Collection, key: &SortKey) -> Key {
+fn sorted(text: &mut SqlText, reach: &Reach, key: &SortKey) -> Key {
     let component = |(part, expression)| Component { expression, descending: key.descending, part };
-    let Some(member) = Member::of_subject(text, collection, &key.subject) else {
+    let Some(member) = mask::member_of(text, reach, &key.subject) else {
         let column = match key.subject {
             Subject::CreatedAt => "w.created_at",
             Subject::Score => "w.score",

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
+use crate::sql::mask::{self, Masked};
 use crate::sql::predicate::{Only, Row, and_in_reach};
 use crate::sql::sql_text::{SqlText, literal};
 
@@ -43,13 +44,14 @@ pub(crate) fn with_members(items: &str, used: &[&str]) -> String {
 
 pub(crate) fn find(
     dialect: &'static Dialect,
-    (scope, only): (Scope, Only<'_>),
+    (scope, reach): (Scope, Option<&Reach>),
     ids: &[ItemId],
     fields: Option<&MemberNames>,
 ) -> Statement {
     let mut text = SqlText::new(dialect);
-    let columns = item_columns(&mut text, scope.collection, fields);
-    let wanted = in_reach(&mut text, (scope, only), ids);
+    let mask = reach.and_then(Reach::mask);
+    let columns = item_columns(&mut text, (scope.collection, mask), fields);
+    let wanted = in_reach(&mut text, (scope, reach.and_then(Reach::condition)), ids);
     text.finish(&format!("SELECT {columns} FROM {ITEMS} WHERE {wanted}"))
 }
 
@@ -82,7 +84,7 @@ pub(crate) fn belonging_to(
     limit: u64,
 ) -> Statement {
     let (mut text, collection) = (SqlText::new(dialect), reach.scope().collection);
-    let columns = item_columns(&mut text, collection, None);
+    let columns = item_columns(&mut text, (collection, reach.mask()), None);
     let parents = text.among_ids(parents.iter().copied());
     let (collection, limit) = (text.bind(collection.name()), text.bind(clamped(limit)));
     let reached = and_in_reach(&mut text, reach.condition(), &Row::of("i", MEMBERS));
@@ -95,10 +97,11 @@ pub(crate) fn belonging_to(
 /// The columns of the row `i` at the change `c`. Requested members are `field_0`, `field_1`, ….
 pub(crate) fn item_columns(
     text: &mut SqlText,
-    collection: Collection,
+    (collection, mask): (Collection, Masked<'_>),
     fields: Option<&MemberNames>,
 ) -> String {
     let mut columns = shown_columns(text.dialect, collection);
+    columns.push_str(&mask::columns(text, mask, &Row::of("i", MEMBERS)));
     let Some(fields) = fields else { return columns + ", CAST(c.members AS TEXT) AS members" };
     for (number, name) in fields.iter().enumerate() {
         let name = text.member(name, false);

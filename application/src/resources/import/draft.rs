@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::{Item, ItemId, Operation, Violation};
+use domain::{Item, ItemId, Operation, Violation, VisibleMembers};
 use jiff::Timestamp;
 
 use super::pace::let_others_run;
@@ -19,7 +19,7 @@ use crate::resources::ResourceService;
 use crate::resources::permission::Origin;
 use crate::resources::read_set::DecisionContext;
 use crate::resources::result::remarks;
-use crate::resources::validate::{Draft, ProposedItem, stored_members};
+use crate::resources::validate::{Draft, ProposedItem, kept, stored_members, visible_part};
 use crate::{ApplicationError, ItemAddress, Result};
 
 /// The items of one read.
@@ -30,6 +30,8 @@ pub(super) struct Stored {
     history: Arc<str>,
     items: HashMap<ItemId, ShownItem>,
     parents: HashSet<ItemId>,
+    /// The members that the caller sees; all of those of other items.
+    visible: HashMap<ItemId, VisibleMembers>,
 }
 
 pub(super) struct JudgedRows {
@@ -51,7 +53,7 @@ impl ResourceService {
         let mut bytes = 0;
         let caller = &batch.options.caller;
         for ids in ids.chunks(READ_AT_A_TIME) {
-            let reach = self.reach(caller, None).await?;
+            let reach = self.reach(caller, None).await?.masked(None);
             for shown in self.ports.items.find_many(&reach, ids).await? {
                 bytes += shown.item.members.len();
                 stored.items.insert(shown.item.id, shown);
@@ -130,11 +132,18 @@ impl ResourceService {
         let shown = shown.ok_or_else(unknown_id)?;
         self.require_same_parent(content, &shown.item)?;
         let before = stored_members(&shown.item).map_err(|error| not_stored(&error))?;
-        let after = content.members.applied_to(Some(&before))?;
-        if after.encoded() != before.encoded() {
+        let visible = stored.visible.get(&shown.item.id);
+        let seen = visible.map_or_else(|| before.clone(), |it| visible_part(it, &before));
+        let mut after = content.members.applied_to(Some(&seen))?;
+        if after.encoded() != seen.encoded() {
             require_version(import, content, (shown.item.version, &stored.history))?;
         }
+        let mut refused = Vec::new();
+        if let Some(visible) = visible {
+            after = kept(visible, &before, after, false, &mut refused);
+        }
         let draft = Draft::of(self.collection, &after, Some(shown.item.id));
+        let draft = Draft { refused, visible: visible.cloned(), ..draft };
         let address = ItemAddress::of(&shown.item);
         Ok(ProposedItem { address, before: Some(shown.clone()), draft })
     }
@@ -168,8 +177,17 @@ impl ResourceService {
         self.collection.spec().parent.map_or("parent", |parent| parent.rel)
     }
 
-    pub(super) async fn judge_rows(&self, batch: Batch<'_>, stored: &Stored) -> Result<JudgedRows> {
+    pub(super) async fn judge_rows(
+        &self,
+        batch: Batch<'_>,
+        stored: &mut Stored,
+    ) -> Result<JudgedRows> {
         let (mut decision, mut ids) = (self.decision(), Vec::new());
+        for shown in stored.items.values() {
+            let item = &shown.item;
+            let visible = self.visible_members(&batch.options.caller, item, &mut decision).await?;
+            stored.visible.extend(visible.map(|visible| (item.id, visible)));
+        }
         if decision.has_rules() && batch.rows.len() > 1 {
             let items;
             (items, ids) = self.proposed_items(batch, stored, decision.now).await;
@@ -210,16 +228,18 @@ impl ResourceService {
         let imported = ImportedRow::written(row, operation, draft.address.id, version);
         let ProposedItem { address, before, draft } = draft;
         let origin = before.as_ref().map_or(Origin::New { continues: None }, Origin::Stored);
-        match self.permit(batch.options, operation, address, origin, &draft, decision).await {
+        let permitted = self.permit(batch.options, operation, address, origin, &draft, decision);
+        let visible = match permitted.await {
             Err(ApplicationError::Store(error)) => return Err(error.into()),
             Err(refusal) => {
-                let violation = not_permitted(operation, refusal);
-                return Ok((batch.refused(row, violation), None));
+                let violations = not_permitted(operation, refusal);
+                return Ok((batch.refused(row, violations), None));
             }
-            Ok(()) => {}
-        }
+            Ok(visible) => visible,
+        };
         let ItemAddress { parent, id } = address;
-        let verdict = self.judge(&context, before.as_ref(), &draft, decision).await?;
+        let drafted = (&draft, visible.as_ref());
+        let verdict = self.judge(&context, before.as_ref(), drafted, decision).await?;
         if !verdict.errors.is_empty() {
             return Ok((batch.refused(row, verdict.errors), None));
         }
@@ -245,5 +265,6 @@ impl ResourceService {
 /// Returns true if the item has these members already. It is then not judged again.
 fn is_unchanged(proposed: &ProposedItem) -> bool {
     let encoded = proposed.draft.after.encoded();
-    proposed.before.as_ref().is_some_and(|shown| *shown.item.members == *encoded)
+    proposed.draft.refused.is_empty()
+        && proposed.before.as_ref().is_some_and(|shown| *shown.item.members == *encoded)
 }

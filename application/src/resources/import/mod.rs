@@ -235,10 +235,10 @@ impl ResourceService {
     /// decision has changed.
     async fn import_together(&self, batch: Batch<'_>) -> Result<Vec<ImportedRow>, BatchError> {
         for history in self.attempts(batch.options) {
-            let Some(stored) = self.stored(batch, &history).await? else {
+            let Some(mut stored) = self.stored(batch, &history).await? else {
                 return Err(ApplicationError::Invalid(too_much(batch.import).into()).into());
             };
-            let judged = self.judge_rows(batch, &stored).await?;
+            let judged = self.judge_rows(batch, &mut stored).await?;
             let is_refused = judged.rows.iter().any(ImportedRow::is_refused);
             if judged.changes.is_empty() || batch.options.is_dry_run || is_refused {
                 return Ok(judged.rows);

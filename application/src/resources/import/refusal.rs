@@ -1,4 +1,4 @@
-use domain::{Pointer, Version, Violation, WriteOperation};
+use domain::{Pointer, Version, Violation, Violations, WriteOperation};
 
 use super::Import;
 use super::row::RowContent;
@@ -89,8 +89,9 @@ pub(super) fn not_stored(error: &ApplicationError) -> Violation {
     Violation::new(Pointer::root(), code, detail)
 }
 
-pub(super) fn not_permitted(operation: WriteOperation, refusal: ApplicationError) -> Violation {
+pub(super) fn not_permitted(operation: WriteOperation, refusal: ApplicationError) -> Violations {
     let by = match refusal {
+        ApplicationError::MembersNotPermitted(violations) => return violations,
         ApplicationError::NotPermitted { policies, .. } if !policies.is_empty() => {
             format!(" (policies: {})", policies.join(", "))
         }
@@ -98,5 +99,5 @@ pub(super) fn not_permitted(operation: WriteOperation, refusal: ApplicationError
     };
     let verb = operation.name();
     let detail = format!("You are not allowed to {verb} this item{by}. Remove the row.");
-    Violation::new(Pointer::root(), "not_permitted", detail)
+    Violation::new(Pointer::root(), "not_permitted", detail).into()
 }

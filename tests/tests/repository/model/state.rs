@@ -187,6 +187,7 @@ impl Model {
             continued_by: continued_by.map(|(id, _)| id).collect(),
             references,
             hides_parent: false,
+            cut: None,
         }
     }
 
@@ -243,6 +244,7 @@ impl Model {
         let index = usize::try_from(version.number() - 1).ok()?;
         let (change, _) = record.versions.get(index)?;
         Some(PastVersion {
+            is_cut: false,
             change: change.clone(),
             item: record.item(index),
             latest: record.latest(),

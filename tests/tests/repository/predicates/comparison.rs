@@ -117,9 +117,9 @@ async fn compare_history(
     assert_eq!(ids, expected, "{reach:?}");
     let versions: Vec<_> =
         choices.items.iter().map(|(_, item)| (item.id, Version::FIRST)).collect();
-    let mut reached = history.versions_in_reach(reach, &versions).await.unwrap();
-    reached.sort_unstable();
-    let ids: Vec<_> = reached.iter().map(|(id, _)| *id).collect();
+    let reached = history.versions_in_reach(reach, &versions).await.unwrap();
+    let mut ids: Vec<_> = reached.iter().map(|reached| reached.item).collect();
+    ids.sort_unstable();
     assert_eq!(ids, expected, "{reach:?}");
     let id = choices.id();
     let is_reached = expected.contains(&id);

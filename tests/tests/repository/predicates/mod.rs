@@ -151,7 +151,7 @@ async fn a_version_is_judged_by_its_own_content(store: &TestStore) {
         let contents: Vec<_> = contents.iter().map(|content| content.version.number()).collect();
         let asked = versions.map(|version| (id, version));
         let reached = history.versions_in_reach(&reach, &asked).await.unwrap();
-        let mut reached: Vec<_> = reached.iter().map(|(_, version)| version.number()).collect();
+        let mut reached: Vec<_> = reached.iter().map(|it| it.version.number()).collect();
         reached.sort_unstable();
         assert_eq!(reached, contents, "removals have no content");
         let listed: Vec<_> = listed.iter().map(|change| change.version.number()).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use application::ports::MockStandbys;
 use application::{
     ChosenStandby, History, ItemContent, ListedPage, LogPosition, LoggedChange, PastPageQuery,
-    PastVersion, Reach, RepositoryError, Sequence, StandbyStore, Standbys,
+    PastVersion, Reach, ReachedVersion, RepositoryError, Sequence, StandbyStore, Standbys,
 };
 use async_trait::async_trait;
 use domain::{ItemId, Version};
@@ -48,7 +48,7 @@ impl History for HangingHistory {
         &self,
         _: &Reach,
         _: &[(ItemId, Version)],
-    ) -> Result<Vec<(ItemId, Version)>> {
+    ) -> Result<Vec<ReachedVersion>> {
         pending().await
     }
 

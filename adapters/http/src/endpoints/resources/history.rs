@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{ItemAddress, ItemWrite, Links, ShownItem, View, WriteOptions};
+use application::{ItemAddress, ItemWrite, Links, PastVersion, ShownItem, View, WriteOptions};
 use domain::{Item, ItemId, Value, Version, json_patch};
 use jiff::Timestamp;
 use poem::http::StatusCode;
@@ -45,7 +45,7 @@ impl GroupEndpoint {
         let address = self.target(request)?;
         let (past, item) =
             self.service.version(caller_of(request), address, version_of(request)?).await?;
-        self.show_past(request, address.parent, item, (Snapshot::Version(&past), None)).await
+        self.show_past(request, address.parent, item, (Snapshot::Version(&past), None), &past).await
     }
 
     pub(super) async fn compare(&self, request: &Request) -> Result<Response, Problem> {
@@ -106,7 +106,8 @@ impl GroupEndpoint {
         let fields = view.fields.as_ref();
         let (past, item) = self.service.get_at(caller_of(request), address, time, fields).await?;
         let (time, removed_at) = (TIME.timestamp_to_string(&time), past.change.removed_at);
-        self.show_past(request, address.parent, item, (Snapshot::At(&time), removed_at)).await
+        self.show_past(request, address.parent, item, (Snapshot::At(&time), removed_at), &past)
+            .await
     }
 
     pub(super) async fn list_at(
@@ -130,8 +131,14 @@ impl GroupEndpoint {
         parent: Option<ItemId>,
         item: Item,
         (snapshot, removed_at): (Snapshot<'_>, Option<Timestamp>),
+        past: &PastVersion,
     ) -> Result<Response, Problem> {
         let shown = ShownItem { item, links: Links::default() };
+        let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
+        if past.is_cut {
+            // The visible part can change without a write.
+            return content::answer(request, self.item_body(parent, &view, None).await?);
+        }
         // Links of a version change with the next version. Links of a time are fixed, but the body
         // may be removed.
         let tag = EntityTag::of_past(shown.item.version, snapshot.latest(), removed_at.is_some());
@@ -139,7 +146,6 @@ impl GroupEndpoint {
         if let Some(unchanged) = unchanged(request, &tag, modified)? {
             return Ok(unchanged);
         }
-        let view = ItemView { removed_at, ..ItemView::new(&shown, snapshot) };
         self.show(StatusCode::OK, parent, (&view, None), &tag).await
     }
 }

@@ -1,4 +1,4 @@
-use application::{ItemAddress, View};
+use application::ItemAddress;
 use domain::ItemId;
 use poem::http::StatusCode;
 use poem::http::header::{IF_NONE_MATCH, LAST_MODIFIED};
@@ -23,14 +23,26 @@ impl GroupEndpoint {
         if let Some(time) = query.as_of {
             return self.list_at(request, parent, time, &query).await;
         }
-        if let Some(known) = self.known_revision(request, parent, &query).await? {
+        if !query.has_access
+            && let Some(known) = self.known_revision(request, parent, &query).await?
+        {
             return Ok(not_modified(&known));
         }
         let read = || self.service.list(caller_of(request), parent, &query.request);
         let (listing, memory) = self.read_page(read).await?;
-        let page = self.page_of(&query, &listing, parent, Snapshot::Now);
+        let mut page = self.page_of(&query, &listing, parent, Snapshot::Now);
+        if query.has_access {
+            let items: Vec<_> = listing.items().iter().map(|it| it.shown.item.id).collect();
+            page.allowed = self.service.allowed(caller_of(request), &items).await?;
+        }
         let body = self.page_body(&page, memory);
-        let tag = self.page_tag(&listing, &body).read_at(self.role);
+        let tag = if query.has_access {
+            let revision = listing.revision(self.group.collection);
+            EntityTag::of_seen_page(revision.as_ref(), &body)
+        } else {
+            self.page_tag(&listing, &body)
+        };
+        let tag = tag.read_at(self.role);
         Ok(match tag.known_to(request.headers())? {
             Some(known) => not_modified(&known),
             None => show_page(&page, &tag, body),
@@ -60,13 +72,19 @@ impl GroupEndpoint {
             return self.get_at(request, item, time, &query.view).await;
         }
         if query.is_checked {
-            return self.examine(request, item, &query.view).await;
+            return self.examine(request, item, &query).await;
         }
         let (shown, embedded) = self.service.get(caller_of(request), item, &query.view).await?;
+        if query.has_access {
+            let view =
+                ItemView { embedded: embedded.requested(), ..ItemView::new(&shown, Snapshot::Now) };
+            return self.show_allowed(request, item, view).await;
+        }
         let embedded_items = hal::embedded_items(self.group, &shown, &embedded);
         let tag = EntityTag::of_item_with(shown.item.version, &shown.links, embedded_items);
-        // The date of the last write does not cover embedded items.
-        let modified = query.view.embed.is_empty().then_some(shown.item.updated_at);
+        // The date of the last write does not cover embedded items and hidden members.
+        let is_dated = query.view.embed.is_empty() && shown.links.cut.is_none();
+        let modified = is_dated.then_some(shown.item.updated_at);
         if let Some(unchanged) = unchanged(request, &tag, modified)? {
             return Ok(unchanged);
         }
@@ -85,16 +103,31 @@ impl GroupEndpoint {
         &self,
         request: &Request,
         item: ItemAddress,
-        view: &View,
+        query: &ItemQuery,
     ) -> Result<Response, Problem> {
         let (shown, embedded, verdict) =
-            self.service.examine(caller_of(request), item, view).await?;
+            self.service.examine(caller_of(request), item, &query.view).await?;
         let view = ItemView {
             embedded: Some(&embedded),
             warnings: Some(&verdict.warnings),
             errors: Some(&verdict.errors),
             ..ItemView::new(&shown, Snapshot::Now)
         };
+        if query.has_access {
+            return self.show_allowed(request, item, view).await;
+        }
+        content::answer(request, self.item_body(item.parent, &view, None).await?)
+    }
+
+    /// Shows the operations that the caller may perform. They depend on more than the item.
+    async fn show_allowed(
+        &self,
+        request: &Request,
+        item: ItemAddress,
+        view: ItemView<'_>,
+    ) -> Result<Response, Problem> {
+        let allowed = self.service.allowed(caller_of(request), &[item.id]).await?;
+        let view = ItemView { allowed: allowed.get(&item.id).copied(), ..view };
         content::answer(request, self.item_body(item.parent, &view, None).await?)
     }
 }

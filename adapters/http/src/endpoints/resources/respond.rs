@@ -53,7 +53,7 @@ impl GroupEndpoint {
     /// If the caller sees only some of the linked items, the tag covers the content.
     pub(super) fn page_tag(&self, listing: &Listing, body: &[u8]) -> EntityTag {
         match listing.revision(self.group.collection) {
-            Some(revision) if listing.visibility.partial.is_empty() => {
+            Some(revision) if listing.visibility.has_revision() => {
                 EntityTag::of_collection(&revision)
             }
             revision => EntityTag::of_seen_page(revision.as_ref(), body),
@@ -127,7 +127,9 @@ pub(super) fn without_body(status: StatusCode) -> Response {
 }
 
 pub(super) fn modified(mut response: Response, shown: &ShownItem) -> Response {
-    if let Ok(modified) = HeaderValue::from_str(&http_date(&shown.item.updated_at)) {
+    if shown.links.cut.is_none()
+        && let Ok(modified) = HeaderValue::from_str(&http_date(&shown.item.updated_at))
+    {
         response.headers_mut().insert(LAST_MODIFIED, modified);
     }
     response

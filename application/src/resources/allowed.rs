@@ -1,0 +1,149 @@
+//! The operations that a caller may perform on items and their members.
+
+use std::collections::HashMap;
+
+use domain::predicate::{Judged, Operand, Related, RelatedKey, RelatedValue, Subject};
+use domain::{Collection, ItemId, Operation, Operations, Pointer, Predicate, VisibleMembers};
+
+use super::ResourceService;
+use super::visibility::missing;
+use crate::ports::{DeletableItems, Permissions};
+use crate::{AccessControl, ApplicationError, Caller, ItemAddress, Result};
+
+/// A decision about an operation on an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemDecision {
+    Permitted,
+    NotPermitted,
+    /// The item does not exist, or the caller does not see it.
+    Missing,
+    /// An anonymous caller may see it after signing in.
+    SignInNeeded,
+}
+
+impl ResourceService {
+    /// Decides about an operation on each of these items, in their order. Fails with the refusal of
+    /// a caller who may perform it on none.
+    pub async fn decide_on(
+        &self,
+        caller: &Caller,
+        operation: Operation,
+        items: &[ItemId],
+    ) -> Result<Vec<ItemDecision>> {
+        self.access.require(caller, self.collection, &[Operation::Read, operation])?;
+        let reach = self.reach(caller, None).await?;
+        let visible = self.ports.items.in_reach(&reach, items).await?;
+        let allowed = self.allowed(caller, &visible).await?;
+        let missing = match missing(caller, &reach, ApplicationError::ItemNotFound) {
+            ApplicationError::CredentialsRequired => ItemDecision::SignInNeeded,
+            _ => ItemDecision::Missing,
+        };
+        let decide = |id: &ItemId| match allowed.get(id) {
+            None => missing,
+            Some(allowed) if allowed.contains(operation) => ItemDecision::Permitted,
+            Some(_) => ItemDecision::NotPermitted,
+        };
+        Ok(items.iter().map(decide).collect())
+    }
+
+    /// Returns the operations that a caller may perform on each of these items, which the caller
+    /// sees. Takes one query for each operation that depends on the item.
+    pub async fn allowed(
+        &self,
+        caller: &Caller,
+        items: &[ItemId],
+    ) -> Result<HashMap<ItemId, Operations>> {
+        let permissions = self.access.permissions(caller);
+        let read: Operations = [Operation::Read].into_iter().collect();
+        let mut allowed: HashMap<_, _> = items.iter().map(|id| (*id, read)).collect();
+        let operations = Operation::ALL.into_iter().filter(|operation| operation.needs_read());
+        for operation in operations {
+            let condition = permitted(&permissions, self.collection, operation);
+            let permitted = match condition.constant() {
+                Some(false) => continue,
+                Some(true) => items.to_vec(),
+                None => {
+                    let reach = AccessControl::reach_where(self.scope(None), condition);
+                    self.ports.items.in_reach(&reach, items).await?
+                }
+            };
+            for id in permitted {
+                if let Some(operations) = allowed.get_mut(&id) {
+                    *operations = operations.union([operation].into_iter().collect());
+                }
+            }
+        }
+        Ok(allowed)
+    }
+}
+
+/// The members of an item that a caller may see and change, for a form.
+pub struct EditableMembers {
+    visible: Option<VisibleMembers>,
+    writable: Option<VisibleMembers>,
+}
+
+impl EditableMembers {
+    pub fn has(&self, name: &str) -> bool {
+        let member = Pointer::to_member(name);
+        let masks = [&self.visible, &self.writable];
+        masks.into_iter().flatten().all(|mask| mask.shows(&member))
+    }
+}
+
+impl ResourceService {
+    /// Returns the members that a caller may see and replace of an item, or set of a new one if the
+    /// item does not matter.
+    pub async fn editable(
+        &self,
+        caller: &Caller,
+        item: Option<ItemAddress>,
+    ) -> Result<EditableMembers> {
+        let permissions = self.access.permissions(caller);
+        let visible = permissions.visible(self.collection);
+        let Some(item) = item else {
+            let writable = permissions.writable(self.collection, Operation::Create);
+            let [visible, writable] =
+                [visible, writable].map(|mask| mask.map(VisibleMembers::at_most));
+            return Ok(EditableMembers { visible, writable });
+        };
+        let writable = permissions.writable(self.collection, Operation::Replace);
+        if visible.is_none() && writable.is_none() {
+            return Ok(EditableMembers { visible: None, writable: None });
+        }
+        let stored = self.find_whole(caller, item).await?.item;
+        let decision = &mut self.decision();
+        let visible = self.visible_members(caller, &stored, decision).await?;
+        let judged = Judged { current: &stored, old: Some(&stored) };
+        let writable = match writable {
+            Some(mask) => Some(self.decide_mask(mask, judged, decision).await?),
+            None => None,
+        };
+        Ok(EditableMembers { visible, writable })
+    }
+}
+
+/// The condition on an item. A deletion also deletes the items below.
+fn permitted(permissions: &Permissions, of: Collection, operation: Operation) -> Predicate {
+    let own = (**permissions.on(of, operation)).clone();
+    if operation != Operation::Delete {
+        return own;
+    }
+    let limits = DeletableItems::below(of, permissions).into_iter();
+    let below = limits.map(|DeletableItems { collection, deletable }| {
+        let kept = Related {
+            collection,
+            key: RelatedKey::Parent,
+            value: RelatedValue::Operand(Operand::current(Subject::Id)),
+            latest: None,
+            holds: (*deletable).clone().negated(),
+        };
+        // Without any right to delete below, no item can be deleted.
+        if *deletable == Predicate::FALSE {
+            Predicate::FALSE
+        } else {
+            Predicate::related(kept).negated()
+        }
+    });
+    Predicate::all([own].into_iter().chain(below))
+}

@@ -1,0 +1,261 @@
+//! Policies about members: what is hidden is absent everywhere, and no write loses it.
+
+use std::thread::scope;
+
+use serde_json::{Value, json};
+use tests::Answer;
+
+use crate::world::{World, on_each_store};
+
+const CALLERS: [(&str, &str); 4] =
+    [("staff", "staff"), ("blind", "reviewer"), ("clerk", "clerk"), ("public", "")];
+
+const POLICIES: &str = "
+policies:
+  - id: staff_all
+    group: [proposedprograms, gadscores, statuses, status, proposals, files, lib, cashprogram]
+    allow: [read, history, write]
+    to: [staff]
+  - {id: reviewers, group: [gadscores, status], allow: [read, history, create, update], to: [reviewer]}
+  - id: blind
+    group: gadscores
+    hide: [applicant, /detail/name, /panel/rater, meta.created_by]
+    to: [reviewer]
+    lookup: {steps: 'status[subject = self.id]'}
+    when: '!steps.exists(step, step.to_code == \"decided\")'
+  - {id: clerks, group: gadscores, allow: [read, update, create], to: [clerk], write: [rating, /detail/note]}
+  - {id: public, group: gadscores, allow: [read], to: [anyone], show: [rating, /detail/mean]}
+";
+
+const SHEET: &str = r#"{"rating":"good","applicant":"Zyx","detail":{"mean":1.50,"name":"Canary","note":"a"},"panel":[{"rater":"Canary","mark":3},{"mark":4}]}"#;
+
+/// Each is in hidden members alone.
+const CANARIES: [&str; 3] = ["Zyx", "Canary", "psk_staff"];
+
+fn sheet(world: &World) -> (String, String) {
+    let id = world.create("staff", "/v1/gadscores", SHEET).id();
+    (format!("/v1/gadscores/{id}"), id)
+}
+
+/// The members of an item.
+fn members(answer: &Answer) -> Value {
+    let mut value = answer.value();
+    value.as_object_mut().unwrap().retain(|name, _| name != "id" && !name.starts_with('_'));
+    value
+}
+
+fn pointers(answer: &Answer) -> Vec<String> {
+    assert_eq!(
+        (answer.status, answer.value()["code"].as_str()),
+        (403, Some("members-not-permitted"))
+    );
+    let errors = answer.value()["errors"].as_array().unwrap().clone();
+    errors.iter().map(|error| error["pointer"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_hidden_member_is_absent_and_kept() {
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let (path, id) = sheet(&world);
+        let seen = |name: &str| members(&world.get(name, &path));
+        let blind = json!({"rating": "good", "detail": {"mean": 1.50, "note": "a"}, "panel": [{"mark": 3}, {"mark": 4}]});
+        assert_eq!(seen("blind"), blind);
+        assert_eq!(seen("anonymous"), json!({"rating": "good", "detail": {"mean": 1.50}}));
+        let send = |name: &str, method: &str, body: &Value| {
+            world.send(name, world.service.request(method, &path).json(body.to_string()))
+        };
+        // A replacement keeps what the caller does not see, at its place.
+        let mut changed = blind.clone();
+        changed["rating"] = "bad".into();
+        changed["detail"] = json!({"note": "b"});
+        let answer = send("blind", "PUT", &changed).expect(200);
+        assert_eq!(members(&answer), changed);
+        let whole = world.get("staff", &path);
+        let kept = r#""rating":"bad","applicant":"Zyx","detail":{"name":"Canary","note":"b"},"panel":[{"rater":"Canary","mark":3},{"mark":4}]"#;
+        assert!(whole.text().contains(kept), "{whole}");
+        let change = json!({"detail": null, "rating": "good"});
+        let answer = send("blind", "PATCH", &change).expect(200);
+        assert_eq!(members(&answer), json!({"rating": "good", "panel": blind["panel"]}));
+        assert_eq!(seen("staff")["detail"], json!({"name": "Canary"}));
+        // What is hidden cannot be named.
+        for (method, body, refused) in [
+            ("PATCH", json!({"applicant": null}), &["/applicant"][..]),
+            ("PATCH", json!({"detail": {"name": null}, "panel": []}), &["/detail/name", "/panel"]),
+            ("PUT", json!({"applicant": "Zyx", "panel": blind["panel"]}), &["/applicant"]),
+            ("PATCH", json!({"detail": "text"}), &["/detail"]),
+        ] {
+            assert_eq!(pointers(&send("blind", method, &body)), refused, "{body}");
+        }
+        let create = world.service.post("/v1/gadscores").json(SHEET);
+        let refused = pointers(&world.send("blind", create));
+        assert_eq!(refused, ["/applicant", "/detail/name", "/panel/0/rater"]);
+        // Some members can be written.
+        send("clerk", "PATCH", &json!({"rating": "fair", "detail": {"note": "c"}})).expect(200);
+        let refused =
+            send("clerk", "PATCH", &json!({"rating": "x", "detail": {"mean": 2}, "new": 1}));
+        assert_eq!(pointers(&refused), ["/detail/mean", "/new"]);
+        assert_eq!(
+            pointers(&send("clerk", "PUT", &json!({}))),
+            ["/applicant", "/detail/name", "/panel"]
+        );
+        assert_eq!(seen("staff")["detail"], json!({"name": "Canary", "note": "c"}));
+        // The step ends the blindness, and the entity tag changes without a write of the item.
+        let before = world.get("blind", &path);
+        let step = json!({"subject": id, "to_code": "decided"}).to_string();
+        world.create("staff", "/status", &step);
+        let after = world.get("blind", &path);
+        assert_eq!(members(&after)["applicant"], "Zyx");
+        assert_ne!(before.header("etag"), after.header("etag"));
+        let known =
+            world.service.get(&path).header("if-none-match", before.header("etag").unwrap());
+        world.send("blind", known).expect(200);
+        assert_eq!(before.header("last-modified"), None);
+    });
+}
+
+#[test]
+fn no_answer_has_a_word_of_a_hidden_member() {
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let (path, id) = sheet(&world);
+        let change = json!({"rating": "fair", "applicant": "Zyx Canary"}).to_string();
+        world.send("staff", world.service.patch(&path).json(change)).expect(200);
+        let _ = world.create("staff", "/v1/gadscores", r#"{"applicant":"Abc"}"#);
+        let scores = "/v1/gadscores";
+        let targets = [
+            path.clone(),
+            format!("{path}?fields=applicant,detail,panel"),
+            format!("{path}?check=true"),
+            format!("{path}/versions"),
+            format!("{path}/versions/1"),
+            format!("{path}/versions/2/diff?from=1"),
+            format!("{path}/versions/1/diff"),
+            scores.to_owned(),
+            format!("{scores}?fields=applicant,detail"),
+            format!("{scores}?count_by=applicant"),
+            format!("{scores}?count_by=detail"),
+            format!("{scores}?sort=applicant&page_size=1"),
+            format!("{scores}?sort=-detail&page_size=1"),
+            "/v1/changes".to_owned(),
+            "/v1/changes?group=gadscores".to_owned(),
+            "/exports/gadscores.csv".to_owned(),
+            "/exports/gadscores.ndjson".to_owned(),
+            format!("{scores}?q=Canary"),
+            format!("{scores}?q=good"),
+            "/explorer".to_owned(),
+            "/explorer/gadscores".to_owned(),
+            format!("/explorer/gadscores/{id}"),
+            format!("/explorer/gadscores/{id}/versions"),
+        ];
+        for caller in ["blind", "anonymous"] {
+            for target in &targets {
+                let answer = world.callers.sign(caller, world.service.get(target)).send_unchecked();
+                for canary in CANARIES.iter().filter(|canary| !target.contains(**canary)) {
+                    assert!(!answer.text().contains(canary), "{caller} {target}: {answer}");
+                }
+            }
+            // Filters, orders and counts are those of items without the members.
+            for (query, total) in [
+                ("filter[applicant]=Abc", 0),
+                ("filter[applicant][exists]=true", 0),
+                ("filter[applicant][exists]=false", 2),
+                ("filter[applicant][contains]=anary", 0),
+                ("filter[applicant][ne]=x", 0),
+                ("filter[panel][contains]=anary", 0),
+                ("q=Zyx", 0),
+                ("q=Canary", 0),
+                ("q=canar*", 0),
+                ("q=%22zyx%20canary%22", 0),
+                ("q=fair%20zyx", 0),
+                ("q=fair", 1),
+                ("q=fai*", 1),
+            ] {
+                let page = world.get(caller, &format!("{scores}?{query}")).value();
+                assert_eq!(page["total_items"], total, "{caller} {query}: {page}");
+            }
+            for sort in ["applicant", "-applicant", "detail"] {
+                let page = world.get(caller, &format!("{scores}?sort={sort}")).value();
+                let first = &page["_embedded"]["gadscores"][0]["id"];
+                assert_eq!(*first, id, "{caller} {sort}");
+            }
+        }
+        let all = world.get("staff", &format!("{scores}?q=canary")).value();
+        assert_eq!(all["total_items"], 1);
+    });
+}
+
+#[test]
+fn imports_and_restorations_keep_and_refuse_as_other_writes() {
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let (path, id) = sheet(&world);
+        let import = |name: &str, row: &Value| {
+            let rows = format!("{row}\n");
+            let target = "/imports/gadscores?upsert=true&mode=each";
+            let request = world.service.post(target).body("application/x-ndjson", rows);
+            let answer = world.send(name, request).expect(200).value();
+            let error = answer["rows"][0]["errors"][0]["pointer"].as_str().map(str::to_owned);
+            error.map_or(Ok(()), Err)
+        };
+        let row = |members: Value| {
+            let mut row = members;
+            row["id"] = id.as_str().into();
+            row["_version"] = world.get("staff", &path).value()["_meta"]["version"].clone();
+            row
+        };
+        let seen =
+            json!({"rating": "fair", "detail": {"note": "b"}, "panel": [{"mark": 3}, {"mark": 4}]});
+        assert_eq!(import("blind", &row(seen.clone())), Ok(()));
+        let whole = members(&world.get("staff", &path));
+        assert_eq!((&whole["rating"], &whole["applicant"]), (&"fair".into(), &"Zyx".into()));
+        assert_eq!(whole["detail"], json!({"note": "b", "name": "Canary"}));
+        let mut named = seen;
+        named["applicant"] = "Abc".into();
+        assert_eq!(import("blind", &row(named)), Err("/applicant".to_owned()));
+        let mut changed = members(&world.get("staff", &path));
+        changed["stage"] = "x".into();
+        assert_eq!(import("clerk", &row(changed)), Err("/stage".to_owned()));
+        // A version is restored by a caller who sees all of it.
+        let restore = || world.service.post(&format!("{path}/versions/1"));
+        assert_eq!(pointers(&world.send("blind", restore())), [""]);
+        world.create("staff", "/status", &json!({"subject": id, "to_code": "decided"}).to_string());
+        world.send("blind", restore()).expect(200);
+        assert_eq!(
+            members(&world.get("staff", &path)),
+            serde_json::from_str::<Value>(SHEET).unwrap()
+        );
+    });
+}
+
+#[test]
+fn writers_with_different_sight_lose_no_member() {
+    const WRITERS: usize = 64;
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let (path, _) = sheet(&world);
+        let writers: Vec<_> = (0..WRITERS).collect();
+        scope(|scope| {
+            for number in &writers {
+                let (world, path) = (&world, &path);
+                scope.spawn(move || {
+                    let (name, body) = if number % 2 == 0 {
+                        ("blind", json!({"rating": number.to_string(), "detail": {"note": "b"}, "panel": [{"mark": 3}, {"mark": 4}]}))
+                    } else {
+                        let mut body: Value = serde_json::from_str(SHEET).unwrap();
+                        body["applicant"] = format!("Zyx {number}").into();
+                        ("staff", body)
+                    };
+                    let request = world.service.put(path).json(body.to_string());
+                    world.send(name, request).expect(200);
+                });
+            }
+        });
+        let end = members(&world.get("staff", &path));
+        assert!(end["applicant"].as_str().unwrap().starts_with("Zyx "), "{end}");
+        assert_eq!(end["detail"]["name"], "Canary");
+        assert_eq!(end["panel"][0], json!({"rater": "Canary", "mark": 3}));
+        let versions = world.get("staff", &format!("{path}/versions?page_size=1")).value();
+        assert_eq!(versions["total_items"], 1 + WRITERS);
+    });
+}
