@@ -1,13 +1,17 @@
 //! The judgement of an item by a predicate, with lookups in the store.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::predicate::{Judged, Lookups};
-use domain::{Collection, Found, Item, ItemId, Lookup, Predicate};
+use domain::{Collection, Found, Item, ItemId, Lookup, Operation, Predicate, VisibleMembers};
 
-use crate::Result;
-use crate::ports::{ItemRepository, Ports, Reach, Scope};
+use crate::ports::{ItemRepository, Permissions, Ports, Reach, Scope};
+use crate::query::{PageQuery, PageStart};
+use crate::resources::stored_members;
+use crate::{ApplicationError, Result};
+
+const AT_A_TIME: u64 = 50;
 
 /// The limit of lookups. A predicate that needs more is undecided.
 const MOST_LOOKUPS: usize = 64;
@@ -59,19 +63,59 @@ impl<'a> Judgement<'a> {
 
 /// A stored item, for an explanation to the operator.
 pub struct ExplainedItem {
+    pub collection: Collection,
     pub item: Item,
     items: Arc<dyn ItemRepository>,
+    known: Mutex<HashMap<Lookup, Found>>,
+}
+
+/// The part of an item that a caller sees.
+pub struct SeenItem {
+    item: Item,
+    /// `None` for all members.
+    visible: Option<VisibleMembers>,
 }
 
 impl ExplainedItem {
+    fn new(ports: &Ports, collection: Collection, item: Item) -> Self {
+        Self { collection, item, items: Arc::clone(&ports.items), known: Mutex::default() }
+    }
+
     pub async fn find(ports: &Ports, collection: Collection, id: ItemId) -> Result<Option<Self>> {
         let everything = Reach::of_the_service(Scope::of(collection));
         let found = ports.items.find(&everything, id).await?;
-        Ok(found.map(|shown| Self { item: shown.item, items: Arc::clone(&ports.items) }))
+        Ok(found.map(|shown| Self::new(ports, collection, shown.item)))
+    }
+
+    /// Calls `with` for each item of a collection, in the order of pages. Holds one page in memory.
+    pub async fn for_each<E: From<ApplicationError>>(
+        ports: &Ports,
+        collection: Collection,
+        mut with: impl AsyncFnMut(&Self) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let everything = Reach::of_the_service(Scope::of(collection));
+        let mut query = PageQuery::all(collection, AT_A_TIME);
+        loop {
+            let page =
+                ports.items.page(&everything, &query).await.map_err(ApplicationError::from)?;
+            for listed in &page.items {
+                with(&Self::new(ports, collection, listed.shown.item.clone())).await?;
+            }
+            match page.last.clone().filter(|_| page.has_more) {
+                Some(last) => query.position = PageStart::After(last),
+                None => return Ok(()),
+            }
+        }
     }
 
     pub async fn look_up(&self, lookup: &Lookup) -> Result<Found> {
-        Ok(self.items.look_up(lookup).await?)
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(lookup) {
+            return Ok(found.clone());
+        }
+        let found = self.items.look_up(lookup).await?;
+        known().insert(lookup.clone(), found.clone());
+        Ok(found)
     }
 
     /// Judges the item; `None` if it cannot be decided.
@@ -88,5 +132,47 @@ impl ExplainedItem {
                 }
             }
         }
+    }
+
+    /// Returns the part of the item that a caller with these permissions sees; `None` if the caller
+    /// does not see the item.
+    pub async fn seen_with(&self, permissions: &Permissions) -> Result<Option<SeenItem>> {
+        if self.judge(permissions.on(self.collection, Operation::Read)).await? != Some(true) {
+            return Ok(None);
+        }
+        let mut seen = SeenItem { item: self.item.clone(), visible: None };
+        if let Some(mask) = permissions.visible(self.collection) {
+            let mut holds = Vec::with_capacity(mask.conditions().len());
+            for condition in mask.conditions() {
+                holds.push(self.judge(condition).await? == Some(true));
+            }
+            let visible = VisibleMembers::new(Arc::clone(mask), holds);
+            visible.apply(&mut seen.item);
+            seen.visible = Some(visible);
+        }
+        Ok(Some(seen))
+    }
+
+    /// Returns the members that the caller does not see.
+    pub fn hidden_from(&self, seen: &SeenItem) -> Result<Vec<String>> {
+        seen.missing(&self.item)
+    }
+}
+
+impl SeenItem {
+    /// Returns the members that only this part of the item has.
+    pub fn beyond(&self, other: &Self) -> Result<Vec<String>> {
+        other.missing(&self.item)
+    }
+
+    /// Returns the members of the item that this part does not have.
+    fn missing(&self, item: &Item) -> Result<Vec<String>> {
+        let Some(visible) = &self.visible else { return Ok(Vec::new()) };
+        let missing = visible.changed(None, &stored_members(item)?);
+        let mut missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
+        if item.created_by.is_some() && !visible.shows_callers() {
+            missing.push("meta.created_by".to_owned());
+        }
+        Ok(missing)
     }
 }

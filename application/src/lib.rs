@@ -32,7 +32,7 @@ pub use compaction::{Compaction, CompactionOutcome, CompactionStep};
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};
-pub use judgement::ExplainedItem;
+pub use judgement::{ExplainedItem, SeenItem};
 pub use ports::*;
 pub use precondition::{Named, Precondition};
 pub use query::{PageRequest, Search, SearchError, SearchTerm, View};

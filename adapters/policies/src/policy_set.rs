@@ -93,6 +93,12 @@ impl PolicySet {
         self.policies.iter().map(|policy| policy.shown.clone()).collect()
     }
 
+    /// Returns the roles of tokens that policies name.
+    pub fn token_roles(&self) -> impl Iterator<Item = &str> {
+        let named = self.policies.iter().flat_map(|policy| policy.roles());
+        named.filter(|name| self.roles.iter().all(|role| *role.name != **name))
+    }
+
     pub fn ids(&self) -> Vec<String> {
         self.policies.iter().map(|policy| policy.shown.id.to_string()).collect()
     }

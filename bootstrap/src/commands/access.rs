@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use policies_adapter::PolicySet;
 
 use crate::commands::error::CommandError;
-use crate::commands::options::AccessCheckOptions;
+use crate::commands::options::{AccessCheckOptions, CallerAccessOptions};
 use crate::{close, failed, look, open_rules, ports};
 
 struct AccessQuestion {
@@ -26,19 +26,21 @@ struct AccessQuestion {
 
 /// Prints the decision and the deciding policies. Fails if no operation is permitted.
 pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
+    let AccessCheckOptions { operation, item, access } = options;
+    let CallerAccessOptions { policies, caller, group, database, time_zone } = access;
     let question = AccessQuestion {
-        policies: load(&options.policies)?,
-        caller: policies_adapter::read_caller(&options.caller).map_err(failed)?,
-        collection: options.group,
-        operation: options.operation,
-        today: options.time_zone.today(),
+        policies: load(policies)?,
+        caller: load_caller(caller)?,
+        collection: *group,
+        operation: *operation,
+        today: time_zone.today(),
     };
-    let (said, is_permitted) = match &options.item {
+    let (said, is_permitted) = match item {
         None => question.on_all(),
         Some(id) => {
-            let id = ItemId::parse(id).ok_or_else(|| no_item(options.group.name(), id))?;
-            let store = look(&options.database).await?;
-            let ports = ports(&store, open_rules(None)?, Arc::new(options.time_zone.clock()));
+            let id = ItemId::parse(id).ok_or_else(|| no_item(group.name(), id))?;
+            let store = look(database).await?;
+            let ports = ports(&store, open_rules(None)?, Arc::new(time_zone.clock()));
             let answer = question.on_item(&ports, id).await;
             close(store).await;
             answer?
@@ -50,6 +52,10 @@ pub async fn check(options: &AccessCheckOptions) -> Result<(), CommandError> {
 
 pub fn load(path: &Path) -> Result<PolicySet, CommandError> {
     PolicySet::load(path).map_err(failed)
+}
+
+pub fn load_caller(path: &Path) -> Result<Caller, CommandError> {
+    policies_adapter::read_caller(path).map_err(failed)
 }
 
 fn no_item(group: &str, id: &str) -> CommandError {
@@ -117,6 +123,12 @@ impl AccessQuestion {
         let permitted = item.judge(permissions.on(self.collection, self.operation)).await?;
         let mut is_permitted = permitted == Some(true);
         let mut said = format!("{}\n", if is_permitted { "allowed" } else { "denied" });
+        if let Some(seen) = item.seen_with(&permissions).await? {
+            for member in item.hidden_from(&seen)? {
+                // Writing to a String cannot fail.
+                let _ = writeln!(said, "  {member} is hidden");
+            }
+        }
         let published = self.policies.published();
         for policy in self.concerning(self.collection) {
             let word = if policy.denies { "denies" } else { "allows" };
@@ -125,7 +137,6 @@ impl AccessQuestion {
                 Some(false) => "does not apply",
                 None => "cannot be decided",
             };
-            // Writing to a String cannot fail.
             let to = published.iter().find(|it| it.id == policy.id);
             let to = to.map(|policy| policy.to.join("`, `")).unwrap_or_default();
             let _ = writeln!(said, "  {} {word} `{to}`: {applies}", policy.id);

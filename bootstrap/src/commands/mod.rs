@@ -3,6 +3,7 @@
 mod access;
 mod case_files;
 mod compact;
+mod entries;
 mod error;
 mod keys;
 pub mod legal_holds;
@@ -16,6 +17,7 @@ mod quantities;
 mod rules;
 mod seed;
 mod shell;
+mod sight;
 mod signals;
 mod transfer;
 mod usage;
@@ -97,7 +99,9 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
             let set = access::load(&options.file)?;
             case_files::test(&set.ids(), &set.run_cases())
         }
+        Command::Policies(PoliciesCommand::Diff(options)) => within_runtime(sight::diff(&options)),
         Command::Access(AccessCommand::Check(options)) => within_runtime(access::check(&options)),
+        Command::Access(AccessCommand::List(options)) => within_runtime(sight::list(&options)),
         Command::Openapi(OpenapiOptions { base_url: url, rules }) => {
             let (url, rules) = (base_url(&url)?, open_rules(rules.as_deref())?);
             print(&http_adapter::openapi_document(url, rules))

@@ -25,7 +25,8 @@ use crate::commands::log_filter;
 use crate::commands::quantities::{byte_size, delay, lifetime, timeout};
 use crate::commands::usage;
 pub use access::{
-    AccessCheckOptions, AccessCommand, AccessOptions, KeysCommand, NewKeyOptions, PoliciesCommand,
+    AccessCheckOptions, AccessCommand, AccessListOptions, AccessOptions, CallerAccessOptions,
+    KeysCommand, NewKeyOptions, PoliciesCommand, PolicyDiffOptions,
 };
 pub use database::{DatabaseOptions, read_bounded};
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
@@ -333,8 +334,8 @@ pub struct AuditOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Output format of the entries, one for each refused or warned item
-    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = AuditFormat::Plain)]
-    pub output: AuditFormat,
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = EntryFormat::Plain)]
+    pub output: EntryFormat,
     /// Print one entry per rule with the numbers of applicable, refused and warned items
     #[arg(long)]
     pub summary: bool,
@@ -383,9 +384,9 @@ pub enum MigrateMode {
     Never,
 }
 
-/// The form of an audit.
+/// The form of the entries of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AuditFormat {
+pub enum EntryFormat {
     /// For people
     #[value(name = "text")]
     Plain,

@@ -22,7 +22,7 @@ pub use merge_patch::merge_patch;
 pub use number::is_storable_number;
 pub use pointer::{Pointer, shortened};
 pub use read::{Entry, MAX_DEPTH, Read, read, read_within};
-pub use value::{Kind, Value};
+pub use value::{Kind, Value, decode};
 pub use write::{encode_string, push_string};
 
 use thiserror::Error;

@@ -138,7 +138,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Undoes the canonical escaping, which must be valid JSON.
-pub(crate) fn decode(escaped: &str) -> Cow<'_, str> {
+pub fn decode(escaped: &str) -> Cow<'_, str> {
     if !escaped.contains('\\') {
         return Cow::Borrowed(escaped);
     }

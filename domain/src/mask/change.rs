@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Node, VisibleMembers};
-use crate::json::{Kind, Value};
+use crate::json::{Kind, Value, decode};
 use crate::{Members, Pointer};
 
 type Named<'a> = Vec<(&'a str, Value<'a>)>;
@@ -17,9 +17,7 @@ struct At<'a> {
 impl At<'_> {
     fn pointer(at: Option<&Self>) -> Pointer {
         let Some(Self { name, within }) = at else { return Pointer::root() };
-        let name = format!("\"{name}\"");
-        let name = Value::from_encoded(&name).as_string().unwrap_or_default();
-        Self::pointer(*within).member(&name)
+        Self::pointer(*within).member(&decode(name))
     }
 }
 

@@ -10,7 +10,7 @@ mod cut;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::json::{Value, encode_string};
+use crate::json::{decode, encode_string};
 use crate::{Collection, Item, Pointer, Predicate};
 
 /// The names on the way to a member.
@@ -132,11 +132,8 @@ impl Mask {
     /// Returns the top-level members that may be visible with all of their parts, by the condition
     /// under which they are.
     pub fn whole_members(&self) -> Vec<(Predicate, MemberSet)> {
-        let decoded = |(name, _): &(Box<str>, Node)| {
-            let quoted = format!("\"{name}\"");
-            Value::from_encoded(&quoted).as_string().unwrap_or_default().into_owned()
-        };
-        let all: Vec<_> = self.root.members.iter().map(decoded).collect();
+        let names = self.root.members.iter().map(|(name, _)| decode(name).into_owned());
+        let all: Vec<_> = names.collect();
         let mut sets: Vec<(Predicate, MemberSet)> = Vec::new();
         for name in &all {
             let condition = self.of_member(name);

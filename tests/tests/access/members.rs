@@ -143,14 +143,29 @@ fn no_answer_has_a_word_of_a_hidden_member() {
             "/exports/gadscores.ndjson".to_owned(),
             format!("{scores}?q=Canary"),
             format!("{scores}?q=good"),
-            "/explorer".to_owned(),
-            "/explorer/gadscores".to_owned(),
-            format!("/explorer/gadscores/{id}"),
-            format!("/explorer/gadscores/{id}/versions"),
+            format!("{scores}?embed=proposal&access=true"),
+            format!(
+                "{scores}?as_of={}",
+                world.get("staff", &path).value()["_meta"]["updated_at"].as_str().unwrap()
+            ),
+            "/explore".to_owned(),
+            "/explore/changes".to_owned(),
+            "/explore/gadscores".to_owned(),
+            "/explore/gadscores?q=good".to_owned(),
+            format!("/explore/gadscores/{id}"),
+            format!("/explore/gadscores/{id}/edit"),
+            format!("/explore/gadscores/{id}/history"),
         ];
         for caller in ["blind", "anonymous"] {
             for target in &targets {
-                let answer = world.callers.sign(caller, world.service.get(target)).send_unchecked();
+                let request = world.service.get(target);
+                let request = if target.starts_with("/explore") {
+                    request.header("accept", "text/html")
+                } else {
+                    request
+                };
+                let answer = world.callers.sign(caller, request).send_unchecked();
+                assert!(caller == "anonymous" || answer.status < 300, "{target}: {answer}");
                 for canary in CANARIES.iter().filter(|canary| !target.contains(**canary)) {
                     assert!(!answer.text().contains(canary), "{caller} {target}: {answer}");
                 }
@@ -257,5 +272,38 @@ fn writers_with_different_sight_lose_no_member() {
         assert_eq!(end["panel"][0], json!({"rater": "Canary", "mark": 3}));
         let versions = world.get("staff", &format!("{path}/versions?page_size=1")).value();
         assert_eq!(versions["total_items"], 1 + WRITERS);
+    });
+}
+
+#[test]
+fn a_page_does_not_show_that_an_item_was_written_on_which_only_a_policy_depends() {
+    const POLICIES: &str = "
+policies:
+  - {id: staff_all, group: [gadscores, status], allow: [read, write], to: [staff]}
+  - {id: visitors, group: gadscores, allow: [read], to: [clerk]}
+  - id: blind
+    group: gadscores
+    hide: [applicant]
+    to: [clerk]
+    lookup: {steps: 'status[subject = self.id]'}
+    when: '!steps.exists(step, step.to_code == \"decided\")'
+";
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let (_, id) = sheet(&world);
+        let page = || {
+            let answer = world.get("clerk", "/v1/gadscores");
+            (answer.header("etag").unwrap().to_owned(), answer.text().to_owned())
+        };
+        let step = |code: &str| {
+            let step = json!({"subject": id, "to_code": code}).to_string();
+            world.create("staff", "/status", &step);
+        };
+        let before = page();
+        step("in_review");
+        assert_eq!(page(), before);
+        step("decided");
+        assert_ne!(page().0, before.0);
+        assert!(page().1.contains("Zyx"));
     });
 }

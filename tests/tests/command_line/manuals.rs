@@ -9,7 +9,7 @@ use crate::{command, folder, result, run, text};
 /// The commands, as the files of their pages are named.
 const COMMANDS: &str = "serve migrate seed backup export import load compact history history-renew \
     callers callers-erase keys keys-new rules rules-check rules-test rules-audit policies \
-    policies-check policies-test access access-check openapi completions man";
+    policies-check policies-test policies-diff access access-check access-list openapi completions man";
 
 #[test]
 fn the_version_names_the_commit_and_the_schema() {

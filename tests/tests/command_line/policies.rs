@@ -1,6 +1,9 @@
 //! The commands that check policies in files: output and exit codes.
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
+use tests::Store;
+use tests::stores::TestDatabase;
 
 use crate::{command, folder_with, refused, result};
 
@@ -81,7 +84,7 @@ fn access_is_explained() {
     let export = [&["export"], &database[..]].concat();
     let (_, exported, _) = result(&mut command(&folder, &export));
     let line = exported.lines().find(|line| line.contains("\"group\":\"proposals\"")).unwrap();
-    let change: serde_json::Value = serde_json::from_str(line).unwrap();
+    let change: Value = serde_json::from_str(line).unwrap();
     let of = |item| {
         let words = [&QUESTION[..9], &["proposals", "--item", item], &database].concat();
         command(&folder, &words)
@@ -90,6 +93,96 @@ fn access_is_explained() {
     assert_eq!((code, &*printed), (Some(1), "denied\n"));
     let line = refused(&of("nothing").output().unwrap(), 1);
     assert!(line.contains("no item nothing in `proposals`"), "{line}");
+}
+
+const IN_FORCE: &str = "policies:
+- {id: all, group: proposals, allow: [read], to: [signed_in]}
+- {id: blind, group: proposals, hide: [project_title, meta.created_by], to: [reviewer]}
+";
+const PLANNED: &str = "policies:
+- {id: own, group: proposals, allow: [read], to: [signed_in], when: meta.created_by == caller.id}
+- {id: reviewers, group: proposals, allow: [read], to: [reviewer]}
+- {id: blind, group: proposals, hide: [project_title], to: [reviewer]}
+";
+
+#[test]
+fn stored_items_are_listed_as_a_caller_sees_them_and_compared_by_role() {
+    for store in [Store::Sqlite, Store::Postgres] {
+        let database = TestDatabase::of(store);
+        let folder = folder_with(&[
+            ("old.yaml", IN_FORCE),
+            ("new.yaml", PLANNED),
+            ("reviewer.json", r#"{"id": "agency:1", "roles": ["reviewer"]}"#),
+            ("creator.json", r#"{"id": "service:seed"}"#),
+            ("stranger.json", "\"anonymous\""),
+        ]);
+        let printed = |words: &[&str]| {
+            let words = [words, &["--database-url", database.url()]].concat();
+            let (code, printed, error) = result(&mut command(&folder, &words));
+            assert_eq!(code, Some(0), "{words:?}: {error}");
+            printed
+        };
+        printed(&["seed", "--proposals", "1"]);
+        let list = |caller: &str, format: &str| {
+            let policies = ["--policies", "old.yaml", "--as", caller, "--format", format];
+            printed(&[&["access", "list", "--group", "proposals"][..], &policies].concat())
+        };
+        let listed: Value = serde_json::from_str(&list("reviewer.json", "json")).unwrap();
+        let id = listed[0]["id"].as_str().unwrap();
+        let hidden = json!(["/project_title", "meta.created_by"]);
+        assert_eq!(listed, json!([{ "group": "proposals", "id": id, "hidden": hidden }]));
+        for (caller, expected) in [
+            (
+                "reviewer.json",
+                format!(
+                    "proposals/{id} without /project_title, meta.created_by\nthe caller sees 1 of 1 items\n"
+                ),
+            ),
+            ("creator.json", format!("proposals/{id}\nthe caller sees 1 of 1 items\n")),
+            ("stranger.json", "the caller sees 0 of 1 items\n".to_owned()),
+        ] {
+            assert_eq!(list(caller, "text"), expected, "{caller}");
+        }
+        let diff = |words: &[&str]| printed(&[&["policies", "diff"][..], words].concat());
+        let lines = |words: &[&str]| {
+            let mut lines: Vec<_> = diff(words).lines().map(ToOwned::to_owned).collect();
+            let summary = lines.pop().unwrap();
+            assert!(summary.ends_with(&format!(" items: {} changes", lines.len())), "{summary}");
+            lines
+        };
+        let item = format!("proposals/{id}");
+        for (words, expected) in [
+            (
+                &["old.yaml", "new.yaml"][..],
+                vec![
+                    format!("{item} is hidden from signed_in"),
+                    format!("{item} meta.created_by is shown to reviewer"),
+                ],
+            ),
+            (
+                &["new.yaml", "old.yaml"],
+                vec![
+                    format!("{item} meta.created_by is hidden from reviewer"),
+                    format!("{item} is shown to signed_in"),
+                ],
+            ),
+            (&["old.yaml", "old.yaml"], Vec::new()),
+            (&["old.yaml", "new.yaml", "--as", "creator.json"], Vec::new()),
+            (
+                &["old.yaml", "new.yaml", "--as", "reviewer.json"],
+                vec![format!("{item} meta.created_by is shown to agency:1")],
+            ),
+        ] {
+            let mut expected = expected;
+            let mut found = lines(words);
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected, "{words:?}");
+        }
+        let table = diff(&["old.yaml", "new.yaml", "--format", "csv"]);
+        let expected = format!("group,id,member,caller,change\nproposals,{id},,signed_in,hidden\n");
+        assert!(table.starts_with(&expected), "{table}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use application::{RuleTrial, TrialLookup, TrialSubject};
 use bytes::Bytes;
-use domain::json::{Kind, MAX_DEPTH};
+use domain::json::{Kind, MAX_DEPTH, decode};
 use domain::{Collection, Lookup, Members, Pointer, Value, Violation, Violations, nearest};
 use jiff::civil::Date;
 
@@ -66,7 +66,7 @@ impl<'a> TrialReader<'a> {
             if MEMBERS.contains(&name) {
                 continue;
             }
-            let name = decoded(name);
+            let name = decode(name).into_owned();
             let detail = match nearest(&name, MEMBERS) {
                 Some(known) => format!("Unknown member. Did you mean `{known}`?"),
                 None => format!("Unknown member. Use `{}`.", MEMBERS.join("`, `")),
@@ -176,7 +176,7 @@ impl<'a> TrialReader<'a> {
                 self.refuse(at("lookup"), "too_many_lookups", detail);
                 break;
             }
-            let name = decoded(name);
+            let name = decode(name).into_owned();
             let pointer = at("lookup").member(&name);
             lookups.extend(self.found(found, &pointer)?.map(|found| (name, found)));
         }
@@ -202,9 +202,4 @@ impl<'a> TrialReader<'a> {
 
 fn at(name: &str) -> Pointer {
     Pointer::to_member(name)
-}
-
-fn decoded(name: &str) -> String {
-    let quoted = format!("\"{name}\"");
-    Value::from_encoded(&quoted).as_string().unwrap_or_default().into_owned()
 }

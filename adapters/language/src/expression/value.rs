@@ -192,8 +192,7 @@ impl<'a> StringVal<'a> {
             return Ok(Self::Borrowed(name));
         }
         meter.hold(4 * name.len())?;
-        let quoted = format!("\"{name}\"");
-        Ok(Self::Made(Value::from_encoded(&quoted).as_string().unwrap_or_default().into()))
+        Ok(Self::Made(json::decode(name).into()))
     }
 
     pub(super) fn as_str(&self) -> &str {

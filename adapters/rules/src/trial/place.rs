@@ -1,6 +1,6 @@
 //! Positions in the request.
 
-use domain::json::Kind;
+use domain::json::{Kind, decode};
 use domain::{Pointer, Value};
 use language::error::Location;
 
@@ -54,8 +54,7 @@ fn part_at(value: Value<'_>, at: usize) -> Option<(Step, Value<'_>, usize)> {
         let value_start = start + name.len() + "\"\":".len();
         let end = value_start + member.encoded().len();
         if at < end {
-            let name = Value::from_encoded(&format!("\"{name}\"")).as_string()?.into_owned();
-            return Some((Step::Member(name), member, value_start));
+            return Some((Step::Member(decode(name).into_owned()), member, value_start));
         }
         start = end + 1;
     }

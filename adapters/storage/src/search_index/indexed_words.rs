@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use application::query::tokenizer::{each_text, each_word};
 use domain::Value;
+use domain::json::decode;
 
 /// Separates texts, so that a phrase never matches across two of them.
 const GAP: &str = "| ";
@@ -55,15 +56,7 @@ pub(crate) fn by_member(members: &str) -> Vec<(Cow<'_, str>, String)> {
 
 fn named(members: &str) -> impl Iterator<Item = (Cow<'_, str>, Value<'_>)> {
     let entries = Value::from_encoded(members).entries().into_iter().flatten();
-    entries.map(|(name, value)| (decoded(name), value))
-}
-
-fn decoded(name: &str) -> Cow<'_, str> {
-    if name.contains('\\') {
-        let quoted = format!("\"{name}\"");
-        return Value::from_encoded(&quoted).as_string().unwrap_or_default().into_owned().into();
-    }
-    name.into()
+    entries.map(|(name, value)| (decode(name), value))
 }
 
 #[derive(Default)]

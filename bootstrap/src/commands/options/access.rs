@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use url::{Host, Url};
 
 use super::files::{CheckOptions, FileOptions, TimeZoneOptions};
-use super::{DatabaseOptions, ServeOptions};
+use super::{DatabaseOptions, EntryFormat, ServeOptions};
 use crate::commands::error::CommandError;
 use crate::commands::quantities::{RequestRate, network, request_rate};
 
@@ -117,6 +117,32 @@ pub enum PoliciesCommand {
     Check(CheckOptions),
     /// Run the test cases and matrices of the policies
     Test(FileOptions),
+    /// List the stored items and members that other policies would show to a role, or hide from it.
+    /// Read-only, and safe while the service runs
+    Diff(PolicyDiffOptions),
+}
+
+/// Options of `policies diff`.
+#[derive(Args, Debug)]
+pub struct PolicyDiffOptions {
+    /// The policies in force: a file, or a folder of files
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The policies to compare: a file, or a folder of files
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// JSON file with a caller to compare for, instead of each role of the policies
+    #[arg(long = "as", value_name = "FILE")]
+    pub caller: Option<PathBuf>,
+    /// Output format of the entries, one for each item or member
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = EntryFormat::Plain)]
+    pub output: EntryFormat,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    /// Where days begin.
+    #[command(flatten)]
+    pub time_zone: TimeZoneOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -124,26 +150,48 @@ pub enum AccessCommand {
     /// Show whether a caller may perform an operation, and which policies decide; exit status 0 if
     /// allowed, 1 if not
     Check(AccessCheckOptions),
+    /// List the stored items of a group that a caller sees, with the members that are hidden.
+    /// Read-only, and safe while the service runs
+    List(AccessListOptions),
 }
 
 /// Options of `access check`.
 #[derive(Args, Debug)]
 pub struct AccessCheckOptions {
+    /// The operation
+    #[arg(long, value_name = "OPERATION", value_parser = PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| Operation::named(&name).expect("a possible value")))]
+    pub operation: Operation,
+    /// An item of the group, which is read from the database
+    #[arg(long, value_name = "ID")]
+    pub item: Option<String>,
+    /// The caller, the policies and the group.
+    #[command(flatten)]
+    pub access: CallerAccessOptions,
+}
+
+/// Options of `access list`.
+#[derive(Args, Debug)]
+pub struct AccessListOptions {
+    /// Output format of the entries, one for each item
+    #[arg(long = "format", value_name = "FORMAT", value_enum, default_value_t = EntryFormat::Plain)]
+    pub output: EntryFormat,
+    /// The caller, the policies and the group.
+    #[command(flatten)]
+    pub access: CallerAccessOptions,
+}
+
+/// The access of a caller to a group, by policies in files.
+#[derive(Args, Debug)]
+pub struct CallerAccessOptions {
     /// File or folder of policies
     #[arg(long, env = "PROPOSAL_SERVICE_POLICIES", value_name = "PATH")]
     pub policies: PathBuf,
     /// JSON file with the caller: an object with `id`, `roles` and attributes, or the string `anonymous`
     #[arg(long = "as", value_name = "FILE")]
     pub caller: PathBuf,
-    /// The operation
-    #[arg(long, value_name = "OPERATION", value_parser = PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| Operation::named(&name).expect("a possible value")))]
-    pub operation: Operation,
     /// The group of the items
     #[arg(long, value_name = "GROUP", value_parser = PossibleValuesParser::new(Collection::names()).map(|name| Collection::known(&name)))]
     pub group: Collection,
-    /// An item of the group, which is read from the database
-    #[arg(long, value_name = "ID")]
-    pub item: Option<String>,
     /// The database.
     #[command(flatten)]
     pub database: DatabaseOptions,

@@ -12,9 +12,9 @@ use indicatif::ProgressBar;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use super::entries::Entries;
+use crate::commands::entries::Entries;
 use crate::commands::error::CommandError;
-use crate::commands::options::{AuditFormat, AuditOptions};
+use crate::commands::options::{AuditOptions, EntryFormat};
 use crate::commands::progress::ProgressMeter;
 use crate::{close, look, open_rules, ports};
 
@@ -47,7 +47,7 @@ pub async fn audit(options: &AuditOptions) -> Result<(), CommandError> {
     meter.end();
     outcome?;
     audit.entries.end()?;
-    if options.summary || options.output == AuditFormat::Plain {
+    if options.summary || options.output == EntryFormat::Plain {
         audit.summarize(options.output, &meter)?;
     }
     drop((audit, ports));
@@ -110,7 +110,7 @@ impl AuditRun {
             total += listing.page_count.unwrap_or_default();
             groups.push((collection, use_cases));
         }
-        let format = if options.summary { AuditFormat::Plain } else { options.output };
+        let format = if options.summary { EntryFormat::Plain } else { options.output };
         let entries = Entries::new(format, ITEM)?;
         Ok(Self { caller, total, is_summary: options.summary, groups, counts, entries })
     }
@@ -192,9 +192,9 @@ impl AuditRun {
         Ok(())
     }
 
-    fn summarize(&self, format: AuditFormat, meter: &ProgressMeter) -> Result<(), CommandError> {
+    fn summarize(&self, format: EntryFormat, meter: &ProgressMeter) -> Result<(), CommandError> {
         let mut entries = Entries::new(format, RULE)?;
-        if format == AuditFormat::Plain {
+        if format == EntryFormat::Plain {
             let (total, seconds) = (meter.bar.position(), meter.seconds());
             let line = format!("checked {total} items in {seconds:.1} s");
             entries.write(&line, &Value::Null)?;

@@ -1,7 +1,6 @@
 //! Business rules in files, tried before they are in force.
 
 mod audit;
-mod entries;
 
 use std::path::Path;
 

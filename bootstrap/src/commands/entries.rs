@@ -1,11 +1,11 @@
-//! Entries of an audit as text, JSON or CSV, written as they are found.
+//! Entries that a command prints as text, JSON or CSV, written as they are found.
 
 use std::io::{self, BufWriter, Stdout, Write};
 
 use serde_json::{Map, Value};
 
 use crate::commands::error::CommandError;
-use crate::commands::options::AuditFormat;
+use crate::commands::options::EntryFormat;
 
 pub struct Entries {
     columns: &'static [&'static str],
@@ -20,14 +20,14 @@ enum EntryWriter {
 
 impl Entries {
     pub fn new(
-        format: AuditFormat,
+        format: EntryFormat,
         columns: &'static [&'static str],
     ) -> Result<Self, CommandError> {
         let out = || BufWriter::new(io::stdout());
         let writer = match format {
-            AuditFormat::Plain => EntryWriter::Plain(out()),
-            AuditFormat::Json => EntryWriter::Json(out(), 0),
-            AuditFormat::Csv => {
+            EntryFormat::Plain => EntryWriter::Plain(out()),
+            EntryFormat::Json => EntryWriter::Json(out(), 0),
+            EntryFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(io::stdout());
                 writer.write_record(columns).map_err(io::Error::from)?;
                 EntryWriter::Csv(Box::new(writer))
