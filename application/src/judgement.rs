@@ -8,7 +8,6 @@ use domain::{Collection, Found, Item, ItemId, Lookup, Operation, Predicate, Visi
 
 use crate::ports::{ItemRepository, Permissions, Ports, Reach, Scope};
 use crate::query::{PageQuery, PageStart};
-use crate::resources::stored_members;
 use crate::{ApplicationError, Result};
 
 const AT_A_TIME: u64 = 50;
@@ -154,25 +153,18 @@ impl ExplainedItem {
     }
 
     /// Returns the members that the caller does not see.
-    pub fn hidden_from(&self, seen: &SeenItem) -> Result<Vec<String>> {
+    pub fn hidden_from(&self, seen: &SeenItem) -> Vec<String> {
         seen.missing(&self.item)
     }
 }
 
 impl SeenItem {
     /// Returns the members that only this part of the item has.
-    pub fn beyond(&self, other: &Self) -> Result<Vec<String>> {
+    pub fn beyond(&self, other: &Self) -> Vec<String> {
         other.missing(&self.item)
     }
 
-    /// Returns the members of the item that this part does not have.
-    fn missing(&self, item: &Item) -> Result<Vec<String>> {
-        let Some(visible) = &self.visible else { return Ok(Vec::new()) };
-        let missing = visible.changed(None, &stored_members(item)?);
-        let mut missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
-        if item.created_by.is_some() && !visible.shows_callers() {
-            missing.push("meta.created_by".to_owned());
-        }
-        Ok(missing)
+    fn missing(&self, item: &Item) -> Vec<String> {
+        self.visible.as_ref().map(|visible| visible.hidden(item)).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! Lists of members: `hide`, `show` and `write`.
 
-use domain::{MemberPath, Pointer};
+use domain::{Mask, MemberPath, Pointer};
 use language::error::ErrorCollector;
 use language::keys::{self, Keys};
 
@@ -9,9 +9,6 @@ const NO_MEMBERS: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
 
 /// Limit of a list, and of all lists about a group. Each member may be a column of a statement.
 pub(crate) const MOST_MEMBERS: usize = 200;
-
-/// In a list: the names of callers.
-pub(crate) const CALLERS: &str = "meta.created_by";
 
 #[derive(Debug)]
 pub(crate) struct MemberList {
@@ -40,11 +37,13 @@ impl MemberList {
         for element in elements.iter().take(MOST_MEMBERS) {
             let Some(scalar) = errors.take(keys::string(element, key)) else { continue };
             list.written.push(scalar.text.as_str().into());
-            if scalar.text == CALLERS {
+            if scalar.text == Mask::CALLERS {
                 list.has_callers = true;
                 if key == "write" {
-                    let reason =
-                        format!("`write` names `{CALLERS}`, but it cannot be written; remove it");
+                    let reason = format!(
+                        "`write` names `{}`, but it cannot be written; remove it",
+                        Mask::CALLERS
+                    );
                     errors.add(element.place, reason);
                 }
                 continue;
@@ -76,18 +75,9 @@ fn path(key: &str, written: &str) -> Result<MemberPath, String> {
     let path: MemberPath = pointer.names().map(Box::from).collect();
     match path.first() {
         Some(first) if NO_MEMBERS.contains(&&**first) => Err(format!(
-            "`{first}` is not a member, so `{key}` cannot name it; for the names of callers write `{CALLERS}`"
+            "`{first}` is not a member, so `{key}` cannot name it; for the names of callers write `{}`",
+            Mask::CALLERS
         )),
         _ => Ok(path),
-    }
-}
-
-/// A member as a file names it, without the indexes of lists.
-pub(crate) fn named(pointer: &Pointer) -> String {
-    let is_index = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    let names: Vec<_> = pointer.names().filter(|name| !is_index(name)).collect();
-    match &names[..] {
-        [name] if !name.starts_with('/') && name != CALLERS => name.clone(),
-        names => names.iter().fold(Pointer::root(), |at, name| at.member(name)).to_string(),
     }
 }

@@ -78,16 +78,12 @@ impl ResourceService {
 }
 
 /// The members of an item that a caller may see and change, for a form.
-pub struct EditableMembers {
-    visible: Option<VisibleMembers>,
-    writable: Option<VisibleMembers>,
-}
+pub struct EditableMembers(Vec<VisibleMembers>);
 
 impl EditableMembers {
     pub fn has(&self, name: &str) -> bool {
         let member = Pointer::to_member(name);
-        let masks = [&self.visible, &self.writable];
-        masks.into_iter().flatten().all(|mask| mask.shows(&member))
+        self.0.iter().all(|mask| mask.shows(&member))
     }
 }
 
@@ -100,26 +96,20 @@ impl ResourceService {
         item: Option<ItemAddress>,
     ) -> Result<EditableMembers> {
         let permissions = self.access.permissions(caller);
-        let visible = permissions.visible(self.collection);
-        let Some(item) = item else {
-            let writable = permissions.writable(self.collection, Operation::Create);
-            let [visible, writable] =
-                [visible, writable].map(|mask| mask.map(VisibleMembers::at_most));
-            return Ok(EditableMembers { visible, writable });
+        let operation = if item.is_some() { Operation::Replace } else { Operation::Create };
+        let writable = permissions.writable(self.collection, operation);
+        let masks = [permissions.visible(self.collection), writable];
+        let masks: Vec<_> = masks.into_iter().flatten().collect();
+        let Some(item) = item.filter(|_| !masks.is_empty()) else {
+            return Ok(EditableMembers(masks.into_iter().map(VisibleMembers::at_most).collect()));
         };
-        let writable = permissions.writable(self.collection, Operation::Replace);
-        if visible.is_none() && writable.is_none() {
-            return Ok(EditableMembers { visible: None, writable: None });
-        }
         let stored = self.find_whole(caller, item).await?.item;
-        let decision = &mut self.decision();
-        let visible = self.visible_members(caller, &stored, decision).await?;
         let judged = Judged { current: &stored, old: Some(&stored) };
-        let writable = match writable {
-            Some(mask) => Some(self.decide_mask(mask, judged, decision).await?),
-            None => None,
-        };
-        Ok(EditableMembers { visible, writable })
+        let (mut editable, mut decision) = (Vec::new(), self.decision());
+        for mask in masks {
+            editable.push(self.decide_mask(mask, judged, &mut decision).await?);
+        }
+        Ok(EditableMembers(editable))
     }
 }
 

@@ -41,7 +41,6 @@ pub use import::{
 pub use listing::{AdjacentPage, Embedded, Listing, MOST_EMBEDDED};
 pub use replace_all::ReplacementBody;
 pub use result::{Replaced, Written};
-pub(crate) use validate::stored_members;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceLimits {

@@ -199,7 +199,7 @@ pub(super) fn named_id(members: &Members) -> Option<ItemId> {
 }
 
 /// The stored members, which were judged on their write.
-pub(crate) fn stored_members(item: &Item) -> Result<Members> {
+pub(super) fn stored_members(item: &Item) -> Result<Members> {
     let members = Members::read(item.members.as_bytes()).ok().flatten();
     members.ok_or_else(|| {
         tracing::error!(id = %item.id, "the stored members are not a JSON object");

@@ -124,7 +124,7 @@ impl AccessQuestion {
         let mut is_permitted = permitted == Some(true);
         let mut said = format!("{}\n", if is_permitted { "allowed" } else { "denied" });
         if let Some(seen) = item.seen_with(&permissions).await? {
-            for member in item.hidden_from(&seen)? {
+            for member in item.hidden_from(&seen) {
                 // Writing to a String cannot fail.
                 let _ = writeln!(said, "  {member} is hidden");
             }

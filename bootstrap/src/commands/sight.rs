@@ -32,7 +32,7 @@ pub async fn list(options: &AccessListOptions) -> Result<(), CommandError> {
         total += 1;
         let Some(part) = item.seen_with(&permissions).await? else { return Ok(()) };
         seen += 1;
-        let hidden = item.hidden_from(&part)?;
+        let hidden = item.hidden_from(&part);
         let without = if hidden.is_empty() { "" } else { " without " };
         let (group, id) = (group.name(), item.item.id.to_string());
         let line = format!("{group}/{id}{without}{}", hidden.join(", "));
@@ -160,8 +160,8 @@ impl PolicyComparison {
             (None, Some(_)) => vec![(String::new(), true)],
             (Some(_), None) => vec![(String::new(), false)],
             (Some(old), Some(new)) => {
-                let shown = new.beyond(&old)?.into_iter().map(|member| (member, true));
-                let hidden = old.beyond(&new)?.into_iter().map(|member| (member, false));
+                let shown = new.beyond(&old).into_iter().map(|member| (member, true));
+                let hidden = old.beyond(&new).into_iter().map(|member| (member, false));
                 shown.chain(hidden).collect()
             }
         })

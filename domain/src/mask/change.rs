@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Node, VisibleMembers};
+use super::{Mask, Node, VisibleMembers};
 use crate::json::{Kind, Value, decode};
-use crate::{Members, Pointer};
+use crate::{Item, Members, Pointer};
 
 type Named<'a> = Vec<(&'a str, Value<'a>)>;
 
@@ -37,6 +37,16 @@ fn push_named(out: &mut String, name: &str, encoded: &str) {
     out.push_str(name);
     out.push_str("\":");
     out.push_str(encoded);
+}
+
+/// A member as policies name it, without the indexes of lists.
+fn named(place: &Pointer) -> String {
+    let is_index = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let names: Vec<_> = place.names().filter(|name| !is_index(name)).collect();
+    match &names[..] {
+        [name] if !name.starts_with('/') && name != Mask::CALLERS => name.clone(),
+        names => names.iter().fold(Pointer::root(), |at, name| at.member(name)).to_string(),
+    }
 }
 
 impl VisibleMembers {
@@ -118,6 +128,20 @@ impl VisibleMembers {
         let mut changed = Vec::new();
         self.differ(before, Some(after), (&self.mask.root, None), &mut changed);
         changed
+    }
+
+    /// Returns the members of an item that are not visible, sorted, as policies name them.
+    pub fn hidden(&self, item: &Item) -> Vec<String> {
+        let members = Value::from_encoded(&item.members);
+        let mut places = Vec::new();
+        self.differ(None, Some(members), (&self.mask.root, None), &mut places);
+        let mut hidden: Vec<_> = places.iter().map(named).collect();
+        if item.created_by.is_some() && !self.shows_callers() {
+            hidden.push(Mask::CALLERS.to_owned());
+        }
+        hidden.sort();
+        hidden.dedup();
+        hidden
     }
 
     fn differ(

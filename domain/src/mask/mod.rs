@@ -87,6 +87,9 @@ impl Node {
 }
 
 impl Mask {
+    /// The names of callers, as policies name them.
+    pub const CALLERS: &str = "meta.created_by";
+
     /// Returns `None` if every member is always visible. `callers` is the condition of the names of
     /// callers. A shorter path precedes those that it begins.
     pub fn new(

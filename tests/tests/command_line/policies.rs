@@ -129,13 +129,13 @@ fn stored_items_are_listed_as_a_caller_sees_them_and_compared_by_role() {
         };
         let listed: Value = serde_json::from_str(&list("reviewer.json", "json")).unwrap();
         let id = listed[0]["id"].as_str().unwrap();
-        let hidden = json!(["/project_title", "meta.created_by"]);
+        let hidden = json!(["meta.created_by", "project_title"]);
         assert_eq!(listed, json!([{ "group": "proposals", "id": id, "hidden": hidden }]));
         for (caller, expected) in [
             (
                 "reviewer.json",
                 format!(
-                    "proposals/{id} without /project_title, meta.created_by\nthe caller sees 1 of 1 items\n"
+                    "proposals/{id} without meta.created_by, project_title\nthe caller sees 1 of 1 items\n"
                 ),
             ),
             ("creator.json", format!("proposals/{id}\nthe caller sees 1 of 1 items\n")),

@@ -1,9 +1,9 @@
 //! Entity tags (RFC 9110 section 8.8.3) and conditional requests (section 13).
 //!
 //! An item's tag is `"<version>"`, or `"<version>-<hash>"` if the representation has links,
-//! embedded items or hidden members, which change without a write of the item. The hash covers them, so a stale copy
-//! never matches. `If-Match` compares the version only. A compressed representation has the suffix
-//! `-gzip`.
+//! embedded items or hidden members, which change without a write of the item. The hash covers
+//! them, so a stale copy never matches. `If-Match` compares the version only. A compressed
+//! representation has the suffix `-gzip`.
 
 use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem, WriteOptions};
 use domain::{Collection, ItemId, Version};

@@ -18,7 +18,6 @@ use language::yaml::{Content, Node};
 use uuid::Uuid;
 
 use crate::file_format::{ANONYMOUS, GROUP_NAME, META};
-use crate::member_list::{CALLERS, named};
 
 /// The limit of one sample item in bytes.
 const MOST_BYTES: usize = 1 << 20;
@@ -95,18 +94,10 @@ impl SampleItem {
         predicate.judge(judged, &mut SampleLookups { of: self, found: HashMap::new() })
     }
 
-    /// Returns the members that a reader does not see, and `meta.created_by` for the callers.
+    /// Returns the members that a reader does not see.
     pub fn hidden(&self, mask: Option<&Arc<Mask>>) -> Vec<String> {
         let Some(visible) = self.decided(mask, Operation::Read) else { return Vec::new() };
-        let stored = self.old.as_ref().unwrap_or(&self.new);
-        let members = Members::read(stored.members.as_bytes()).ok().flatten().unwrap_or_default();
-        let mut hidden: Vec<_> = visible.changed(None, &members).iter().map(named).collect();
-        if stored.created_by.is_some() && !visible.shows_callers() {
-            hidden.push(CALLERS.to_owned());
-        }
-        hidden.sort();
-        hidden.dedup();
-        hidden
+        visible.hidden(self.old.as_ref().unwrap_or(&self.new))
     }
 
     /// Returns whether a write changes only members within a mask.

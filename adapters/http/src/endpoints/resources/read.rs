@@ -36,13 +36,7 @@ impl GroupEndpoint {
             page.allowed = self.service.allowed(caller_of(request), &items).await?;
         }
         let body = self.page_body(&page, memory);
-        let tag = if query.has_access {
-            let revision = listing.revision(self.group.collection);
-            EntityTag::of_seen_page(revision.as_ref(), &body)
-        } else {
-            self.page_tag(&listing, &body)
-        };
-        let tag = tag.read_at(self.role);
+        let tag = self.page_tag(&page, &body).read_at(self.role);
         Ok(match tag.known_to(request.headers())? {
             Some(known) => not_modified(&known),
             None => show_page(&page, &tag, body),

@@ -50,10 +50,12 @@ impl GroupEndpoint {
         sent(hal::collection(&self.context.base_url, self.group, page), memory)
     }
 
-    /// If the caller sees only some of the linked items, the tag covers the content.
-    pub(super) fn page_tag(&self, listing: &Listing, body: &[u8]) -> EntityTag {
+    /// The tag covers the content if more than the revision changes it: the caller sees only some of
+    /// the linked items, or the permitted operations.
+    pub(super) fn page_tag(&self, page: &PageView<'_>, body: &[u8]) -> EntityTag {
+        let listing = page.listing;
         match listing.revision(self.group.collection) {
-            Some(revision) if listing.visibility.has_revision() => {
+            Some(revision) if listing.visibility.has_revision() && page.allowed.is_empty() => {
                 EntityTag::of_collection(&revision)
             }
             revision => EntityTag::of_seen_page(revision.as_ref(), body),

@@ -98,7 +98,7 @@ impl GroupEndpoint {
             ..self.page_of(&first, listing, None, Snapshot::of_write(options))
         };
         let body = self.page_body(&page, memory);
-        let tag = self.page_tag(listing, &body).of_write(options);
+        let tag = self.page_tag(&page, &body).of_write(options);
         let preference = Return::applied(request.headers(), warnings);
         let response = if preference == Some(Return::Minimal) {
             with_tag(without_body(StatusCode::OK), &tag)
