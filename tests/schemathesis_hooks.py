@@ -51,9 +51,9 @@ def before_call(context, case, kwargs):
         query.pop("fields", None)
         query.pop("as_of", None)
     if "as_of" in query:
-        # What is to come has no answer, and the past is neither selected nor sorted.
+        # What is to come has no answer, and the past is neither selected nor sorted, nor can it be written.
         query["as_of"] = (datetime.now(timezone.utc) - timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
-        for name in [name for name in query if name in ("sort", "q", "embed", "count_by") or name.startswith("filter")]:
+        for name in [name for name in query if name in ("access", "sort", "q", "embed", "count_by") or name.startswith("filter")]:
             del query[name]
     for name in ("cursor", "after"):
         if re.fullmatch(r"[A-Za-z0-9_-]+", str(query.get(name, ""))):

@@ -216,13 +216,15 @@ fn refuse_alternatives(
     let alternatives = table.keys.iter().filter(|key| key.presence == Presence::Alternative);
     let names: Vec<_> = alternatives.map(|key| key.name).collect();
     let mut present = entries.iter().filter(|entry| names.contains(&entry.key.as_str()));
-    let (name, either) = (table.name, names.join("` or a `"));
+    let name = table.name;
     match (present.next(), present.next()) {
         (None, _) if !names.is_empty() => {
+            let either = names.join("` or a `");
             Err((node.place, format!("{name} needs a `{either}`; add one")))
         }
-        (Some(_), Some(second)) => {
-            Err((second.value.place, format!("{name} has a `{either}`; keep one of them")))
+        (Some(first), Some(second)) => {
+            let both = format!("`{}` and a `{}`", first.key, second.key);
+            Err((second.value.place, format!("{name} has a {both}; keep one of them")))
         }
         _ => Ok(()),
     }

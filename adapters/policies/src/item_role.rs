@@ -41,7 +41,8 @@ pub(crate) fn read_all(
 fn read(entry: &MappingEntry, errors: &mut ErrorCollector<'_>) -> Option<ItemRole> {
     let MappingEntry { key: name, place, value } = entry;
     if [ANYONE, SIGNED_IN].contains(&name.as_str()) {
-        errors.add(*place, format!("`{name}` is every caller of that kind; choose another name"));
+        errors
+            .add(*place, format!("`{name}` is reserved for callers of that kind; rename the role"));
     }
     let keys = keys_of(value, &ITEM_ROLE, &[], errors)?;
     let condition = ItemCondition::read(&keys, Variables::OF_AN_ITEM, errors);

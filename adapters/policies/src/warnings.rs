@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use language::keys;
 
 use crate::analysis::SqlClass;
+use crate::cases::Case;
 use crate::condition::ItemCondition;
 use crate::file_format::{ANYONE, SIGNED_IN};
 use crate::policy::Policy;
@@ -22,11 +23,12 @@ impl PolicySet {
         let exercised: HashSet<_> =
             self.run_cases().into_iter().flat_map(|report| report.decided_by).collect();
         let allowed = self.allowed_roles();
+        let sampled: HashSet<_> = self.cases.iter().flat_map(Case::members).collect();
         let mut all = Vec::new();
         for (index, policy) in self.policies.iter().enumerate() {
             let mut reasons = misleading_roles(policy);
             reasons.extend(unknown_members(&policy.condition, &policy.shown.collections));
-            reasons.extend(unknown_listed(policy));
+            reasons.extend(unknown_listed(policy, &sampled));
             reasons.extend(self.duplicate(index));
             reasons.extend(self.self_granted_rights(policy));
             if self.class(policy) == SqlClass::Scan {
@@ -96,11 +98,26 @@ fn unknown_members(condition: &ItemCondition, of: &[Collection]) -> Vec<String> 
     reasons
 }
 
-/// Names members in lists that no item of a group with a fixed set of members has.
-fn unknown_listed(policy: &Policy) -> Vec<String> {
-    let names = policy.member_lists().flat_map(|list| &list.paths).filter_map(|path| path.first());
+/// Names top-level members in lists that no item has, or that neither the items usually nor those of
+/// the cases have.
+fn unknown_listed(policy: &Policy, sampled: &HashSet<(Collection, String)>) -> Vec<String> {
     let groups = &policy.shown.collections;
-    names.flat_map(|name| groups.iter().filter_map(|of| keys::absent_member(*of, name))).collect()
+    let usual: Vec<_> =
+        groups.iter().flat_map(|of| of.known_members()).map(|(name, _)| name).collect();
+    let mut reasons = Vec::new();
+    for name in policy.member_lists().flat_map(|it| &it.paths).filter_map(|path| path.first()) {
+        let absent = groups.iter().filter_map(|of| keys::absent_member(*of, name));
+        let before = reasons.len();
+        reasons.extend(absent);
+        let is_sampled = || groups.iter().any(|of| sampled.contains(&(*of, name.to_string())));
+        if reasons.len() == before && !usual.contains(&&**name) && !is_sampled() {
+            let guess = keys::did_you_mean(name, usual.iter().copied());
+            reasons.push(format!(
+                "`{name}` is not a usual member, and no item of a case has it{guess}; correct it, or add it to a case"
+            ));
+        }
+    }
+    reasons
 }
 
 fn only_denied(policy: &Policy, allowed: &BTreeSet<&str>) -> Vec<String> {

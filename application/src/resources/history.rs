@@ -176,7 +176,7 @@ impl ResourceService {
         }
         let (version, past) = past?;
         if version.is_cut {
-            let detail = "You do not see every member of this version, so you cannot restore it. Send the members that you want to change.";
+            let detail = "You do not see every member of this version, so you cannot restore it. Send the members that you want to change in a PATCH.";
             return Err(refused_members(&options.caller, [(Pointer::root(), detail)]));
         }
         let body = stored_members(&past)?;

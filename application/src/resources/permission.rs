@@ -3,6 +3,7 @@
 //! The lookups of a policy join the read set of the decision, so the store makes the write only
 //! while their results are unchanged.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::predicate::Judged;
@@ -21,6 +22,10 @@ use crate::access_control::{refused, undeletable_below};
 use crate::judgement::Judgement;
 use crate::ports::{ConcerningPolicy, DeletableItems, Scope, ShownItem};
 use crate::{ApplicationError, Caller, ItemAddress, Result, WriteOptions};
+
+const HIDDEN: &str = "You do not see all of this member, so you cannot write it. Leave it out.";
+const PROTECTED: &str = "You are not allowed to change this member. Send it unchanged in a PUT, or \
+                         leave it out of a PATCH.";
 
 /// The item that a write changes, restores or continues.
 #[derive(Clone, Copy, Debug)]
@@ -115,22 +120,25 @@ impl ResourceService {
             (None, Some(mask)) => Some(self.decide_mask(mask, judged, decision).await?),
             (None, None) => None,
         };
-        let mut refused = draft.refused.clone();
+        let mut hidden = draft.refused.clone();
         let before = judged.old.map(stored_members).transpose()?;
         if let (Some(visible), None) = (&visible, &before) {
-            refused.extend(visible.changed(None, &draft.after));
+            hidden.extend(visible.changed(None, &draft.after));
         }
+        let mut protected = Vec::new();
         if let Some(mask) = writable {
             let writable = self.decide_mask(mask, judged, decision).await?;
-            refused.extend(writable.changed(before.as_ref(), &draft.after));
+            protected = writable.changed(before.as_ref(), &draft.after);
         }
-        if refused.is_empty() {
+        if hidden.is_empty() && protected.is_empty() {
             return Ok(visible);
         }
-        refused.sort_unstable();
-        refused.dedup();
-        let detail = "You are not allowed to write this member. Leave it out.";
-        Err(refused_members(caller, refused.into_iter().map(|member| (member, detail))))
+        let refused: BTreeMap<_, _> = protected
+            .into_iter()
+            .map(|member| (member, PROTECTED))
+            .chain(hidden.into_iter().map(|member| (member, HIDDEN)))
+            .collect();
+        Err(refused_members(caller, refused))
     }
 
     /// Returns the members of an item that the caller sees; `None` for all. The decision depends on

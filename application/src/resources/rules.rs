@@ -147,8 +147,8 @@ impl ResourceService {
         let mut violation = outcome.err();
         let is_about_hidden = visible.is_some_and(|visible| !visible.is_whole());
         if let Some(violation) = &mut violation
-            && (is_about_unseen && about.message_expression.is_some()
-                || is_about_hidden && about.message.is_none())
+            && (is_about_unseen || is_about_hidden)
+            && about.message.is_none()
         {
             // A computed message may quote items or members that the caller does not see.
             violation.detail = not_met(about.code);

@@ -1,12 +1,10 @@
 //! Links to items that a caller may not read, in everything that shows the items that refer to them.
 
 use std::collections::BTreeSet;
-use std::io::{Cursor, Read as _};
 
 use serde_json::Value;
-use zip::ZipArchive;
 
-use crate::world::{DEMO_PROPOSAL as PROPOSAL, World, on_each_store};
+use crate::world::{DEMO_PROPOSAL as PROPOSAL, World, on_each_store, text_of};
 
 /// The clerk reads and writes files, but not the proposals and programmes that they refer to, nor
 /// library items. The reader reads library items, but not the proposals that they belong to.
@@ -143,14 +141,4 @@ fn proposals_of_library_items(world: &World) {
     }
     let owned = get("chief", &item, "*/*");
     assert!(owned.text().contains(PROPOSAL), "it keeps its proposal: {owned}");
-}
-
-/// All text in a workbook.
-fn text_of(workbook: &[u8]) -> String {
-    let mut parts = ZipArchive::new(Cursor::new(workbook)).unwrap();
-    let mut text = String::new();
-    for index in 0..parts.len() {
-        parts.by_index(index).unwrap().read_to_string(&mut text).unwrap();
-    }
-    text
 }

@@ -1,6 +1,7 @@
 //! A service that knows its callers by keys.
 
 use std::fs;
+use std::io::{Cursor, Read};
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tests::tool::done;
 use tests::{Answer, Request, Service, Store};
+use zip::ZipArchive;
 
 /// The collections, in the order of the specification.
 pub const GROUPS: [&str; 8] = [
@@ -156,4 +158,14 @@ pub fn on_each_store(test: impl Fn(Store)) {
         println!("on {store:?}:");
         test(store);
     }
+}
+
+/// All text in a workbook.
+pub fn text_of(workbook: &[u8]) -> String {
+    let mut parts = ZipArchive::new(Cursor::new(workbook)).unwrap();
+    let mut text = String::new();
+    for index in 0..parts.len() {
+        parts.by_index(index).unwrap().read_to_string(&mut text).unwrap();
+    }
+    text
 }

@@ -208,6 +208,10 @@ fn questions(body: Value<'_>, caller: &Caller) -> Result<(Vec<Question>, Option<
         return invalid(at, "too_many", detail);
     }
     let options = body.member("options");
+    if options.is_some_and(|options| options.kind() != Kind::Object) {
+        let at = Pointer::to_member("options");
+        return invalid(at, "no_object", "`options` must be an object.".to_owned());
+    }
     let semantics = options.and_then(|options| options.member("evaluations_semantic"));
     let named = |value: Value<'_>| {
         let name = value.as_string()?;

@@ -63,7 +63,7 @@ problem_kinds! {
     NOT_PERMITTED = "not-permitted" FORBIDDEN "Not allowed":
         "You are not allowed to do this. `policies` names the policies that deny it. If it is empty, no policy allows it. Deleting an item also requires `delete` on the items that belong to it. `/v1/access` lists your permissions.";
     MEMBERS_NOT_PERMITTED = "members-not-permitted" FORBIDDEN "Members not allowed":
-        "You may write the item, but not these of its members, or you do not see them. `errors` names them. Leave them out: a write keeps members that you do not see.";
+        "You may write the item, but you may not change these of its members, or do not see them. `errors` names them. Leave out what you do not see: a write keeps it. Send others unchanged, or use PATCH without them.";
     NEEDS_WHOLE_COLLECTION = "needs-whole-collection" FORBIDDEN "Write access to the whole collection required":
         "The request writes all items of the collection, but you may write only some of them. Write these one by one.";
     NO_ROUTE = "no-route" NOT_FOUND "Not found":

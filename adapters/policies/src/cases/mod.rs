@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use application::{Caller, CaseReport, ConcerningPolicy, Permissions};
-use domain::{Operation, Operations};
+use domain::{Collection, Operation, Operations};
 use jiff::civil::Date;
 use language::error::Location;
 
@@ -37,6 +37,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// The top-level members of its item, each with the group.
+    pub fn members(&self) -> impl Iterator<Item = (Collection, String)> {
+        let collection = self.item.collection;
+        self.item.members().map(move |name| (collection, name))
+    }
+
     /// Compares the decision with the expected one.
     pub fn run(&self, policies: &CallerPolicies<'_>) -> CaseReport {
         let Self { file, place, name, .. } = self;

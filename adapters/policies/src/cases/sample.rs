@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use application::Caller;
+use domain::json::decode;
 use domain::predicate::{Judged, Lookups};
 use domain::{
     Collection, Found, Item, ItemId, Lookup, LookupKey, Mask, Members, Operation, Predicate, Value,
@@ -79,6 +80,13 @@ impl SampleItem {
         let bytes = items().map(|item| item.members.len()).sum();
         let collection = Collection::named(keys.string("group")?)?;
         Some(Self { collection, new, old, others, bytes })
+    }
+
+    /// The names of the members before and after a write.
+    pub fn members(&self) -> impl Iterator<Item = String> {
+        let items = self.old.iter().chain([&self.new]);
+        let entries = items.filter_map(|item| Value::from_encoded(&item.members).entries());
+        entries.flatten().map(|(name, _)| decode(name).into_owned())
     }
 
     /// Judges an operation on the item; `None` if it cannot be decided.

@@ -27,7 +27,7 @@ fn each_error_of_a_file_has_its_location_and_fix() {
         ("- id: p", "1:1: a policy file must be a mapping of keys to values, not a list"),
         ("policy: []", "1:1: did you mean `policies`?"),
         ("roles: {a: {when: 'true'}}", "1:12: a role needs the key `group`"),
-        ("roles: {anyone: {group: files, when: 'true'}}", "1:9: choose another name"),
+        ("roles: {anyone: {group: files, when: 'true'}}", "1:9: rename the role"),
         ("open: [rules]", "1:1: the key `open` of a policy file is not supported"),
         ("policies: 5", "1:11: `policies` must be a list, not a number"),
         ("policies: [5]", "1:12: a policy must be a mapping"),
@@ -35,7 +35,7 @@ fn each_error_of_a_file_has_its_location_and_fix() {
         assert_error(text, expected);
     }
     for (line, expected) in [
-        ("deny: [read]", "6:9: has a `allow` or a `deny` or a `hide`; keep one of them"),
+        ("deny: [read]", "6:9: has a `allow` and a `deny`; keep one of them"),
         ("id: q", "6:3: more than once, first in line 2"),
         ("wen: x", "6:3: a policy has no key `wen`; did you mean `when`?"),
         (
@@ -64,7 +64,7 @@ fn each_error_of_a_list_of_members_has_its_location_and_fix() {
                 "2:63: for the names of callers write `meta.created_by`",
             ),
             ("read, ", "", "2:56: `show` needs `allow` with read; add it, or remove `show`"),
-            ("show", "hide", "2:62: has a `allow` or a `deny` or a `hide`; keep one of them"),
+            ("show", "hide", "2:62: has a `allow` and a `hide`; keep one of them"),
             (
                 "read, patch], to: [a], show",
                 "read], to: [a], write",

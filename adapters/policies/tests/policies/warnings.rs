@@ -39,7 +39,7 @@ policies:
 - {id: suspended, group: files, deny: [read], to: [suspended]}
 matrix:
   callers: {author: {id: 'a:1', roles: [author]}, suspended: {id: 'a:2', roles: [suspended]}}
-  items: {file: {group: files}}
+  items: {file: {group: files, self: {sampled: {deep: 1}}}}
   expect: {author: {file: [read, write]}, suspended: {file: []}}
 ";
 
@@ -68,6 +68,10 @@ id: x, group: files, allow: [write], to: [clerk], when: 'self.proposal_id == cal
     => `x` decides
 id: x, group: proposals, allow: [read], to: [clerk], when: self.created_by == caller.id || self.reserch_type == 'a'
     => `proposals` have no field `created_by`: it is always absent; did you mean `meta.created_by`? & `proposals` have no field `reserch_type`: it is always absent; did you mean `research_type`? & databases read & `x` decides
+id: x, group: proposals, hide: [created_by], to: [author]
+    => `proposals` have no field `created_by`: it is always absent & `x` decides
+id: x, group: files, hide: [file_name, /sampled/deep], to: [author]
+    => `file_name` is not a usual member, and no item of a case has it; did you mean `filename`?; correct it, or add it to a case
 id: x, group: files, allow: [read], to: [clerk], when: 'self.document_type == \"cv\"'
     => databases read the members of every item for it & `x` decides
 ";
