@@ -54,8 +54,9 @@ impl Visibility {
         !self.unseen.contains(&collection) && !self.partial.contains(&collection)
     }
 
+    /// Returns whether the caller sees all links.
     pub const fn is_whole(&self) -> bool {
-        self.unseen.is_empty() && self.has_revision()
+        self.unseen.is_empty() && self.partial.is_empty()
     }
 
     /// Returns whether a page changes only with the revision.

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use domain::{Collection, Found, Item, ItemId, Lookup, Version, WriteOperation};
@@ -63,6 +63,31 @@ pub struct ListedPage {
     pub last: Option<SortPosition>,
     pub has_more: bool,
     pub counts: Option<MemberCounts>,
+    pub hash: PageHash,
+}
+
+/// The hash of a page under an address, computed once. A copy of the page, which may be changed, has
+/// none.
+#[derive(Debug, Default)]
+pub struct PageHash(OnceLock<(Box<str>, u64)>);
+
+impl PageHash {
+    pub fn under(&self, address: &str, hash: impl Fn() -> u64) -> u64 {
+        let (known, value) = self.0.get_or_init(|| (address.into(), hash()));
+        if **known == *address { *value } else { hash() }
+    }
+}
+
+impl Clone for PageHash {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for PageHash {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use domain::{Item, ItemId, Version};
 use super::ResourceService;
 use super::listing::{Embedded, Listing};
 use crate::ports::{
-    CollectionWrite, Links, ListedItem, ListedPage, NewItem, Reach, Replacement, Scope, ShownItem,
+    CollectionWrite, Links, ListedItem, ListedPage, NewItem, PageHash, Reach, Replacement, Scope,
+    ShownItem,
 };
 use crate::query::{PageRequest, SortPosition, Total};
 use crate::{Caller, Result};
@@ -92,6 +93,7 @@ impl ResourceService {
             has_more: listed.len() < total,
             items: listed,
             counts: None,
+            hash: PageHash::default(),
         };
         Ok(Listing::new(first, Arc::new(page), Embedded::default()))
     }

@@ -18,8 +18,8 @@ use crate::ports::{
 use crate::query::{SortPosition, Total};
 use crate::{
     ApplicationError, Caller, IdempotencyKey, ItemAddress, ItemWrite, Links, ListedItem,
-    ListedPage, Named, PageRequest, Ports, Precondition, RepositoryError, ResourceLimits, Revision,
-    Rules, ShownItem, View, WriteOptions,
+    ListedPage, Named, PageHash, PageRequest, Ports, Precondition, RepositoryError, ResourceLimits,
+    Revision, Rules, ShownItem, View, WriteOptions,
 };
 
 const ANYONE: &Caller = &Caller::Anonymous;
@@ -66,7 +66,16 @@ fn content(total: Total, items: &[ShownItem]) -> ListedPage {
         ListedItem { shown, score: Some(1.0), snippet: None, removed_at: None }
     };
     let items = items.iter().map(listed).collect();
-    ListedPage { total, revision: Revision(1), items, first, last, has_more: true, counts: None }
+    ListedPage {
+        total,
+        revision: Revision(1),
+        items,
+        first,
+        last,
+        has_more: true,
+        counts: None,
+        hash: PageHash::default(),
+    }
 }
 
 fn service(collection: Collection, repository: MockItemRepository) -> ResourceService {

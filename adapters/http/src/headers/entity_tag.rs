@@ -86,9 +86,9 @@ impl EntityTag {
 
     /// The tag of a page with items or links that depend on the caller. A collection that the
     /// caller sees in part has no revision: it also counts other writes.
-    pub fn of_seen_page(page: Option<&PageRevision>, content: &[u8]) -> Self {
+    pub fn of_seen_page(page: Option<&PageRevision>, hash: u64) -> Self {
         let revision = page.map_or_else(|| "p".to_owned(), |page| Self::of_collection(page).0);
-        Self(format!("{revision}-{}", Self::of_content(content).0))
+        Self(format!("{revision}-{hash:016x}"))
     }
 
     /// Commits may become visible in another order at a standby, so the same revision may be
@@ -101,7 +101,11 @@ impl EntityTag {
     }
 
     pub fn of_content(content: &[u8]) -> Self {
-        Self(format!("{:016x}", first_64_bits(Sha256::new_with_prefix(content))))
+        Self(format!("{:016x}", Self::hash(content)))
+    }
+
+    pub fn hash(content: &[u8]) -> u64 {
+        first_64_bits(Sha256::new_with_prefix(content))
     }
 
     pub fn of_edition(edition: &str, coding: Option<Coding>) -> Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::query::{Total, tokenizer};
 use application::{
     CallerNames, ChangeAuthor, Embedded, Links, ListedItem, ListedPage, Listing, LoggedChange,
-    PastVersion, Revision, Sequence, ShownItem, VersionPage,
+    PageHash, PastVersion, Revision, Sequence, ShownItem, VersionPage,
 };
 use domain::{Collection, Item, ItemId, Members, Version, WriteOperation};
 use jiff::Timestamp;
@@ -99,8 +99,17 @@ fn change(group: Group, shown: &ShownItem) -> LoggedChange {
 fn page_of(shown: ShownItem) -> Arc<ListedPage> {
     let (total, revision) = (Total::Exact(1), Revision(1));
     let items = vec![ListedItem { shown, score: None, snippet: None, removed_at: None }];
-    ListedPage { total, revision, items, first: None, last: None, has_more: false, counts: None }
-        .into()
+    ListedPage {
+        total,
+        revision,
+        items,
+        first: None,
+        last: None,
+        has_more: false,
+        counts: None,
+        hash: PageHash::default(),
+    }
+    .into()
 }
 
 fn shown(group: Group, parent: Option<ItemId>) -> ShownItem {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::query::{COUNTED_MATCHES, PageQuery, PageStart, SortPosition, Subject, Total};
-use application::{ListedItem, ListedPage, Reach, Revision, Scope, Totals};
+use application::{ListedItem, ListedPage, PageHash, Reach, Revision, Scope, Totals};
 use domain::{Collection, ItemId, Mask};
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 use uuid::Uuid;
@@ -149,7 +149,16 @@ pub(crate) fn listed(
     let (first, last) = (found.first().map(place), found.last().map(place));
     let items = found.into_iter().map(|(_, listed)| listed).collect();
     let (total, revision) = (Total::NotCounted, Revision(0));
-    ListedPage { total, revision, items, first, last, has_more, counts: None }
+    ListedPage {
+        total,
+        revision,
+        items,
+        first,
+        last,
+        has_more,
+        counts: None,
+        hash: PageHash::default(),
+    }
 }
 
 pub(crate) struct Selected {

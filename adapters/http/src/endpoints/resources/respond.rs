@@ -58,7 +58,18 @@ impl GroupEndpoint {
             Some(revision) if listing.visibility.has_revision() && page.allowed.is_empty() => {
                 EntityTag::of_collection(&revision)
             }
-            revision => EntityTag::of_seen_page(revision.as_ref(), body),
+            revision => {
+                let hash = || EntityTag::hash(body);
+                let is_of_listing =
+                    page.allowed.is_empty() && listing.embedded.requested().is_none();
+                let hash = match page.targets.first() {
+                    Some((_, address)) if is_of_listing => {
+                        listing.content.hash.under(address, hash)
+                    }
+                    _ => hash(),
+                };
+                EntityTag::of_seen_page(revision.as_ref(), hash)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use application::ports::{MockChangeLog, MockItemRepository};
 use application::query::Total;
-use application::{Links, ListedPage, Ports, Revision, ShownItem, Totals};
+use application::{Links, ListedPage, PageHash, Ports, Revision, ShownItem, Totals};
 use jiff::Timestamp;
 use poem::http::header::{ETAG, HOST, IF_NONE_MATCH};
 use poem::http::{Method, StatusCode};
@@ -32,6 +32,7 @@ fn page(items: u64) -> Arc<ListedPage> {
         last: None,
         has_more: false,
         counts: None,
+        hash: PageHash::default(),
     })
 }
 
