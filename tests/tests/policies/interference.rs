@@ -125,6 +125,7 @@ impl Scene {
         for _ in 0..count {
             let random = &mut self.random;
             let item = subjects.hidden[random.usize(..subjects.hidden.len())];
+            let mut is_masked = false;
             let asked = match random.u8(..3) {
                 0 => subjects.read(random, item),
                 1 if !subjects.visible.is_empty() => {
@@ -134,6 +135,7 @@ impl Scene {
                     {
                         continue;
                     }
+                    is_masked = set.hiding.iter().any(|it| it.group == visible.group);
                     referring(random, visible, &item.id)
                 }
                 _ => refused(random, item),
@@ -142,8 +144,11 @@ impl Scene {
             let [found, expected] = [asked.clone(), asked.about(&item.id, &other)]
                 .map(|it| it.send(&self.world, caller.name).undated());
             let found = found.about(&item.id, &other);
-            // Which members a new item may have can depend on the item that it refers to.
-            let is_about_members = found.is_about_members() || expected.is_about_members();
+            // Which members an item may have, and which of them the caller sees, can depend on the item
+            // that it refers to.
+            let is_about_members = found.is_about_members()
+                || expected.is_about_members()
+                || is_masked && found.status == expected.status;
             if found.text() != expected.text() && !is_about_members {
                 self.faults.push(format!(
                     "{} under {}: hidden is not as absent: {asked:?}\n{}",
