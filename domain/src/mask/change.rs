@@ -11,13 +11,29 @@ type Named<'a> = Vec<(&'a str, Value<'a>)>;
 /// The names on the way to a value, from the innermost.
 struct At<'a> {
     name: &'a str,
+    is_index: bool,
     within: Option<&'a At<'a>>,
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
+    const fn member(name: &'a str, within: Option<&'a At<'a>>) -> Self {
+        Self { name, is_index: false, within }
+    }
+
     fn pointer(at: Option<&Self>) -> Pointer {
-        let Some(Self { name, within }) = at else { return Pointer::root() };
+        let Some(Self { name, within, .. }) = at else { return Pointer::root() };
         Self::pointer(*within).member(&decode(name))
+    }
+
+    /// The pointer without the indexes of lists.
+    fn pointer_to_members(at: Option<&Self>) -> Pointer {
+        match at {
+            None => Pointer::root(),
+            Some(Self { is_index: true, within, .. }) => Self::pointer_to_members(*within),
+            Some(Self { name, within, .. }) => {
+                Self::pointer_to_members(*within).member(&decode(name))
+            }
+        }
     }
 }
 
@@ -39,13 +55,12 @@ fn push_named(out: &mut String, name: &str, encoded: &str) {
     out.push_str(encoded);
 }
 
-/// A member as policies name it, without the indexes of lists.
+/// A member as policies name it.
 fn named(place: &Pointer) -> String {
-    let is_index = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    let names: Vec<_> = place.names().filter(|name| !is_index(name)).collect();
+    let names: Vec<_> = place.names().collect();
     match &names[..] {
         [name] if !name.starts_with('/') && name != Mask::CALLERS => name.clone(),
-        names => names.iter().fold(Pointer::root(), |at, name| at.member(name)).to_string(),
+        _ => place.to_string(),
     }
 }
 
@@ -91,7 +106,7 @@ impl VisibleMembers {
         let stored: HashMap<_, _> = before.iter().copied().collect();
         let named: HashMap<_, _> = after.iter().copied().collect();
         let keep = |name: &str, new: Option<Value<'_>>, refused: &mut Vec<Pointer>| {
-            let at = At { name, within: at };
+            let at = At::member(name, at);
             let stored = stored.get(name).copied();
             self.kept(stored, new, (&node.child(name), Some(&at)), refused)
         };
@@ -126,16 +141,18 @@ impl VisibleMembers {
         let before = before.map(|before| Value::from_encoded(before.encoded()));
         let after = Value::from_encoded(after.encoded());
         let mut changed = Vec::new();
-        self.differ(before, Some(after), (&self.mask.root, None), &mut changed);
+        let root = (&self.mask.root, None);
+        self.differ(before, Some(after), root, &mut |at| changed.push(At::pointer(at)));
         changed
     }
 
     /// Returns the members of an item that are not visible, sorted, as policies name them.
     pub fn hidden(&self, item: &Item) -> Vec<String> {
         let members = Value::from_encoded(&item.members);
-        let mut places = Vec::new();
-        self.differ(None, Some(members), (&self.mask.root, None), &mut places);
-        let mut hidden: Vec<_> = places.iter().map(named).collect();
+        let mut hidden = Vec::new();
+        self.differ(None, Some(members), (&self.mask.root, None), &mut |at| {
+            hidden.push(named(&At::pointer_to_members(at)));
+        });
         if item.created_by.is_some() && !self.shows_callers() {
             hidden.push(Mask::CALLERS.to_owned());
         }
@@ -149,14 +166,14 @@ impl VisibleMembers {
         before: Option<Value<'_>>,
         after: Option<Value<'_>>,
         (node, at): (&Node, Option<&At<'_>>),
-        changed: &mut Vec<Pointer>,
+        found: &mut impl FnMut(Option<&At<'_>>),
     ) {
         if before == after || self.is_all_visible(node) {
             return;
         }
         let Some(before) = before else {
             if let Some(after) = after {
-                self.set(after, (node, at), changed);
+                self.set(after, (node, at), found);
             }
             return;
         };
@@ -167,37 +184,42 @@ impl VisibleMembers {
             && is_object(after)
             && !(old.is_empty() && new.is_empty());
         if !is_deeper {
-            changed.push(At::pointer(at));
+            found(at);
             return;
         }
         let olds: HashMap<_, _> = old.iter().copied().collect();
         let news: HashMap<_, _> = new.iter().copied().collect();
         let removed = old.iter().filter(|(name, _)| !news.contains_key(name));
         for (name, _) in new.iter().chain(removed) {
-            let at = At { name, within: at };
+            let at = At::member(name, at);
             let [before, after] = [&olds, &news].map(|values| values.get(name).copied());
-            self.differ(before, after, (&node.child(name), Some(&at)), changed);
+            self.differ(before, after, (&node.child(name), Some(&at)), found);
         }
     }
 
-    fn set(&self, value: Value<'_>, (node, at): (&Node, Option<&At<'_>>), set: &mut Vec<Pointer>) {
+    fn set(
+        &self,
+        value: Value<'_>,
+        (node, at): (&Node, Option<&At<'_>>),
+        found: &mut impl FnMut(Option<&At<'_>>),
+    ) {
         let is_named = !node.members.is_empty() || at.is_none();
         match value.kind() {
             _ if self.is_all_visible(node) => {}
             Kind::Object if is_named && value.encoded() != "{}" => {
                 for (name, member) in value.entries().into_iter().flatten() {
-                    let at = At { name, within: at };
-                    self.set(member, (&node.child(name), Some(&at)), set);
+                    let at = At::member(name, at);
+                    self.set(member, (&node.child(name), Some(&at)), found);
                 }
             }
             Kind::Array if is_named && value.encoded() != "[]" => {
                 for (index, element) in value.elements().into_iter().flatten().enumerate() {
-                    let at = At { name: &index.to_string(), within: at };
-                    self.set(element, (node, Some(&at)), set);
+                    let at = At { name: &index.to_string(), is_index: true, within: at };
+                    self.set(element, (node, Some(&at)), found);
                 }
             }
             _ if is_named && self.is_visible(node) || at.is_none() => {}
-            _ => set.push(At::pointer(at)),
+            _ => found(at),
         }
     }
 }
