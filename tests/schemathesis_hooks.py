@@ -51,7 +51,7 @@ def before_call(context, case, kwargs):
         query.pop("fields", None)
         query.pop("as_of", None)
     if "as_of" in query:
-        # What is to come has no answer, and the past is neither selected nor sorted, nor can it be written.
+        # The future has no state. Filters, orders and permissions are about the present.
         query["as_of"] = (datetime.now(timezone.utc) - timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
         for name in [name for name in query if name in ("access", "sort", "q", "embed", "count_by") or name.startswith("filter")]:
             del query[name]

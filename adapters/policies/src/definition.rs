@@ -84,8 +84,7 @@ fn refuse_caller(node: &Node, keys: &Keys<'_>, errors: &mut ErrorCollector<'_>) 
     errors.add(place, reason);
 }
 
-/// Adds an error if a policy has a list of members, and allows none of the operations about which
-/// it is.
+/// Adds an error if a policy has the list of members `key`, but allows no operation of `about`.
 fn require_one_of(
     key: &str,
     about: &[Operation],

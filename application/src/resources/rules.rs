@@ -151,7 +151,7 @@ impl ResourceService {
             && about.message.is_none()
         {
             // A computed message may quote items or members that the caller does not see.
-            violation.detail = not_met(about.code);
+            violation.detail = format!("The rule `{}` is not met.", about.code);
         }
         verdict.note(&about, violation);
         Ok(Some(found))
@@ -171,10 +171,6 @@ pub(super) fn hide_members(visible: Option<&VisibleMembers>, verdict: &mut Verdi
     };
     verdict.errors.filter_map(shown);
     verdict.warnings.filter_map(shown);
-}
-
-fn not_met(rule: &str) -> String {
-    format!("The rule `{rule}` is not met.")
 }
 
 fn log_undecided(verdict: &Verdict) {

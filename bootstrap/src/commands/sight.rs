@@ -48,7 +48,7 @@ pub async fn list(options: &AccessListOptions) -> Result<(), CommandError> {
     entries.end()
 }
 
-/// Lists what the new policies show to a role and the old ones do not, and the reverse.
+/// Lists the items and members that a role sees under one of two sets of policies only.
 pub async fn diff(options: &PolicyDiffOptions) -> Result<(), CommandError> {
     let sets = [load(&options.old)?, load(&options.new)?];
     let callers = match &options.caller {

@@ -110,7 +110,7 @@ impl VisibleMembers {
             let stored = stored.get(name).copied();
             self.kept(stored, new, (&node.child(name), Some(&at)), refused)
         };
-        // What is kept follows the name that it followed before.
+        // A kept member stays behind the same name as before.
         let (mut following, mut anchor) = (HashMap::<_, Vec<_>>::new(), None);
         for (name, _) in &before {
             if named.contains_key(name) {

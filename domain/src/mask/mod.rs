@@ -211,7 +211,7 @@ impl VisibleMembers {
         references.map(|reference| self.shows(&Pointer::to_member(reference.member)))
     }
 
-    /// Removes what is not visible from an item.
+    /// Removes hidden members, and the creator if it is hidden.
     pub fn apply(&self, item: &mut Item) {
         if !self.is_whole() {
             item.members = self.cut(&item.members);

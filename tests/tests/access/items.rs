@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::{Answer, Service, Store};
 
-use crate::world::{Callers, PROPOSAL, World, on_each_store};
+use crate::world::{PROPOSAL, World, on_each_store};
 
 const APPLICANTS: &str = include_str!("../../../docs/examples/policies/applicants.yaml");
 const REVIEWERS: &str = include_str!("../../../docs/examples/policies/reviewers.yaml");
@@ -210,11 +210,7 @@ const RULES: &str = "rules:
 #[test]
 fn a_rule_quotes_no_item_that_the_caller_does_not_see() {
     on_each_store(|store| {
-        let callers = Callers::new(&CALLERS);
-        let rules = callers.write_file("rules.yaml", RULES);
-        let policies = callers.write_file("policies.yaml", APPLICANTS);
-        let service = callers.serve(store, &["--policies", &policies, "--rules", &rules]);
-        let world = World { callers, service };
+        let world = World::with_rules(store, &CALLERS, APPLICANTS, RULES);
         let body = json!({"proposal_type": "Program", "project_title": "Rice", "researcher_id": 7});
         let body = body.to_string();
         world.create("ana", "/v1/proposals", &body);

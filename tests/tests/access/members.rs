@@ -1,4 +1,4 @@
-//! Policies about members: what is hidden is absent everywhere, and no write loses it.
+//! Policies about members: a hidden member is absent everywhere, and no write loses it.
 
 use std::thread::scope;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::Answer;
 use tests::event_stream::EventStream;
 
-use crate::world::{Callers, World, on_each_store, text_of};
+use crate::world::{World, on_each_store, text_of};
 
 const CALLERS: [(&str, &str); 4] =
     [("staff", "staff"), ("blind", "reviewer"), ("clerk", "clerk"), ("public", "")];
@@ -66,7 +66,7 @@ fn a_hidden_member_is_absent_and_kept() {
         let send = |name: &str, method: &str, body: &Value| {
             world.send(name, world.service.request(method, &path).json(body.to_string()))
         };
-        // A replacement keeps what the caller does not see, at its place.
+        // A replacement keeps hidden members at their places.
         let mut changed = blind.clone();
         changed["rating"] = "bad".into();
         changed["detail"] = json!({"note": "b"});
@@ -79,7 +79,7 @@ fn a_hidden_member_is_absent_and_kept() {
         let answer = send("blind", "PATCH", &change).expect(200);
         assert_eq!(members(&answer), json!({"rating": "good", "panel": blind["panel"]}));
         assert_eq!(seen("staff")["detail"], json!({"name": "Canary"}));
-        // What is hidden cannot be named.
+        // A body cannot name a hidden member.
         for (method, body, refused) in [
             ("PATCH", json!({"applicant": null}), &["/applicant"][..]),
             ("PATCH", json!({"detail": {"name": null}, "panel": []}), &["/detail/name", "/panel"]),
@@ -234,11 +234,7 @@ fn a_rule_quotes_no_hidden_member() {
     message_expression: '\"Not for \" + sheet.applicant'
 ";
     on_each_store(|store| {
-        let callers = Callers::new(&CALLERS);
-        let rules = callers.write_file("rules.yaml", RULES);
-        let policies = callers.write_file("policies.yaml", POLICIES);
-        let service = callers.serve(store, &["--policies", &policies, "--rules", &rules]);
-        let world = World { callers, service };
+        let world = World::with_rules(store, &CALLERS, POLICIES, RULES);
         let (path, id) = sheet(&world);
         let step = json!({"subject": id, "to_code": "in_review"}).to_string();
         for (caller, details) in [

@@ -123,7 +123,16 @@ pub struct World {
 
 impl World {
     pub fn new(store: Store, callers: &[(&str, &str)], policies: &str, more: &[&str]) -> Self {
+        Self::of(Callers::new(callers), store, policies, more)
+    }
+
+    pub fn with_rules(store: Store, callers: &[(&str, &str)], policies: &str, rules: &str) -> Self {
         let callers = Callers::new(callers);
+        let rules = callers.write_file("rules.yaml", rules);
+        Self::of(callers, store, policies, &["--rules", &rules])
+    }
+
+    fn of(callers: Callers, store: Store, policies: &str, more: &[&str]) -> Self {
         let policies = callers.write_file("policies.yaml", policies);
         let service = callers.serve(store, &[&["--policies", &policies], more].concat());
         Self { callers, service }

@@ -190,8 +190,7 @@ fn denied(refusal: Problem) -> Result<Decision, Problem> {
     if is_refusal { Ok((false, refusal.kind().code)) } else { Err(refusal) }
 }
 
-/// Reads `evaluations`, which take what they leave out from the body, and the decision after which
-/// to stop.
+/// Reads `evaluations`, and the decision that ends them. The body has the defaults of each.
 fn questions(body: Value<'_>, caller: &Caller) -> Result<(Vec<Question>, Option<bool>), Problem> {
     let invalid = |pointer: Pointer, code, detail: String| {
         Err(Problem::invalid(Violation::new(pointer, code, detail).into()))
