@@ -221,6 +221,28 @@ fn no_answer_has_a_word_of_a_hidden_member() {
 }
 
 #[test]
+fn matches_are_newest_first_for_callers_with_hidden_members() {
+    on_each_store(|store| {
+        let world = World::new(store, &CALLERS, POLICIES, &[]);
+        let create = |sheet: &str| world.create("staff", "/v1/gadscores", sheet).value();
+        let ids = [
+            create(r#"{"rating":"fair","stage":"fair","applicant":"fair"}"#)["id"].clone(),
+            create(r#"{"rating":"fair","applicant":"none"}"#)["id"].clone(),
+        ];
+        for (caller, order) in [("blind", [1, 0]), ("anonymous", [1, 0]), ("staff", [0, 1])] {
+            let mut target = "/v1/gadscores?q=fair&page_size=1".to_owned();
+            for number in order {
+                let page = world.get(caller, &target).value();
+                assert_eq!(page["_embedded"]["gadscores"][0]["id"], ids[number], "{caller}");
+                let next = page["_links"]["next"]["href"].as_str().unwrap_or_default();
+                target = next.find("/v1/").map_or(String::new(), |start| next[start..].to_owned());
+            }
+            assert_eq!(target, "", "{caller}");
+        }
+    });
+}
+
+#[test]
 fn a_rule_quotes_no_hidden_member() {
     const RULES: &str = "rules:
   - id: no_worst

@@ -1,5 +1,5 @@
-//! Full-text search by a caller who does not see all members. A word counts in members that are
-//! visible on the item. The score depends on the number of visible members that have a word.
+//! Full-text search by a caller who does not see all members. Words are found in members that are
+//! visible on the item. The newest items are first.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use application::{Reach, Search, SearchTerm};
 use domain::{Collection, MemberSet, Predicate};
 use sea_orm::DbBackend;
 
-use super::{Found, is_word, lexeme, phrase};
+use super::{Found, lexeme, phrase};
 use crate::search_index::indexed_words::{LAST_PLACE, MARK, quoted};
 use crate::sql::predicate::{Row, condition};
 use crate::sql::sql_text::{SqlText, json, literal, texts};
@@ -15,6 +15,10 @@ use crate::sql::statements::with_members;
 
 /// Members with a condition on the item under which they are visible.
 type Sets<'a> = &'a [(Predicate, MemberSet)];
+
+/// Scores by the time of creation in milliseconds. A score by words that counts visible members
+/// alone took longer than the search.
+const RANKED: &str = "SELECT id, CAST(created_at / 1000 AS double precision) AS score FROM best";
 
 pub(super) fn found(
     text: &mut SqlText,
@@ -24,17 +28,19 @@ pub(super) fn found(
 ) -> Found {
     let row = Row::of("w", "w.members");
     let visible: Vec<_> = sets.iter().map(|(it, _)| condition(text, it, &row)).collect();
-    let mut columns = String::new();
-    for (number, visible) in visible.iter().enumerate() {
-        // Writing to a String cannot fail.
-        let _ = write!(columns, ", {visible} AS visible_{number}");
-    }
-    let collection = reach.scope().collection;
-    let items = with_members("items", &[conditions, &columns]);
+    let items = with_members("items", &[conditions, &visible.concat()]);
     if text.dialect.backend == DbBackend::Sqlite {
-        sqlite(text, collection, (search, sets, &visible), (&columns, &items))
+        sqlite(text, reach.scope().collection, (search, sets, &visible), &items)
     } else {
-        postgres(text, collection, (search, sets, &visible), (&columns, &items))
+        postgres(text, (search, sets, &visible), &items)
+    }
+}
+
+/// The visible members, if they are the same on all items.
+const fn visible_on_all(sets: Sets<'_>) -> Option<&MemberSet> {
+    match sets {
+        [(Predicate::TRUE, set)] => Some(set),
+        _ => None,
     }
 }
 
@@ -53,7 +59,7 @@ fn sqlite(
     text: &mut SqlText,
     collection: Collection,
     (search, sets, visible): (&Search, Sets<'_>, &[String]),
-    (columns, items): (&str, &str),
+    items: &str,
 ) -> Found {
     let is_of = format!("k.collection = {}", literal(collection.name()));
     let members = |text: &mut SqlText, set: &MemberSet| {
@@ -75,7 +81,8 @@ fn sqlite(
     let any = [&conditions[..], &["FALSE".to_owned()]].concat().join(" OR ");
     let possible = within(text, &any, &phrases.join(" "));
     let mut judged = String::new();
-    for phrase in &phrases {
+    let certain = visible_on_all(sets);
+    for phrase in phrases.iter().filter(|_| certain.is_none()) {
         let mut conditions = conditions.iter();
         let found = in_some_set((sets, visible), |_| {
             let members = conditions.next().map_or("FALSE", String::as_str);
@@ -87,112 +94,39 @@ fn sqlite(
         let _ = write!(judged, " AND {found}");
     }
     let matches = format!(
-        "SELECT w.id, s.rowid AS number{columns} FROM search_index s CROSS JOIN changes f ON f.sequence = s.rowid \
+        "SELECT w.id, s.rowid AS number, w.created_at FROM search_index s CROSS JOIN changes f ON f.sequence = s.rowid \
          CROSS JOIN {items} w ON w.id = f.item_id WHERE search_index MATCH {possible}{judged}",
     );
-    let ranked = sqlite_scores(text, search, (&conditions, &is_of));
-    Found { matches, number: "s.rowid", ranked }
-}
-
-/// Counts the visible members that have a word.
-fn sqlite_scores(
-    text: &mut SqlText,
-    search: &Search,
-    (conditions, is_of): (&[String], &str),
-) -> String {
-    let counts = conditions.iter().enumerate().map(|(number, members)| {
-        format!(
-            ", COUNT(DISTINCT CASE WHEN col IN (SELECT 'm' || k.number FROM search_columns k WHERE {is_of} AND {members}) THEN col END) AS n_{number}"
-        )
-    });
-    let counts: String = counts.collect();
-    let words = search.terms.iter().flat_map(SearchTerm::each_word);
-    let words = words.map(|word| {
-        format!(
-            "SELECT doc{counts} FROM search_words \
-             WHERE {is_word} AND doc >= (SELECT MIN(number) FROM best) GROUP BY doc",
-            is_word = is_word(text, word),
-        )
-    });
-    let words: Vec<_> = words.collect();
-    let seen: Vec<_> = (0..conditions.len())
-        .map(|number| format!(" + b.visible_{number} * m.n_{number}"))
-        .collect();
-    format!(
-        "SELECT c.id, ROUND(c.n / (c.n + 1.2), 6) AS score FROM (SELECT b.id, SUM(0.0{seen}) AS n FROM ({words}) m \
-         CROSS JOIN best b ON b.number = m.doc GROUP BY b.number) c",
-        words = words.join(" UNION ALL "),
-        seen = seen.concat(),
-    )
+    Found { matches, number: "s.rowid", ranked: RANKED.to_owned() }
 }
 
 fn postgres(
     text: &mut SqlText,
-    collection: Collection,
     (search, sets, visible): (&Search, Sets<'_>, &[String]),
-    (columns, items): (&str, &str),
+    items: &str,
 ) -> Found {
+    let certain = visible_on_all(sets);
     let possible = search.terms.iter().map(|term| {
-        let of_set = |(_, set): &(Predicate, MemberSet)| format!("({})", of_term(term, set));
-        let within = sets.iter().map(of_set).collect::<Vec<_>>().join(" | ");
-        let words: Vec<_> = term.each_word().map(lexeme).collect();
-        let phrase =
-            if words.len() > 1 { format!(" & ({})", words.join(" <-> ")) } else { String::new() };
-        format!("({within}){phrase}")
+        let phrase = term.each_word().map(lexeme).collect::<Vec<_>>().join(" <-> ");
+        let in_set = certain.map(|set| format!(" & {}", of_term(term, set)));
+        format!("({phrase}){}", in_set.unwrap_or_default())
     });
-    let possible = possible.collect::<Vec<_>>().join(" & ");
-    let possible = if sets.is_empty() { String::new() } else { possible };
-    let is_certain = matches!(sets, [(Predicate::TRUE, _)]);
+    let possible = text.bind(possible.collect::<Vec<_>>().join(" & "));
     let mut judged = String::new();
-    for term in search.terms.iter().filter(|term| !is_certain || term.words.len() > 1) {
+    for term in search.terms.iter().filter(|term| certain.is_none() || term.words.len() > 1) {
         let found = in_some_set((sets, visible), |set| {
             let wanted = text.bind(of_term(term, set));
             let adjacent =
                 if term.words.len() > 1 { adjacent(text, term, set) } else { String::new() };
-            format!("a.places @@ {wanted}::text::tsquery{adjacent}")
+            format!("s.words @@ {wanted}::text::tsquery{adjacent}")
         });
         let _ = write!(judged, " AND {found}");
     }
-    let places = if judged.contains("a.places") { OF_MEMBERS } else { "" };
     let matches = format!(
-        "SELECT w.id, w.id AS number{columns} FROM search_index s JOIN {items} w ON w.id = s.item_id{places} \
+        "SELECT w.id, w.id AS number, w.created_at FROM search_index s JOIN {items} w ON w.id = s.item_id \
          WHERE s.words @@ {possible}::text::tsquery{judged}",
-        possible = text.bind(possible),
     );
-    let mut count = String::from("0");
-    for (number, (_, set)) in sets.iter().enumerate() {
-        let words = search.terms.iter().flat_map(SearchTerm::each_word);
-        let pairs = words.flat_map(|word| {
-            let members = named(collection, set).into_iter();
-            members.map(move |member| format!("{} <0> {}", in_members(word), mark(&member)))
-        });
-        let pairs = text.bind(texts(pairs));
-        let _ = write!(
-            count,
-            " + CASE WHEN b.visible_{number} THEN \
-             (SELECT COUNT(*) FROM unnest((SELECT {pairs}::text[]::tsquery[])) q WHERE a.places @@ q) ELSE 0 END"
-        );
-    }
-    let ranked = format!(
-        "SELECT c.id, ROUND(c.n / (c.n + 1.2), 6)::float8 AS score FROM (SELECT b.id, GREATEST({count}, 1)::numeric AS n \
-         FROM best b JOIN search_index s ON s.item_id = b.id{OF_MEMBERS}) c"
-    );
-    Found { matches, number: "w.id", ranked }
-}
-
-/// The lexemes at the places of members alone: the whole vector would be read for each query.
-const OF_MEMBERS: &str =
-    " CROSS JOIN LATERAL (SELECT ts_filter(s.words, '{a}') AS places OFFSET 0) a";
-
-/// The members of a set that a score counts.
-fn named(collection: Collection, set: &MemberSet) -> Vec<String> {
-    match set {
-        MemberSet::Only(names) => names.clone(),
-        MemberSet::Except(names) => {
-            let known = collection.known_members().map(|(name, _)| name.to_owned());
-            known.filter(|name| !names.contains(name)).collect()
-        }
-    }
+    Found { matches, number: "w.id", ranked: RANKED.to_owned() }
 }
 
 fn mark(member: &str) -> String {

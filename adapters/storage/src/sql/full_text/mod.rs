@@ -29,6 +29,7 @@ struct Found {
     matches: String,
     /// The order of the matches.
     number: &'static str,
+    /// The scores of the items `best`.
     ranked: String,
 }
 
