@@ -85,18 +85,29 @@ impl EditableMembers {
         let member = Pointer::to_member(name);
         self.0.iter().all(|mask| mask.shows(&member))
     }
+
+    /// Returns whether the caller may add members that policies do not name.
+    pub fn has_others(&self) -> bool {
+        self.has("")
+    }
 }
 
 impl ResourceService {
     /// Returns the members that a caller may see and replace of an item, or set of a new one if the
-    /// item does not matter.
+    /// item does not matter. Fails if the caller may not replace the item, or create any.
     pub async fn editable(
         &self,
         caller: &Caller,
         item: Option<ItemAddress>,
     ) -> Result<EditableMembers> {
-        let permissions = self.access.permissions(caller);
         let operation = if item.is_some() { Operation::Replace } else { Operation::Create };
+        let permissions = self.access.require(caller, self.collection, &[operation])?;
+        if let Some(ItemAddress { id, .. }) = item {
+            let allowed = self.allowed(caller, &[id]).await?;
+            if !allowed.get(&id).is_some_and(|it| it.contains(operation)) {
+                return Err(self.access.refusal(caller, self.collection, operation));
+            }
+        }
         let writable = permissions.writable(self.collection, operation);
         let masks = [permissions.visible(self.collection), writable];
         let masks: Vec<_> = masks.into_iter().flatten().collect();

@@ -243,6 +243,41 @@ fn matches_are_newest_first_for_callers_with_hidden_members() {
 }
 
 #[test]
+fn pages_offer_what_the_caller_may_do() {
+    on_each_store(|store| {
+        let proposals = "  - {id: proposals, group: proposals, allow: [read], to: [anyone]}\n";
+        let world = World::new(store, &CALLERS, &format!("{POLICIES}{proposals}"), &[]);
+        let (_, id) = sheet(&world);
+        let proposal = world.create("staff", "/v1/proposals", r#"{"proposal_type":"Applied"}"#);
+        let (sheet, proposal) = (format!("/{id}"), format!("/{}", proposal.id()));
+        let (edit, earlier, add) = (">Edit<", "Show an earlier state", "Add a field");
+        for (caller, group, page, status, shown, absent) in [
+            ("staff", "gadscores", &*sheet, 200, &[edit, earlier, ">History<"][..], &[][..]),
+            ("clerk", "gadscores", &sheet, 200, &[edit], &[earlier, ">History<"]),
+            ("public", "gadscores", &sheet, 200, &["rating"], &[edit, earlier]),
+            ("staff", "gadscores", &format!("{sheet}/edit"), 200, &[add], &[]),
+            ("blind", "gadscores", &format!("{sheet}/edit"), 200, &[add], &["Canary"]),
+            ("clerk", "gadscores", &format!("{sheet}/edit"), 200, &["You are not allowed"], &[add]),
+            ("public", "gadscores", &format!("{sheet}/edit"), 403, &[], &["Save"]),
+            ("clerk", "gadscores", "/new", 200, &["rating"], &[add, "applicant"]),
+            ("public", "gadscores", "/new", 403, &[], &["Save"]),
+            ("public", "gadscores", "/import", 403, &[], &["Canary"]),
+            ("anonymous", "gadscores", "/import", 401, &[], &["Canary"]),
+            ("clerk", "proposals", &proposal, 200, &[">gadscores<"], &[">files<", ">lib<"]),
+            ("staff", "proposals", &proposal, 200, &[">gadscores<", ">files<", ">lib<"], &[]),
+        ] {
+            let request = world.service.get(&format!("/explore/{group}{page}"));
+            let answer = world.callers.sign(caller, request.header("accept", "text/html"));
+            let answer = answer.send_unchecked();
+            assert_eq!(answer.status, status, "{caller} {page}: {answer}");
+            let has = |text: &&&str| answer.text().contains(**text);
+            assert!(shown.iter().all(|text| has(&text)), "{caller} {page}: {answer}");
+            assert!(!absent.iter().any(|text| has(&text)), "{caller} {page}: {answer}");
+        }
+    });
+}
+
+#[test]
 fn a_rule_quotes_no_hidden_member() {
     const RULES: &str = "rules:
   - id: no_worst

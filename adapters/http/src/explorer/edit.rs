@@ -28,6 +28,7 @@ struct FormPage<'a> {
     pages: String,
     fields: Vec<FormField>,
     is_open: bool,
+    can_add: bool,
     json: String,
 }
 
@@ -128,6 +129,7 @@ impl Explorer {
             pages: self.links.collection(group.collection),
             fields: fields(group, Value::from_encoded(members), editable),
             is_open: group.collection.is_open(),
+            can_add: group.collection.is_open() && editable.has_others(),
             json: members.to_owned(),
         }
     }

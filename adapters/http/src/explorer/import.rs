@@ -2,6 +2,8 @@
 
 use application::table::FORMATS;
 use askama::Template;
+use domain::Operation;
+use poem::Request;
 
 use super::Explorer;
 use super::collection::exported;
@@ -10,6 +12,7 @@ use crate::groups::Group;
 use crate::links::{EXPORTS, IMPORTS};
 use crate::problem::Problem;
 use crate::query::with_query;
+use crate::request::caller::caller_of;
 
 #[derive(Template)]
 #[template(path = "explorer/import.html")]
@@ -23,7 +26,9 @@ struct ImportPage<'a> {
 }
 
 impl Explorer {
-    pub(super) fn show_import(&self, group: Group) -> Result<String, Problem> {
+    pub(super) fn show_import(&self, group: Group, request: &Request) -> Result<String, Problem> {
+        let (access, caller) = (&self.context.changing.access, caller_of(request));
+        access.require(caller, group.collection, &[Operation::Create])?;
         let name = group.collection.name();
         let title = format!("Import {}", group.items_name);
         let target = format!("{IMPORTS}/{name}");

@@ -1,8 +1,8 @@
 //! The page of an item: members, links, and remarks of rules.
 
-use application::{ApplicationError, Links, ShownItem, View};
+use application::{ApplicationError, Caller, Links, ShownItem, View};
 use askama::Template;
-use domain::{ItemId, Operation, Operations, Value, Verdict, Violation};
+use domain::{Collection, ItemId, Operation, Operations, Value, Verdict, Violation};
 use jiff::Timestamp;
 use poem::Request;
 
@@ -37,7 +37,6 @@ struct ItemPage<'a> {
     noun: &'static str,
     api: String,
     after_deletion: String,
-    /// Empty for an earlier state.
     allowed: Operations,
 }
 
@@ -103,7 +102,7 @@ impl Explorer {
             own: self.links.item(group.collection, item.id),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
-            links: self.links_of(group, &shown, as_of),
+            links: self.links_of(caller_of(request), group, &shown, as_of),
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
             tag: self.tag(&shown),
@@ -142,8 +141,10 @@ impl Explorer {
         shown.links.reference(index).map(|id| self.links.item(to, id))
     }
 
+    /// Links to related items, and to collections that the caller may read.
     fn links_of(
         &self,
+        caller: &Caller,
         group: Group,
         shown: &ShownItem,
         as_of: Option<Timestamp>,
@@ -166,11 +167,12 @@ impl Explorer {
         // Children of a removed item exist only at that time.
         let at = as_of.map(|time| TIME.timestamp_to_string(&time));
         let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
-        for child in collection.children() {
+        let may_read = |of: &Collection| self.context.gate.may_read(caller, GroupSpec::of(*of));
+        for child in collection.children().filter(may_read) {
             let href = format!("{}{at}", self.links.children(collection, item.id, child));
             links.push(to(child.name(), GroupSpec::of(child).items_name, href));
         }
-        for other in collection.referrers() {
+        for other in collection.referrers().filter(may_read) {
             for reference in other.spec().references.iter().filter(|it| it.to == collection.name())
             {
                 let href = self.links.filtered(other, reference.member, &item.id.to_string());

@@ -163,7 +163,7 @@ impl Explorer {
             ExplorerPage::Playground => self.show_playground(request).await,
             ExplorerPage::Collection(group) => return self.show_collection(group, request).await,
             ExplorerPage::New(group) => self.show_form_for_new(group, request).await,
-            ExplorerPage::Import(group) => self.show_import(group),
+            ExplorerPage::Import(group) => self.show_import(group, request),
             ExplorerPage::Item(group) => self.show_item(group, request).await,
             ExplorerPage::Edit(group) => self.show_form_for_edit(group, request).await,
             ExplorerPage::History(group) => self.show_history(group, request).await,
