@@ -248,7 +248,11 @@ fn pages_offer_what_the_caller_may_do() {
         let proposals = "  - {id: proposals, group: proposals, allow: [read], to: [anyone]}\n";
         let world = World::new(store, &CALLERS, &format!("{POLICIES}{proposals}"), &[]);
         let (_, id) = sheet(&world);
-        let proposal = world.create("staff", "/v1/proposals", r#"{"proposal_type":"Applied"}"#);
+        let proposal = world.create(
+            "staff",
+            "/v1/proposals",
+            r#"{"proposal_type":"R&D","project_title":"Rice"}"#,
+        );
         let (sheet, proposal) = (format!("/{id}"), format!("/{}", proposal.id()));
         let (edit, earlier, add) = (">Edit<", "Show an earlier state", "Add a field");
         for (caller, group, page, status, shown, absent) in [
