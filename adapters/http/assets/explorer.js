@@ -45,7 +45,7 @@ function row(change) {
   const time = document.createElement("time");
   time.dateTime = change.time;
   time.textContent = `${change.time.slice(0, 19).replace("T", " ")} UTC`;
-  const caller = change.caller ?? "anonymous";
+  const caller = change.caller ?? "unknown";
   const author = change.acting ? `${change.acting} for ${caller}` : caller;
   const cells = [time, change.group, change.kind, link, change.version, author];
   const made = document.createElement("tr");

@@ -258,6 +258,8 @@ fn pages_offer_what_the_caller_may_do() {
         for (caller, group, page, status, shown, absent) in [
             ("staff", "gadscores", &*sheet, 200, &[edit, earlier, ">History<"][..], &[][..]),
             ("clerk", "gadscores", &sheet, 200, &[edit], &[earlier, ">History<"]),
+            ("staff", "gadscores", "", 200, &["Earlier state"], &[]),
+            ("clerk", "gadscores", "", 200, &[">Create<"], &["Earlier state"]),
             ("public", "gadscores", &sheet, 200, &["rating"], &[edit, earlier]),
             ("staff", "gadscores", &format!("{sheet}/edit"), 200, &[add], &[]),
             ("blind", "gadscores", &format!("{sheet}/edit"), 200, &[add], &["Canary"]),

@@ -38,7 +38,8 @@ pub struct ChangeRow {
 fn author(ChangeAuthor { caller, acting, .. }: &ChangeAuthor, names: &CallerNames) -> String {
     let caller = match caller.as_deref() {
         Some(id) => names.get(id).map_or_else(|| id.to_owned(), |name| format!("{name} ({id})")),
-        None => "anonymous".to_owned(),
+        // Anonymous or hidden.
+        None => "unknown".to_owned(),
     };
     match acting {
         Some(acting) => format!("{acting} for {caller}"),

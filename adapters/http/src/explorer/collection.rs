@@ -7,7 +7,7 @@ use application::{
     ApplicationError, Caller, ItemAddress, ListedItem, Listing, MemberCounts, ValueCount, View,
 };
 use askama::Template;
-use domain::{ItemId, Value};
+use domain::{ItemId, Operation, Value};
 use poem::Request;
 use poem::http::StatusCode;
 
@@ -49,6 +49,8 @@ struct CollectionPage<'a> {
     /// `None` for nested groups too.
     import: Option<String>,
     downloads: Vec<(String, String)>,
+    /// Whether the caller may see earlier states.
+    has_earlier: bool,
 }
 
 struct Query<'a> {
@@ -127,7 +129,8 @@ impl Explorer {
             is_shown: is_shown(name),
         });
         let shown = Query { raw, path: path.clone() };
-        let may_create = self.may_create(caller_of(request), group);
+        let may = |operation| self.may(caller_of(request), group, operation);
+        let may_create = may(Operation::Create);
         let page = render(&CollectionPage {
             layout: self.layout(title, group.collection.name(), command),
             group,
@@ -143,6 +146,7 @@ impl Explorer {
             new: may_create.then(|| format!("{path}/new")),
             import: (may_create && !group.is_nested()).then(|| format!("{path}/import")),
             downloads: self.downloads(group, raw),
+            has_earlier: may(Operation::History),
             refused,
             query: shown,
         })?;

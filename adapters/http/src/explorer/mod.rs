@@ -172,9 +172,10 @@ impl Explorer {
         shown.map(|page| (StatusCode::OK, page))
     }
 
-    fn may_create(&self, caller: &Caller, group: Group) -> bool {
+    /// Returns whether the caller may perform the operation on some items.
+    fn may(&self, caller: &Caller, group: Group, operation: Operation) -> bool {
         let access = &self.context.changing.access;
-        access.permissions(caller).has_some(group.collection, Operation::Create)
+        access.permissions(caller).has_some(group.collection, operation)
     }
 
     fn service(&self, group: Group) -> Result<&ResourceService, Problem> {

@@ -67,7 +67,7 @@ pub struct Change {
 /// The author of a write.
 #[derive(Object)]
 pub struct Author {
-    /// The caller. `null` if anonymous.
+    /// The caller. `null` if anonymous or hidden.
     caller: StringOrNull,
     /// Name of the caller, if known.
     #[oai(skip_serializing_if_is_none)]
