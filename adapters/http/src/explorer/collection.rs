@@ -49,7 +49,7 @@ struct CollectionPage<'a> {
     /// `None` for nested groups too.
     import: Option<String>,
     downloads: Vec<(String, String)>,
-    /// Whether the caller may see earlier states.
+    /// True if the caller may see earlier states.
     has_earlier: bool,
 }
 
