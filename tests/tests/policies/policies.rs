@@ -106,7 +106,10 @@ impl PolicySet {
             let effect = format!("hide: [{}]", members.join(", "));
             write_effect(&mut text, &format!("hide_{number}"), group, &effect, *to, when);
         }
-        self.files.push(("hiding", text));
+        // A file without policies is refused.
+        if !hiding.is_empty() {
+            self.files.push(("hiding", text));
+        }
         Self { hiding, ..self }
     }
 
