@@ -250,7 +250,7 @@ impl Scene {
         let asked = subjects.random(&mut self.random, count).into_iter();
         targets.extend(asked.filter(Asked::is_plain).map(|asked| asked.target));
         targets.retain(|target| rights.are_comparable(target));
-        // A member that is hidden need not be valid. The scores count members in another way.
+        // A hidden member need not be valid. A caller with hidden members gets the newest matches first.
         let is_about_hidden = |target: &String| {
             target.contains("check=") || target.contains("q=") && !target.contains("sort=")
         };

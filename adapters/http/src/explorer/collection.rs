@@ -129,7 +129,7 @@ impl Explorer {
             is_shown: is_shown(name),
         });
         let shown = Query { raw, path: path.clone() };
-        let may = |operation| self.may(caller_of(request), group, operation);
+        let may = |operation| self.may(caller_of(request), group.collection, operation);
         let may_create = may(Operation::Create);
         let page = render(&CollectionPage {
             layout: self.layout(title, group.collection.name(), command),

@@ -72,7 +72,7 @@ impl Explorer {
                 let allowed = service.allowed(caller, &[item.id]).await?;
                 allowed.get(&item.id).is_some_and(|it| it.contains(Operation::Replace))
             }
-            None => self.may(caller, group, Operation::Create),
+            None => self.may(caller, group.collection, Operation::Create),
         };
         let own = self.links.item(group.collection, item.id);
         let latest = found.latest.number();

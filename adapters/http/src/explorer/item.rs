@@ -167,7 +167,7 @@ impl Explorer {
         // Children of a removed item exist only at that time.
         let at = as_of.map(|time| TIME.timestamp_to_string(&time));
         let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
-        let may_read = |of: &Collection| self.context.gate.may_read(caller, GroupSpec::of(*of));
+        let may_read = |of: &Collection| self.may(caller, *of, Operation::Read);
         for child in collection.children().filter(may_read) {
             let href = format!("{}{at}", self.links.children(collection, item.id, child));
             links.push(to(child.name(), GroupSpec::of(child).items_name, href));

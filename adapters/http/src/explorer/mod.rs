@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use application::{Caller, ItemAddress, Readiness, ResourceService};
-use domain::{ItemId, Operation};
+use domain::{Collection, ItemId, Operation};
 use poem::http::StatusCode;
 use poem::{Request, Response};
 use tokio::sync::{Semaphore, watch};
@@ -173,9 +173,9 @@ impl Explorer {
     }
 
     /// Returns whether the caller may perform the operation on some items.
-    fn may(&self, caller: &Caller, group: Group, operation: Operation) -> bool {
+    fn may(&self, caller: &Caller, collection: Collection, operation: Operation) -> bool {
         let access = &self.context.changing.access;
-        access.permissions(caller).has_some(group.collection, operation)
+        access.permissions(caller).has_some(collection, operation)
     }
 
     fn service(&self, group: Group) -> Result<&ResourceService, Problem> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use application::query::Total;
 use application::{Caller, PageRequest, ValueCount, ValueCounts};
 use askama::Template;
-use domain::{Collection, CountedMember, SummedMembers};
+use domain::{Collection, CountedMember, Operation, SummedMembers};
 use jiff::civil::Date;
 use poem::Request;
 
@@ -79,7 +79,7 @@ impl Explorer {
     }
 
     fn readable(&self, caller: &Caller) -> impl Iterator<Item = &ExploredGroup> {
-        self.groups.iter().filter(|known| self.context.gate.may_read(caller, known.group))
+        self.groups.iter().filter(|known| self.may(caller, known.group.collection, Operation::Read))
     }
 
     async fn count(&self, caller: &Caller, known: &ExploredGroup) -> Result<GroupCount, Problem> {

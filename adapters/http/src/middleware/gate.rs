@@ -137,10 +137,6 @@ impl Gate {
         self.limits.address_of(request)
     }
 
-    pub fn may_read(&self, caller: &Caller, group: Group) -> bool {
-        self.access.may_read(caller, group.collection)
-    }
-
     pub const fn knows_callers(&self) -> bool {
         self.identity.is_some()
     }

@@ -16,8 +16,8 @@ use crate::sql::statements::with_members;
 /// Members with a condition on the item under which they are visible.
 type Sets<'a> = &'a [(Predicate, MemberSet)];
 
-/// Scores by the time of creation in milliseconds. A score by words that counts visible members
-/// alone took longer than the search.
+/// Scores by the time of creation in milliseconds. A score that counts visible members takes
+/// longer than the search itself.
 const RANKED: &str = "SELECT id, CAST(created_at / 1000 AS double precision) AS score FROM best";
 
 pub(super) fn found(
