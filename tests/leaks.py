@@ -19,7 +19,8 @@ def run(*command, **options):
 def copy_source():
     COPY.mkdir(parents=True, exist_ok=True)
     archive = subprocess.Popen(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE)
-    run("tar", "--extract", "--directory", COPY, stdin=archive.stdout)
+    # The times of the commit would hide from cargo that a leak of an earlier run is gone.
+    run("tar", "--extract", "--touch", "--directory", COPY, stdin=archive.stdout)
 
 
 def is_found(patch):

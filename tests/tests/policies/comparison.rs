@@ -12,7 +12,7 @@ use tests::stores::TestDatabase;
 use tests::tool::done;
 use tests::{Answer, Service, Store};
 
-use crate::building::collection_of;
+use crate::building::{WORDS, collection_of};
 use crate::model::{Caller, Item, Model};
 use crate::policies::{CALLERS_HIDDEN, PolicySet};
 use crate::requests::{Asked, Subjects, workbook};
@@ -284,7 +284,13 @@ impl Scene {
         let arguments = [&own.each_ref().map(String::as_str)[..], &policies].concat();
         let service = Service::start_on_with(&database, &arguments);
         let subjects = Subjects::new(&self.model, &set.reading, caller, &self.middle);
-        let asked = subjects.random(&mut self.random, count);
+        let mut asked = subjects.random(&mut self.random, count);
+        let groups: BTreeSet<_> = set.hiding.iter().map(|policy| policy.group).collect();
+        for group in groups {
+            let words = WORDS.iter().map(|word| word.replace('ñ', "%C3%B1"));
+            let search = |word| Asked::get(format!("{}?q={word}", collection_of(group)));
+            asked.extend(words.map(search));
+        }
         for asked in asked.into_iter().filter(Asked::is_read) {
             let services = [&self.world.service, &service];
             let answers =
