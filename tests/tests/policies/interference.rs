@@ -60,7 +60,8 @@ impl Scene {
         let view = |model: &Model| {
             let sight = model.sight(&set.reading, caller);
             let hidden = model.hidden_in(&sight, &set.hiding, caller);
-            (sight, hidden, model.with_hidden_children(&set.reading, caller))
+            let of_own = model.hidden_from_creator(&set.hiding, caller);
+            (sight, hidden, of_own, model.with_hidden_children(&set.reading, caller))
         };
         let before = view(&self.model);
         let is_hidden = |after: &Model| view(after) == before;

@@ -194,6 +194,21 @@ impl Model {
         sight.iter().filter_map(hidden).collect()
     }
 
+    /// The members that are hidden from the creator of an item, by item. The answer to a creation that
+    /// is repeated shows the others, also of an item that the creator may not read.
+    pub fn hidden_from_creator(
+        &self,
+        policies: &[HidePolicy],
+        caller: Caller,
+    ) -> BTreeSet<(String, Vec<BTreeSet<&'static str>>)> {
+        let created = self.items.values().filter(|it| caller.id().as_ref() == Some(&it.created_by));
+        let hidden = |item: &Item| {
+            let bodies = item.versions.iter().flatten();
+            bodies.map(|members| self.hidden(policies, caller, item, members)).collect()
+        };
+        created.map(|item| (item.id.clone(), hidden(item))).collect()
+    }
+
     /// The parents of items that are hidden from a caller.
     pub fn with_hidden_children(
         &self,
