@@ -19,7 +19,7 @@ def run(*command, **options):
 def copy_source():
     COPY.mkdir(parents=True, exist_ok=True)
     archive = subprocess.Popen(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE)
-    # The times of the commit would hide from cargo that a leak of an earlier run is gone.
+    # With the times of the commit, cargo would keep the binary of an earlier leak.
     run("tar", "--extract", "--touch", "--directory", COPY, stdin=archive.stdout)
 
 

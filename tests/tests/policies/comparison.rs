@@ -15,7 +15,7 @@ use tests::{Answer, Service, Store};
 use crate::building::{WORDS, collection_of};
 use crate::model::{Caller, Item, Model};
 use crate::policies::{CALLERS_HIDDEN, PolicySet};
-use crate::requests::{Asked, Subjects, workbook};
+use crate::requests::{Asked, Subjects, search, workbook};
 use crate::scene::{Scene, for_each_caller};
 use crate::world::GROUPS;
 
@@ -287,9 +287,8 @@ impl Scene {
         let mut asked = subjects.random(&mut self.random, count);
         let groups: BTreeSet<_> = set.hiding.iter().map(|policy| policy.group).collect();
         for group in groups {
-            let words = WORDS.iter().map(|word| word.replace('ñ', "%C3%B1"));
-            let search = |word| Asked::get(format!("{}?q={word}", collection_of(group)));
-            asked.extend(words.map(search));
+            let path = collection_of(group);
+            asked.extend(WORDS.iter().map(|word| Asked::get(format!("{path}?{}", search(word)))));
         }
         for asked in asked.into_iter().filter(Asked::is_read) {
             let services = [&self.world.service, &service];

@@ -59,9 +59,9 @@ impl Scene {
     fn hidden_write(&mut self, set: &PolicySet, caller: Caller) -> Option<Write> {
         let view = |model: &Model| {
             let sight = model.sight(&set.reading, caller);
-            let hidden = model.hidden_in(&sight, &set.hiding, caller);
-            let of_own = model.hidden_from_creator(&set.hiding, caller);
-            (sight, hidden, of_own, model.with_hidden_children(&set.reading, caller))
+            let shown = &sight | &model.created(caller);
+            let hidden = model.hidden_in(&shown, &set.hiding, caller);
+            (sight, hidden, model.with_hidden_children(&set.reading, caller))
         };
         let before = view(&self.model);
         let is_hidden = |after: &Model| view(after) == before;

@@ -164,6 +164,13 @@ impl Model {
         sight
     }
 
+    /// The first versions of the items that a caller created. The answer to a creation that is repeated
+    /// shows them, also if the caller may not read the item.
+    pub fn created(&self, caller: Caller) -> Sight {
+        let is_own = |item: &&Item| caller.id().as_ref() == Some(&item.created_by);
+        self.items.values().filter(is_own).map(|item| (item.id.clone(), 1)).collect()
+    }
+
     /// The members of a version that are hidden from a caller, with the other items as they are now.
     pub fn hidden(
         &self,
@@ -179,10 +186,10 @@ impl Model {
         hiding.flat_map(|policy| policy.members.iter().copied()).collect()
     }
 
-    /// The hidden members of each version in sight, in the order of the versions.
+    /// The hidden members of each of these versions, in their order.
     pub fn hidden_in(
         &self,
-        sight: &Sight,
+        versions: &Sight,
         policies: &[HidePolicy],
         caller: Caller,
     ) -> Vec<BTreeSet<&'static str>> {
@@ -191,22 +198,7 @@ impl Model {
             let members = item.versions.get(number - 1)?.as_ref()?;
             Some(self.hidden(policies, caller, item, members))
         };
-        sight.iter().filter_map(hidden).collect()
-    }
-
-    /// The members that are hidden from the creator of an item, by item. The answer to a creation that
-    /// is repeated shows the others, also of an item that the creator may not read.
-    pub fn hidden_from_creator(
-        &self,
-        policies: &[HidePolicy],
-        caller: Caller,
-    ) -> BTreeSet<(String, Vec<BTreeSet<&'static str>>)> {
-        let created = self.items.values().filter(|it| caller.id().as_ref() == Some(&it.created_by));
-        let hidden = |item: &Item| {
-            let bodies = item.versions.iter().flatten();
-            bodies.map(|members| self.hidden(policies, caller, item, members)).collect()
-        };
-        created.map(|item| (item.id.clone(), hidden(item))).collect()
+        versions.iter().filter_map(hidden).collect()
     }
 
     /// The parents of items that are hidden from a caller.

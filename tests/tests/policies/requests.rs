@@ -120,6 +120,11 @@ impl Recorded {
     }
 }
 
+/// The query that searches for a word.
+pub fn search(word: &str) -> String {
+    format!("q={}", word.replace('ñ', "%C3%B1"))
+}
+
 impl Asked {
     pub fn get(target: impl Into<String>) -> Self {
         Self { method: "GET", target: target.into(), headers: Vec::new(), body: None }
@@ -276,7 +281,7 @@ impl<'a> Subjects<'a> {
             query.push(format!("filter[{member}]{operator}={value}"));
         }
         if random.u8(..4) == 0 {
-            query.push(format!("q={}", one(random, WORDS).replace('ñ', "%C3%B1")));
+            query.push(search(one(random, WORDS)));
         }
         if random.u8(..3) == 0 {
             let down = one(random, &["", "-"]);
