@@ -101,6 +101,7 @@ impl ChangeService {
                 if !shows_author {
                     change.author = ChangeAuthor::default();
                 }
+                change.kind = permissions.shown_kind(change.collection, change.kind);
                 return Some(SeenChange { change, is_withdrawn: false });
             }
             let was_seen = previous.is_some() && change.kind != WriteOperation::Create;

@@ -1,7 +1,8 @@
-use domain::{Collection, ItemId, Members};
+use bytes::Bytes;
+use domain::{Collection, Content, ItemId, Members};
 
 use crate::ports::{NewItem, Ports, Reach, Scope, Warrant, WriteMetadata};
-use crate::{ApplicationError, Caller, Result};
+use crate::{ApplicationError, Caller, ContentService, Result};
 
 #[derive(Clone, Debug)]
 pub struct DemonstrationItem {
@@ -21,8 +22,11 @@ pub async fn load_demonstration(ports: &Ports, items: Vec<DemonstrationItem>) ->
             return Ok(());
         }
     }
+    let content = example_content(ports).await?;
     for DemonstrationItem { collection, parent, id, members } in items {
         let members = collection.judge(None, members).map_err(ApplicationError::Invalid)?;
+        let content = content.as_ref().filter(|_| collection.spec().holds_content);
+        let members = Content::replaced(&members, content);
         let item = NewItem {
             id,
             references: collection.references_in(members.encoded()),
@@ -35,4 +39,23 @@ pub async fn load_demonstration(ports: &Ports, items: Vec<DemonstrationItem>) ->
     }
     tracing::info!("loaded the demonstration items");
     Ok(())
+}
+
+/// Stores a small text; `None` without a place for contents.
+async fn example_content(ports: &Ports) -> Result<Option<Content>> {
+    const TEXT: &[u8] = b"An example of a document.\n";
+    if ports.contents.is_none() {
+        return Ok(None);
+    }
+    let mut upload = ContentService::new(ports).begin(Some(TEXT.len() as u64)).await?;
+    upload.append(Bytes::from_static(TEXT)).await?;
+    let (size, digest) = (upload.size(), upload.digest());
+    upload.finish().await?;
+    Ok(Some(Content {
+        media_type: "text/plain; charset=utf-8".into(),
+        filename: Some("example.txt".into()),
+        size,
+        digest,
+        stored_at: ports.clock.now(),
+    }))
 }

@@ -1,6 +1,6 @@
 //! The errors of the use cases.
 
-use domain::{Collection, Operation, Version, Violations};
+use domain::{Collection, ContentDigest, Operation, Version, Violations};
 use jiff::Timestamp;
 use thiserror::Error;
 
@@ -12,6 +12,18 @@ pub type Result<T, E = ApplicationError> = std::result::Result<T, E>;
 pub enum ApplicationError {
     #[error("no such item")]
     ItemNotFound,
+    #[error("the item has no content")]
+    NoContent,
+    #[error("there is no place for contents")]
+    NoContentStore,
+    /// The item has content, but its bytes are missing or corrupted.
+    #[error("the bytes of the content are lost")]
+    ContentLost,
+    #[error("the request's condition does not match the content")]
+    ContentChanged {
+        /// The digest of the current content.
+        current: Option<ContentDigest>,
+    },
     /// The parent of the scope, such as the proposal of a nested library, does not exist.
     #[error("the parent of the collection does not exist")]
     ParentNotFound,

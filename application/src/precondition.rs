@@ -8,7 +8,7 @@ pub enum Named<T> {
 }
 
 impl<T: PartialEq> Named<T> {
-    fn includes(&self, current: &T) -> bool {
+    pub fn includes(&self, current: &T) -> bool {
         match self {
             Self::Any => true,
             Self::OneOf(named) => named.contains(current),
@@ -38,6 +38,11 @@ impl<T> Precondition<T> {
 }
 
 impl<T: PartialEq> Precondition<T> {
+    /// A state that may be absent.
+    pub(crate) fn excludes_optional(&self, current: Option<&T>) -> bool {
+        current.map_or(self.is.is_some(), |current| self.excludes(current))
+    }
+
     pub(crate) fn excludes(&self, current: &T) -> bool {
         self.is.as_ref().is_some_and(|named| !named.includes(current))
             || self.is_not.as_ref().is_some_and(|named| named.includes(current))

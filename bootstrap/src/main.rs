@@ -74,6 +74,8 @@ fn ports(store: &Store, rules: Arc<ReloadableRules>, clock: Arc<dyn Clock>) -> P
         identity: None,
         policies: Arc::new(NoPolicies::Open),
         standbys: store.standbys(),
+        contents: None,
+        content_register: store.content_register(),
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::AccessFiles;
-use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals};
+use crate::commands::{CommandError, MigrateMode, ServeOptions, Signals, with_contents};
 use crate::monitoring::Monitoring;
 use crate::retention::RetentionSettings;
 use crate::{VERSION, base_url, close, connect, failed, open_rules, ports, store_options};
@@ -44,10 +44,10 @@ pub async fn serve(
         return Ok(());
     };
     let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
+    let ports = with_contents(ports, &options, &store, &mut watches).await?;
     if options.demo {
-        load_demonstration(&ports, http_adapter::demonstration_items())
-            .await
-            .map_err(|error| failed(format!("cannot load the demonstration items: {error}")))?;
+        let loaded = load_demonstration(&ports, http_adapter::demonstration_items()).await;
+        loaded.map_err(|error| failed(format!("cannot load the demonstration items: {error}")))?;
     }
     let limits = limits(&options);
     let (leaving, is_leaving) = watch::channel(false);
@@ -132,6 +132,7 @@ fn http_options(
         base_url,
         max_body: options.max_body,
         max_import: options.max_import,
+        max_content: options.max_content as u64,
         temp_dir: options.temp_dir.clone(),
         body_timeout: options.body_timeout,
         request_timeout: options.request_timeout,

@@ -34,6 +34,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         references: &[PROPOSAL],
         indexed: &[indexed("proposal_id", 5)],
         counted: &[whole("document_type")],
+        holds_content: true,
         ..OPEN
     },
     CollectionSpec {
@@ -41,6 +42,7 @@ pub static COLLECTIONS: &[CollectionSpec] = &[
         fields: Fields::Open(known_members::LIBRARY),
         parent: Some(Parent { collection: "proposals", rel: "proposal" }),
         counted: &[whole("expense_class")],
+        holds_content: true,
         ..OPEN
     },
     CollectionSpec {
@@ -86,6 +88,7 @@ const OPEN: CollectionSpec = CollectionSpec {
     indexed: &[],
     counted: &[],
     summed: None,
+    holds_content: false,
 };
 
 const PROPOSAL: Reference = Reference { member: "proposal_id", to: "proposals", rel: "proposal" };
@@ -137,6 +140,8 @@ pub struct CollectionSpec {
     pub counted: &'static [CountedMember],
     /// The members whose amounts the store sums.
     pub summed: Option<SummedMembers>,
+    /// True if an item can have content.
+    pub holds_content: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 //! in [`proposal::rules`].
 
 pub mod collection;
+pub mod content;
 pub mod item;
 pub mod mask;
 pub mod predicate;
@@ -21,6 +22,7 @@ pub mod violation;
 pub use collection::{
     Collection, CountedMember, Fields, KnownMember, Relation, RelationKind, SummedMembers,
 };
+pub use content::{Content, ContentDigest};
 pub use exact_json as json;
 pub use exact_json::{JsonError, JsonErrorKind, Members, Pointer, Value, json_patch, merge_patch};
 pub use item::{Item, ItemId, Version};

@@ -74,10 +74,19 @@ pub enum WriteOperation {
     Replace,
     Patch,
     Delete,
+    /// A patch that gives the item content.
+    Attach,
+    /// A patch that removes the content.
+    Detach,
 }
 
 impl WriteOperation {
+    /// Those that rules and policies distinguish.
     pub const ALL: [Self; 4] = [Self::Create, Self::Replace, Self::Patch, Self::Delete];
+
+    /// Those that the change log distinguishes.
+    pub const LOGGED: [Self; 6] =
+        [Self::Create, Self::Replace, Self::Patch, Self::Delete, Self::Attach, Self::Detach];
 
     const fn names(self) -> (&'static str, &'static str) {
         match self {
@@ -85,6 +94,8 @@ impl WriteOperation {
             Self::Replace => ("replace", "replaced"),
             Self::Patch => ("patch", "patched"),
             Self::Delete => ("delete", "deleted"),
+            Self::Attach => ("patch", "attached"),
+            Self::Detach => ("patch", "detached"),
         }
     }
 
@@ -102,7 +113,7 @@ impl WriteOperation {
     }
 
     pub fn of_change(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operation| operation.change_name() == name)
+        Self::LOGGED.into_iter().find(|operation| operation.change_name() == name)
     }
 }
 
@@ -111,7 +122,7 @@ impl From<WriteOperation> for Operation {
         match operation {
             WriteOperation::Create => Self::Create,
             WriteOperation::Replace => Self::Replace,
-            WriteOperation::Patch => Self::Patch,
+            WriteOperation::Patch | WriteOperation::Attach | WriteOperation::Detach => Self::Patch,
             WriteOperation::Delete => Self::Delete,
         }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, Status};
 use tempfile::TempDir;
 
-use crate::stores::TestDatabase;
+use crate::stores::{TestDatabase, contents_folder};
 use crate::{Answer, Request, binary};
 
 /// The longest time that a start or a condition may take.
@@ -314,6 +314,7 @@ fn try_start(database_url: &str, arguments: &[&str], log: &Path) -> Option<(Chil
     let output = File::create(log).expect("a log file");
     let mut process = Command::new(binary::path())
         .args(["serve", "--listen", &address.to_string(), "--database-url", database_url])
+        .args(contents_of(database_url))
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(output.try_clone().expect("a second handle on the log file"))
@@ -325,6 +326,15 @@ fn try_start(database_url: &str, arguments: &[&str], log: &Path) -> Option<(Chil
         stop(&mut process);
     }
     is_ready.then_some((process, address))
+}
+
+/// The folder for contents that the instances over a database on a server share. An SQLite file has
+/// its own.
+fn contents_of(database_url: &str) -> Vec<String> {
+    match contents_folder(database_url) {
+        Some(folder) => vec!["--contents".to_owned(), folder.display().to_string()],
+        None => Vec::new(),
+    }
 }
 
 fn wait_until_ready(address: SocketAddr, process: &mut Child) -> bool {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use application::table::FORMATS;
 use application::traces::Tracer;
 use application::{
-    AccessControl, ChangeService, NoPolicies, Ports, ResourceLimits, ResourceService, RuleBook,
-    RuleCatalog, RuleTrialService,
+    AccessControl, ChangeService, ContentService, NoPolicies, Ports, ResourceLimits,
+    ResourceService, RuleBook, RuleCatalog, RuleTrialService,
 };
 use domain::Operation as Permission;
 use ipnet::IpNet;
@@ -25,7 +25,7 @@ use crate::endpoints::exports::Exports;
 use crate::endpoints::handler;
 use crate::endpoints::health::Ready;
 use crate::endpoints::imports::Imports;
-use crate::endpoints::resources::{GroupEndpoint, HttpContext};
+use crate::endpoints::resources::{Contents, GroupEndpoint, HttpContext};
 use crate::endpoints::transfers::Transfers;
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
@@ -50,6 +50,8 @@ pub struct HttpOptions {
     pub base_url: BaseUrl,
     /// In bytes.
     pub max_body: usize,
+    /// In bytes.
+    pub max_content: u64,
     /// In bytes. Also the limit of the unpacked workbook.
     pub max_import: usize,
     pub temp_dir: PathBuf,
@@ -121,12 +123,7 @@ fn paths(
     mut options: HttpOptions,
     base_url: &Arc<BaseUrl>,
 ) -> Vec<(String, MethodRouter)> {
-    let proxies = std::mem::take(&mut options.trusted_proxies);
-    let rates = RateLimits::new(options.caller_rate, options.address_rate, proxies);
-    let audit_log = options.audit_log.take();
-    let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
-    let sites = Sites::new(base_url, allowed_hosts, cors(&options));
-    let gate = Arc::new(Gate::new(Arc::clone(base_url), ports, rates, sites, audit_log));
+    let gate = gate(ports, &mut options, base_url);
     let access = AccessControl::new(Arc::clone(&ports.policies));
     let memory = Arc::new(MemoryBudget::default());
     options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
@@ -145,6 +142,7 @@ fn paths(
         },
         standbys: ports.standbys.clone(),
         bodies: bodies(options.max_body),
+        contents: Contents::new(ContentService::new(ports), options.max_content),
         memory: Arc::clone(&memory),
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
@@ -177,6 +175,15 @@ fn paths(
     paths
 }
 
+fn gate(ports: &Ports, options: &mut HttpOptions, base_url: &Arc<BaseUrl>) -> Arc<Gate> {
+    let proxies = std::mem::take(&mut options.trusted_proxies);
+    let rates = RateLimits::new(options.caller_rate, options.address_rate, proxies);
+    let audit_log = options.audit_log.take();
+    let allowed_hosts = std::mem::take(&mut options.allowed_hosts);
+    let sites = Sites::new(base_url, allowed_hosts, cors(options));
+    Arc::new(Gate::new(Arc::clone(base_url), ports, rates, sites, audit_log))
+}
+
 fn readiness(ports: &Ports, options: &HttpOptions) -> Ready {
     Ready {
         store: Arc::clone(&ports.readiness),
@@ -202,9 +209,12 @@ fn paths_of(
     group: Group,
     endpoint: &Arc<GroupEndpoint>,
 ) -> impl Iterator<Item = (String, MethodRouter)> {
-    PathForm::ALL.into_iter().map(move |form| {
+    group.path_forms().map(move |form| {
         let (types, methods) = (group.response_types(), endpoint.methods(form));
-        (group.path_of(form), MethodRouter::new(endpoint.gate(), types, methods))
+        let router = MethodRouter::new(endpoint.gate(), types, methods);
+        let is_of_content = matches!(form, PathForm::Content | PathForm::VersionContent);
+        let router = if is_of_content { router.with_stored_types() } else { router };
+        (group.path_of(form), router)
     })
 }
 

@@ -1,10 +1,10 @@
 //! Lists of members: `hide`, `show` and `write`.
 
-use domain::{Mask, MemberPath, Pointer};
+use domain::{Content, Mask, MemberPath, Pointer};
 use language::error::ErrorCollector;
 use language::keys::{self, Keys};
 
-/// Names of the representation that are no members.
+/// Names of the representation that are no members. The facts about content, in `_meta`, are one.
 const NO_MEMBERS: [&str; 4] = ["id", "_links", "_embedded", "_meta"];
 
 /// Limit of a list, and of all lists about a group. Each member may be a column of a statement.
@@ -74,6 +74,7 @@ fn path(key: &str, written: &str) -> Result<MemberPath, String> {
     };
     let path: MemberPath = pointer.names().map(Box::from).collect();
     match path.first() {
+        _ if written.starts_with(&Content::pointer().to_string()) => Ok(path),
         Some(first) if NO_MEMBERS.contains(&&**first) => Err(format!(
             "`{first}` is not a member, so `{key}` cannot name it; for the names of callers write `{}`",
             Mask::CALLERS

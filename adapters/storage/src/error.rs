@@ -212,7 +212,10 @@ fn meaning(error: &DbErr) -> RepositoryError {
         (_, Some(error)) if is_transport(error) => {
             rusqlite_code(error).map_or(RepositoryError::Unavailable, sqlite_meaning)
         }
-        (DbErr::ConnectionAcquire(_) | DbErr::Conn(_), _) => RepositoryError::Unavailable,
+        // The bytes of a content were removed meanwhile.
+        (DbErr::ConnectionAcquire(_) | DbErr::Conn(_) | DbErr::RecordNotUpdated, _) => {
+            RepositoryError::Unavailable
+        }
         _ => RepositoryError::Corrupt,
     }
 }

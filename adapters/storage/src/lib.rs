@@ -26,6 +26,7 @@ macro_rules! sql_file {
 
 mod cache;
 mod callers;
+mod contents;
 mod engine;
 mod error;
 mod metrics;

@@ -1,8 +1,11 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use sea_orm::DbBackend;
 
 use crate::error::StoreError;
+use crate::sqlite::file::named_file;
+use crate::sqlite::marks::companion;
 
 #[derive(Clone)]
 pub struct StoreOptions {
@@ -25,6 +28,14 @@ pub struct ReplicaOptions {
 }
 
 impl StoreOptions {
+    /// The folder for contents next to an SQLite file; `None` for another store.
+    #[must_use]
+    pub fn contents_folder(&self) -> Option<PathBuf> {
+        (self.backend().ok()? == DbBackend::Sqlite)
+            .then(|| named_file(&self.url).ok())?
+            .map(|file| companion(&file, ".contents"))
+    }
+
     pub(crate) fn backend(&self) -> Result<DbBackend, StoreError> {
         match self.url.split_once(':') {
             Some(("sqlite", _)) => Ok(DbBackend::Sqlite),

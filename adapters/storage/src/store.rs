@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use application::{
-    CallerDirectory, ChangeLog, History, ItemRepository, Readiness, RepositoryError, StandbyStore,
-    Standbys, VersionBodies,
+    CallerDirectory, ChangeLog, ContentRegister, History, ItemRepository, Readiness,
+    RepositoryError, StandbyStore, Standbys, VersionBodies,
 };
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
@@ -197,6 +197,28 @@ impl Store {
     #[must_use]
     pub fn version_bodies(&self) -> Arc<dyn VersionBodies> {
         Arc::new(self.database.clone())
+    }
+
+    #[must_use]
+    pub fn content_register(&self) -> Arc<dyn ContentRegister> {
+        Arc::new(self.database.clone())
+    }
+
+    /// Returns the id of the folder or bucket with the bytes of contents (`None` if none was set), and
+    /// true if any bytes are known.
+    ///
+    /// # Errors
+    /// If the store is unavailable.
+    pub async fn content_store(&self) -> Result<(Option<String>, bool), RepositoryError> {
+        self.database.content_store().await
+    }
+
+    /// Sets the id of the folder or bucket, unless one is set.
+    ///
+    /// # Errors
+    /// If the store is unavailable.
+    pub async fn set_content_store(&self, id: &str) -> Result<(), RepositoryError> {
+        self.database.set_content_store(id).await
     }
 
     #[must_use]

@@ -7,6 +7,7 @@ mod access;
 mod caller_directory;
 mod change_log;
 mod clock;
+mod contents;
 mod error;
 mod history;
 mod identity;
@@ -24,6 +25,7 @@ pub use access::*;
 pub use caller_directory::*;
 pub use change_log::*;
 pub use clock::*;
+pub use contents::*;
 pub use error::{RepositoryError, Result};
 pub use history::*;
 pub use identity::*;
@@ -50,6 +52,9 @@ pub struct Ports {
     pub identity: Option<Arc<dyn Identity>>,
     pub policies: Arc<dyn Policies>,
     pub standbys: Option<Arc<dyn Standbys>>,
+    /// The bytes of contents; `None` without a place for them.
+    pub contents: Option<Arc<dyn ContentStore>>,
+    pub content_register: Arc<dyn ContentRegister>,
 }
 
 impl Ports {

@@ -1,6 +1,7 @@
 use std::sync::{Arc, LazyLock};
 
-use domain::{Collection, Mask, Operation, Operations, Predicate};
+use domain::content::META;
+use domain::{Collection, Mask, Operation, Operations, Predicate, WriteOperation};
 
 use crate::Caller;
 
@@ -131,6 +132,20 @@ impl Permissions {
         let access = self.by_collection.get(collection.index());
         let found = access.filter(|_| self.granted.contains(operation));
         found.map_or(&*NEVER, |access| &of(access)[operation as usize])
+    }
+
+    /// Returns the kind of a change that the caller may know: one of content that may be hidden is a
+    /// patch.
+    pub fn shown_kind(&self, collection: Collection, kind: WriteOperation) -> WriteOperation {
+        let shows = |mask: &Arc<Mask>| mask.of_member(META) == Predicate::TRUE;
+        match kind {
+            WriteOperation::Attach | WriteOperation::Detach
+                if !self.visible(collection).is_none_or(shows) =>
+            {
+                WriteOperation::Patch
+            }
+            kind => kind,
+        }
     }
 
     /// Returns the members that the caller sees; `None` for all.

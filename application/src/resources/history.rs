@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::listing::{Embedded, Listing, cut, require_within};
 use super::permission::{Origin, refused_members};
-use super::validate::{Draft, stored_members};
+use super::validate::{Draft, Edit, stored_members};
 use super::visibility::missing;
 use super::{ResourceService, Written};
 use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Scope, ShownItem};
@@ -54,6 +54,10 @@ impl ResourceService {
         // Pages are ranges of numbers, so that hidden versions leave gaps.
         let size = i64::try_from(page_size).unwrap_or(i64::MAX);
         versions.retain(|change| first.number() - change.version.number() < size);
+        let permissions = self.access.permissions(caller);
+        for change in &mut versions {
+            change.kind = permissions.shown_kind(self.collection, change.kind);
+        }
         Ok(VersionPage { versions, latest, exists: newest.kind != WriteOperation::Delete })
     }
 
@@ -65,10 +69,12 @@ impl ResourceService {
     ) -> Result<(PastVersion, Item)> {
         let reach = self.visible_history(caller, item).await?;
         let found = self.ports.history.version(&reach, item.id, version).await?;
-        let Some(found) = found else {
+        let Some(mut found) = found else {
             let latest = self.newest_change(item).await?.version;
             return Err(ApplicationError::VersionNotFound { latest });
         };
+        let kind = found.change.kind;
+        found.change.kind = self.access.permissions(caller).shown_kind(self.collection, kind);
         if let Some(removed_at) = found.change.removed_at {
             return Err(ApplicationError::BodyRemoved { version, removed_at });
         }
@@ -185,7 +191,7 @@ impl ResourceService {
             self.require_history(options)?;
             let reach = self.reach(&options.caller, item.parent).await?;
             if self.ports.items.find(&reach, item.id).await?.is_some() {
-                match self.change(write, WriteOperation::Replace, &body, None).await {
+                match self.change(write, Edit::Restore(&body), None).await {
                     // A concurrent request removed the item.
                     Err(ApplicationError::ItemNotFound) => {}
                     changed => return Ok(Restored { written: changed?, is_created: false }),
@@ -240,7 +246,7 @@ impl ResourceService {
             return Err(ApplicationError::ItemDeleted);
         }
         self.require_parent(past.parent).await?;
-        let draft = Draft::of(self.collection, body, Some(past.id));
+        let draft = Draft::restored(self.collection, body, past.id);
         let own = ItemAddress::of(past);
         let (create, origin) = (WriteOperation::Create, Origin::Removed(past));
         let (warnings, read_set) =

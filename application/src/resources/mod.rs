@@ -1,12 +1,13 @@
 //! The use cases of every collection.
 //!
-//! [`ResourceService`] has a file for each part: `read`, `write`, `history`, `audit`, `allowed`,
-//! `export` and `import`. `visibility` limits reads, and `permission` writes. `validate` reads a body. `rules` applies the business rules, and `read_set` holds the
+//! [`ResourceService`] has a file for each part: `read`, `write`, `content`, `history`, `audit`,
+//! `allowed`, `export` and `import`. `visibility` limits reads, and `permission` writes. `validate` reads a body. `rules` applies the business rules, and `read_set` holds the
 //! basis of a decision. `replace_all` validates a whole collection, `idempotency` recognises
 //! retries, and `dry_run` predicts a write.
 
 mod allowed;
 mod audit;
+mod content;
 mod dry_run;
 mod export;
 mod history;
@@ -33,6 +34,7 @@ use crate::{AccessControl, ApplicationError, Caller, Result};
 
 pub use allowed::{EditableMembers, ItemDecision};
 pub use audit::{Audited, audited_operation};
+pub use content::{ContentDescription, ContentWrite};
 pub use history::{Restored, VersionPage};
 use idempotency::InFlightKeys;
 pub use import::{

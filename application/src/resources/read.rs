@@ -102,7 +102,7 @@ impl ResourceService {
         let visible = self.visible_members(caller, &stored.item, &mut decision).await?;
         let own = ItemAddress::of(&stored.item);
         let context = decision.context(caller, WriteOperation::Replace, own);
-        let draft = Draft::of(self.collection, &stored_members(&stored.item)?, Some(own.id));
+        let draft = Draft::restored(self.collection, &stored_members(&stored.item)?, own.id);
         let drafted = (&draft, visible.as_ref());
         let verdict = self.judge(&context, Some(&stored), drafted, &mut decision).await?;
         Ok((shown, embedded, verdict))

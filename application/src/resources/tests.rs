@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::{ReplacementBody, ResourceService};
 use crate::ports::{
-    Answered, MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
-    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+    Answered, MockCallerDirectory, MockChangeLog, MockClock, MockContentRegister, MockHistory,
+    MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use crate::query::{SortPosition, Total};
 use crate::{
@@ -103,6 +103,8 @@ fn ruled_service(
     let ports = Ports {
         identity: None,
         standbys: None,
+        contents: None,
+        content_register: Arc::new(MockContentRegister::new()),
         policies: Arc::new(crate::NoPolicies::Open),
         items: Arc::new(repository),
         history,

@@ -3,18 +3,65 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use domain::content::META;
 use domain::{
-    Collection, Item, ItemId, Members, Pointer, Version, Violation, Violations, VisibleMembers,
-    WriteOperation, merge_patch,
+    Collection, Content, ContentDigest, Item, ItemId, Members, Pointer, Value, Version, Violation,
+    Violations, VisibleMembers, WriteOperation, merge_patch,
 };
 use jiff::Timestamp;
 
 use crate::ports::{RepositoryError, ShownItem};
-use crate::{ApplicationError, Caller, ItemAddress, Result};
+use crate::{ApplicationError, Caller, ItemAddress, Precondition, Result};
 
 /// The members for links and metadata. A body may contain them, so that clients can edit and return
 /// an item. They are ignored.
-const IGNORED: [&str; 3] = ["_links", "_embedded", "_meta"];
+const IGNORED: [&str; 3] = ["_links", "_embedded", META];
+
+/// A change of a stored item.
+#[derive(Clone, Copy)]
+pub(super) enum Edit<'a> {
+    Replace(&'a Members),
+    Patch(&'a Members),
+    /// The members of an earlier version, with its facts about content.
+    Restore(&'a Members),
+    /// The content, or its removal, on condition of the current content.
+    Content(Option<&'a Content>, &'a Precondition<ContentDigest>),
+}
+
+impl Edit<'_> {
+    pub const fn operation(self) -> WriteOperation {
+        match self {
+            Self::Replace(_) | Self::Restore(_) => WriteOperation::Replace,
+            Self::Patch(_) | Self::Content(..) => WriteOperation::Patch,
+        }
+    }
+
+    /// The operation in the change log.
+    pub const fn logged(self) -> WriteOperation {
+        match self {
+            Self::Content(Some(_), _) => WriteOperation::Attach,
+            Self::Content(None, _) => WriteOperation::Detach,
+            _ => self.operation(),
+        }
+    }
+
+    /// Returns false if the item has this content already. Fails if the current content does not meet
+    /// the condition.
+    pub fn changes_content(self, item: &Item, visible: Option<&VisibleMembers>) -> Result<bool> {
+        let Self::Content(content, condition) = self else { return Ok(true) };
+        let current = Content::of(&item.members)
+            .filter(|_| visible.is_none_or(|visible| visible.shows(&Content::pointer())));
+        let digest = current.as_ref().map(|current| current.digest);
+        if condition.excludes_optional(digest.as_ref()) {
+            return Err(ApplicationError::ContentChanged { current: digest });
+        }
+        match (current, content) {
+            (None, None) => Err(ApplicationError::NoContent),
+            (Some(current), Some(content)) => Ok(!current.is_same(content)),
+            _ => Ok(true),
+        }
+    }
+}
 
 /// The item that results from a body, before any rule is evaluated.
 pub(super) struct Draft {
@@ -69,26 +116,61 @@ impl Draft {
         Ok(Self { after: stored_members(item)?, errors, refused, visible: None })
     }
 
+    /// A draft of a version that returns as a new item.
+    pub fn restored(collection: Collection, past: &Members, id: ItemId) -> Self {
+        Self::of(collection, past, Some(id)).with_facts_of(past)
+    }
+
     pub fn edited(
         collection: Collection,
-        operation: WriteOperation,
-        body: &Members,
+        edit: Edit<'_>,
         item: &Item,
         visible: Option<VisibleMembers>,
     ) -> Result<Self> {
-        let is_patch = operation == WriteOperation::Patch;
-        if visible.is_none() && !is_patch {
-            return Ok(Self::of(collection, body, Some(item.id)));
-        }
         let stored = stored_members(item)?;
+        let (body, is_patch) = match edit {
+            Edit::Content(content, _) => {
+                let draft = Self::stored(item)?;
+                let after = Content::replaced(&stored, content);
+                return Ok(draft.with_facts_of(&after).seen_as(visible, &stored));
+            }
+            Edit::Patch(patch) => (patch, true),
+            Edit::Replace(body) | Edit::Restore(body) => (body, false),
+        };
         let errors =
             if is_patch { unknown_removals(collection, body) } else { Violations::default() };
         let compose = |own: Members, refused: &mut Vec<Pointer>| match &visible {
-            None => merge_patch(&stored, &own),
+            None if is_patch => merge_patch(&stored, &own),
+            None => own,
             Some(visible) => kept(visible, &stored, own, is_patch, refused),
         };
         let draft = Self::composed(collection, errors, body, Some(item.id), compose);
-        Ok(Self { visible, ..draft })
+        Ok(match edit {
+            Edit::Restore(past) => draft.with_facts_of(past).seen_as(visible, &stored),
+            _ => Self { visible, ..draft.with_facts_of(&stored) },
+        })
+    }
+
+    /// Takes over the facts about content, which a body cannot set.
+    pub fn with_facts_of(self, members: &Members) -> Self {
+        let facts = members.get(META);
+        if facts.is_none() && self.after.get(META).is_none() {
+            return self;
+        }
+        Self { after: self.after.with_first(META, facts.map(Value::encoded)), ..self }
+    }
+
+    /// Refuses to change facts about content that the caller does not see.
+    fn seen_as(mut self, visible: Option<VisibleMembers>, stored: &Members) -> Self {
+        let facts = |members: &Members| members.clone().retain(|name, _| name == META);
+        let [before, after] = [stored, &self.after].map(facts);
+        if let Some(visible) = &visible
+            && before != after
+        {
+            let hidden = [&before, &after].map(|facts| visible.changed(None, facts));
+            self.refused.extend(hidden.concat());
+        }
+        Self { visible, ..self }
     }
 
     /// Applies `compose` to the members that clients may set. `errors` come first, then that of the

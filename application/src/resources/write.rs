@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Collection, ItemId, Members, Operation, Pointer, Violation, Violations, WriteOperation,
+    Collection, Content, ItemId, Members, Operation, Pointer, Violation, Violations, WriteOperation,
 };
 
 use tracing::Instrument as _;
@@ -13,7 +13,7 @@ use super::listing::Listing;
 use super::permission::Origin;
 use super::replace_all::{Judged, ReplacementBody};
 use super::result::{Replaced, Written};
-use super::validate::{Draft, refused};
+use super::validate::{Draft, Edit, refused};
 use crate::ports::{
     CollectionContent, CollectionWrite, NewItem, PageRevision, RepositoryError, Revision, ShownItem,
 };
@@ -66,7 +66,7 @@ impl ResourceService {
     }
 
     pub async fn replace(&self, write: &ItemWrite<'_>, body: Members) -> Result<Written> {
-        self.change(write, WriteOperation::Replace, &body, None).await
+        self.change(write, Edit::Replace(&body), None).await
     }
 
     pub async fn to_patch(&self, write: &ItemWrite<'_>) -> Result<ShownItem> {
@@ -81,7 +81,7 @@ impl ResourceService {
         stored: ShownItem,
         patch: Members,
     ) -> Result<Written> {
-        self.change(write, WriteOperation::Patch, &patch, Some(stored)).await
+        self.change(write, Edit::Patch(&patch), Some(stored)).await
     }
 
     /// Removes an item and the items below it. Requires `delete` on each of them.
@@ -183,7 +183,11 @@ impl ResourceService {
     }
 
     /// Returns the current item after it checked permission and condition.
-    async fn current(&self, write: &ItemWrite<'_>, operation: Operation) -> Result<ShownItem> {
+    pub(super) async fn current(
+        &self,
+        write: &ItemWrite<'_>,
+        operation: Operation,
+    ) -> Result<ShownItem> {
         let ItemWrite { options, item, .. } = *write;
         let operations = &[Operation::Read, operation];
         self.access.require(&options.caller, self.collection, operations)?;
@@ -193,15 +197,25 @@ impl ResourceService {
         Ok(shown)
     }
 
-    /// The read-modify-write of replace and patch. The first attempt uses the item `stored`.
+    /// The read-modify-write of an item. The first attempt uses the item `stored`.
     pub(super) async fn change(
         &self,
         write: &ItemWrite<'_>,
-        operation: WriteOperation,
-        body: &Members,
-        mut stored: Option<ShownItem>,
+        edit: Edit<'_>,
+        stored: Option<ShownItem>,
     ) -> Result<Written> {
+        self.change_from(write, edit, stored).await.map(|(written, _)| written)
+    }
+
+    /// Also returns whether the item had content before.
+    pub(super) async fn change_from(
+        &self,
+        write: &ItemWrite<'_>,
+        edit: Edit<'_>,
+        mut stored: Option<ShownItem>,
+    ) -> Result<(Written, bool)> {
         let ItemWrite { options, item, .. } = *write;
+        let operation = edit.operation();
         let size = |shown: &ShownItem| shown.item.members.len();
         let most = stored.as_ref().map_or(usize::MAX, |stored| size(stored) + MOST_GROWTH);
         for history in self.attempts(options) {
@@ -214,13 +228,19 @@ impl ResourceService {
             }
             let (own, mut decision) = (ItemAddress::of(&shown.item), self.decision());
             let visible = self.visible_members(&options.caller, &shown.item, &mut decision).await?;
-            let draft = Draft::edited(self.collection, operation, body, &shown.item, visible)?;
+            let had_content = Content::encoded_in(&shown.item.members).is_some();
+            if !edit.changes_content(&shown.item, visible.as_ref())? {
+                let unchanged = Written { shown, warnings: Violations::default() };
+                return Ok((self.written_by(&options.caller, unchanged).await, had_content));
+            }
+            let draft = Draft::edited(self.collection, edit, &shown.item, visible)?;
             let origin = Origin::Stored(&shown);
             let (warnings, read_set) =
                 self.decide(options, operation, own, origin, &draft, decision).await?;
             let replacement = self.new_item(item.id, draft.after, None).in_place_of(&shown.item);
             if operation == WriteOperation::Patch && replacement.members == shown.item.members {
-                return Ok(self.written_by(&options.caller, Written { shown, warnings }).await);
+                let written = Written { shown, warnings };
+                return Ok((self.written_by(&options.caller, written).await, had_content));
             }
             self.require_size(replacement.members.len()).map_err(refused)?;
             let stored = if options.is_dry_run {
@@ -230,10 +250,10 @@ impl ResourceService {
                 let metadata = self.metadata(options, operations, read_set, &warnings)?;
                 let metadata = metadata.decided_in(history);
                 let scope = self.scope(item.parent);
-                self.ports.items.update(scope, replacement, operation, metadata).await
+                self.ports.items.update(scope, replacement, edit.logged(), metadata).await
             };
             if let Some(written) = self.written(options, stored, warnings).await? {
-                return Ok(written);
+                return Ok((written, had_content));
             }
         }
         Err(ApplicationError::TooManyConflicts)

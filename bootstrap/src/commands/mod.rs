@@ -3,6 +3,7 @@
 mod access;
 mod case_files;
 mod compact;
+mod contents;
 mod entries;
 mod error;
 mod keys;
@@ -32,6 +33,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use crate::{VERSION, base_url, failed, open_rules, serve};
+pub use contents::with_contents;
 pub use error::CommandError;
 pub use logging::set_filter as set_log_filter;
 use options::{

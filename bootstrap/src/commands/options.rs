@@ -191,6 +191,12 @@ pub struct ServeOptions {
     /// Largest import file, compressed or unpacked
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_IMPORT", value_name = "BYTES", default_value = "64MiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_import: usize,
+    /// Folder for the contents of files and library items [default: next to an SQLite file, FILE.contents]
+    #[arg(long, env = "PROPOSAL_SERVICE_CONTENTS", value_name = "PATH")]
+    pub contents: Option<PathBuf>,
+    /// Largest content of a file or library item
+    #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONTENT", value_name = "BYTES", default_value = "5GiB", value_parser = byte_size, help_heading = "Limits")]
+    pub max_content: usize,
     /// Folder for temporary files, such as spreadsheets until they are sent
     #[arg(long, env = "PROPOSAL_SERVICE_TEMP_DIR", value_name = "PATH", default_value_os_t = std::env::temp_dir(), hide_default_value = true)]
     pub temp_dir: PathBuf,

@@ -122,6 +122,21 @@ impl Members {
         Self::from_canonical(&text, self.has_unstorable)
     }
 
+    /// Returns the members with this one first, or without it. `value` is canonical, and `name` needs
+    /// no escaping.
+    pub fn with_first(&self, name: &str, value: Option<&str>) -> Self {
+        let mut text = String::with_capacity(self.text.len() + value.map_or(0, str::len) + 8);
+        text.push('{');
+        if let Some(value) = value {
+            push_member(&mut text, name, |out| out.push_str(value));
+        }
+        for (other, kept) in self.encoded_entries().filter(|(other, _)| *other != name) {
+            push_member(&mut text, other, |out| out.push_str(kept.encoded()));
+        }
+        text.push('}');
+        Self::from_canonical(&text, self.has_unstorable)
+    }
+
     /// Calls `found` with each part that PostgreSQL cannot store, and its place.
     pub fn each_unstorable(&self, found: &mut dyn FnMut(Unstorable, &Pointer)) {
         if self.has_unstorable {

@@ -431,3 +431,65 @@ policies:
         assert!(page().1.contains("Zyx"));
     });
 }
+
+/// Content is hidden and protected like a member.
+#[test]
+fn content_is_hidden_and_protected_like_a_member() {
+    const POLICIES: &str = "
+policies:
+  - {id: staff_all, group: [proposals, files], allow: [read, history, write], to: [staff]}
+  - {id: reviewers, group: files, allow: [read, history, update], to: [reviewer]}
+  - {id: blind, group: files, hide: [/_meta/content], to: [reviewer]}
+  - {id: clerks, group: files, allow: [read, update], write: [note], to: [clerk]}
+  - {id: senders, group: files, allow: [read, update], write: [/_meta/content], to: [sender]}
+";
+    let callers =
+        [("staff", "staff"), ("blind", "reviewer"), ("clerk", "clerk"), ("sender", "sender")];
+    on_each_store(|store| {
+        let world = World::new(store, &callers, POLICIES, &[]);
+        let id = world.create("staff", "/v1/files", r#"{"note":"a"}"#).id();
+        let (path, content) = (format!("/v1/files/{id}"), format!("/v1/files/{id}/content"));
+        let send = |name: &str, method: &str, body: &str| {
+            let request = world.service.request(method, &content);
+            let request = if method == "PUT" { request.body("text/plain", body) } else { request };
+            world.send(name, request)
+        };
+        assert_eq!(send("anonymous", "PUT", "x").status, 401);
+        assert_eq!(send("staff", "PUT", "canary").status, 201);
+        for (name, status) in
+            [("staff", 200), ("clerk", 200), ("sender", 200), ("blind", 404), ("anonymous", 401)]
+        {
+            assert_eq!(send(name, "GET", "").status, status, "{name}");
+            let version = format!("{path}/versions/2/content");
+            let status = if ["clerk", "sender"].contains(&name) { 403 } else { status };
+            assert_eq!(world.send(name, world.service.get(&version)).status, status, "{name}");
+        }
+        let seen = world.get("blind", &path);
+        assert_eq!((seen.value()["_meta"].get("content"), seen.link("enclosure")), (None, None));
+        for (name, method) in
+            [("blind", "PUT"), ("blind", "DELETE"), ("clerk", "PUT"), ("clerk", "DELETE")]
+        {
+            let refused = send(name, method, "y");
+            // What is hidden is not there to be removed.
+            if (name, method) == ("blind", "DELETE") {
+                assert_eq!(refused.status, 404, "{name} {method}");
+            } else {
+                assert!(pointers(&refused).iter().all(|it| it.starts_with("/_meta")), "{refused}");
+            }
+        }
+        assert_eq!(send("sender", "PUT", "sent").status, 200);
+        for (name, kind) in [("staff", "attached"), ("blind", "patched")] {
+            let versions = world.get(name, &format!("{path}/versions"));
+            assert_eq!(versions.embedded("versions")[0]["kind"], kind, "{name}");
+            let changes = world.get(name, "/v1/changes?group=files");
+            let last = changes.embedded("changes").pop().unwrap();
+            assert_eq!(last["kind"], kind, "{name}");
+        }
+        // A caller who does not see the content keeps it.
+        let replaced = world.send("blind", world.service.put(&path).json(r#"{"note":"b"}"#));
+        assert_eq!(replaced.status, 200, "{replaced}");
+        assert_eq!(send("staff", "GET", "").text(), "sent");
+        let filtered = world.get("blind", "/v1/files?filter%5B_meta%5D%5Bexists%5D=true");
+        assert_eq!(filtered.value()["total_items"], 0, "{filtered}");
+    });
+}

@@ -12,6 +12,7 @@ const FLOORS: &[(&str, &str)] = &[
     ("domain", "exact-json"),
     ("language", "domain"),
     ("application", "domain"),
+    ("contents-adapter", "application domain"),
     ("http-adapter", "application domain"),
     ("identity-adapter", "application domain language"),
     ("policies-adapter", "application domain language"),
@@ -21,8 +22,8 @@ const FLOORS: &[(&str, &str)] = &[
     ("telemetry-adapter", "application domain"),
     (
         "bootstrap",
-        "application domain http-adapter identity-adapter language policies-adapter \
-         rules-adapter storage-adapter system-adapter telemetry-adapter",
+        "application contents-adapter domain http-adapter identity-adapter language \
+         policies-adapter rules-adapter storage-adapter system-adapter telemetry-adapter",
     ),
 ];
 

@@ -75,8 +75,9 @@ fn every_operation_is_described_and_its_example_works_untouched() {
     assert_eq!(schema.text(), include_str!("../../../docs/schemas/rules.json"));
     service.get("/schemas/rules.json").header("if-none-match", schema.etag()).expect(304);
     let mut operations = operations(&document);
-    // The service's own paths, nine standard sets with their histories, and the extra operations.
-    assert_eq!(operations.len(), 19 + 9 * (6 + 4) + 3);
+    // The service's own paths, nine standard sets with their histories, the extra operations, and
+    // contents.
+    assert_eq!(operations.len(), 19 + 9 * (6 + 4) + 3 + 3 * 4);
     // What removes the items of other examples comes last.
     operations.sort_by_key(|operation| match (&*operation.method, &*operation.path) {
         ("PUT", "/v1/cashprogram") | ("DELETE", "/v1/proposals/{proposals_id}") => 2,
@@ -98,12 +99,15 @@ fn every_operation_is_described_and_its_example_works_untouched() {
         }
         let target = operation.target();
         let request = service.request(method, &target);
+        let is_content = path.ends_with("/content");
         let request = match operation.body(&document) {
+            // Bytes of any type.
+            _ if is_content && method == "PUT" => request.body("text/plain", "content"),
             Some((media_type, example)) => request.body(&media_type, example.to_string()),
             None => request,
         };
         request.expect(operation.success());
-        if method == "DELETE" {
+        if method == "DELETE" && !is_content {
             service.post(&format!("{target}/versions/1")).expect(201);
         }
     }

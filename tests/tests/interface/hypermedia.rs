@@ -87,6 +87,11 @@ fn every_link_leads_somewhere(service: &Service) {
     while let Some(target) = to_visit.pop() {
         if visited.insert(target.clone()) {
             let answer = service.get(&target).accept("application/hal+json, */*;q=0.1").send();
+            // The place to PUT a content exists before there is any.
+            if target.ends_with("/content") && answer.status == 404 {
+                service.request("OPTIONS", &target).expect(204);
+                continue;
+            }
             assert!(answer.status < 400, "a link leads to {answer}");
             if answer.needed_header("content-type") == "application/hal+json" {
                 to_visit.extend(hrefs(&answer));

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use application::Ports;
 use application::ports::{
-    MockCallerDirectory, MockChangeLog, MockClock, MockHistory, MockIdGenerator,
-    MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
+    MockCallerDirectory, MockChangeLog, MockClock, MockContentRegister, MockHistory,
+    MockIdGenerator, MockItemRepository, MockReadiness, MockRuleBook, MockRuleTrials,
 };
 use domain::{Collection, Item, ItemId, Version};
 use jiff::Timestamp;
@@ -42,6 +42,8 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     let ports = Ports {
         identity: None,
         standbys: None,
+        contents: None,
+        content_register: Arc::new(MockContentRegister::new()),
         policies: Arc::new(application::NoPolicies::Open),
         items: Arc::new(items),
         history: Arc::new(MockHistory::new()),
@@ -54,6 +56,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
         trials: Arc::new(MockRuleTrials::new()),
     };
     let options = HttpOptions {
+        max_content: 1 << 20,
         is_open_to_all: false,
         caller_rate: None,
         address_rate: None,

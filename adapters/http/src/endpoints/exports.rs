@@ -13,6 +13,7 @@ use application::{
     ApplicationError, Caller, ItemContent, RepositoryError, ResourceService, Sequence,
 };
 use bytes::Bytes;
+use domain::content::META;
 use domain::{Collection, Fields};
 use futures_util::{StreamExt as _, stream};
 use poem::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -77,7 +78,7 @@ impl Exports {
         let name = format!("{}-{today}.{}", self.group.collection.name(), self.format.extension);
         let disposition = format!("attachment; filename=\"{name}\"");
         let mut response = Response::builder().status(StatusCode::OK).body(body);
-        response.extensions_mut().insert(LeastRate);
+        response.extensions_mut().insert(LeastRate(None));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MediaType::of_file(self.format).header());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -216,7 +217,7 @@ impl SelectedItems {
     /// Takes `fields`, else the field table, else the members of all items.
     async fn header(&mut self, fields: Option<MemberNames>) -> Result<HeaderRow, Problem> {
         let names = match (fields, self.collection.spec().fields) {
-            (Some(fields), _) => fields,
+            (Some(fields), _) => fields.iter().filter(|name| ***name != *META).cloned().collect(),
             (None, Fields::Typed(fields)) => fields.iter().map(|field| field.name.into()).collect(),
             (None, Fields::Open(_)) => self.all_members().await?,
         };

@@ -4,7 +4,7 @@ use application::{EditableMembers, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
-use domain::{Fields, Value};
+use domain::{Content, Fields, Value};
 use jiff::civil::Date;
 use poem::Request;
 
@@ -107,7 +107,8 @@ impl Explorer {
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
         let editable = self.service(group)?.editable(caller_of(request), Some(address)).await?;
-        let form = self.form(group, title, (&path, ""), (&item.members, &editable));
+        let members = format!("{{{}}}", Content::other_members(&item.members));
+        let form = self.form(group, title, (&path, ""), (&members, &editable));
         render(&FormPage { tag: self.tag(&shown), ..form })
     }
 

@@ -2,7 +2,8 @@
 
 use application::{ApplicationError, Caller, Links, ShownItem, View};
 use askama::Template;
-use domain::{Collection, ItemId, Operation, Operations, Value, Verdict, Violation};
+use domain::content::META;
+use domain::{Collection, Content, ItemId, Operation, Operations, Value, Verdict, Violation};
 use jiff::Timestamp;
 use poem::Request;
 
@@ -30,6 +31,7 @@ struct ItemPage<'a> {
     own: String,
     playground: String,
     members: Vec<ShownMember>,
+    content: Option<ShownContent>,
     links: Vec<RelatedItem>,
     errors: Vec<Violation>,
     warnings: Vec<Violation>,
@@ -44,6 +46,14 @@ impl ItemPage<'_> {
     fn may(&self, name: &str) -> bool {
         Operation::named(name).is_some_and(|operation| self.allowed.contains(operation))
     }
+}
+
+struct ShownContent {
+    name: String,
+    media_type: String,
+    size: String,
+    /// `None` if it needs credentials, which a link does not send.
+    href: Option<String>,
 }
 
 struct ShownMember {
@@ -102,6 +112,7 @@ impl Explorer {
             own: self.links.item(group.collection, item.id),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
+            content: self.content(&path, &shown, as_of),
             links: self.links_of(caller_of(request), group, &shown, as_of),
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
@@ -129,9 +140,28 @@ impl Explorer {
             .iter()
             .filter_map(|(name, description, _)| member(name, *description, members.member(name)));
         let entries = members.entries().into_iter().flatten();
-        let others = entries.filter(|(name, _)| known.iter().all(|(known, ..)| known != name));
+        let others = entries
+            .filter(|(name, _)| *name != META && known.iter().all(|(known, ..)| known != name));
         let others = others.filter_map(|(name, value)| member(&cells::name(name), "", Some(value)));
         described.chain(others).collect()
+    }
+
+    fn content(
+        &self,
+        path: &str,
+        shown: &ShownItem,
+        as_of: Option<Timestamp>,
+    ) -> Option<ShownContent> {
+        let Content { media_type, filename, size, .. } = Content::of(&shown.item.members)?;
+        let at = as_of.map(|time| TIME.timestamp_to_string(&time));
+        let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
+        let is_open = !self.context.gate.knows_callers();
+        Some(ShownContent {
+            name: filename.map_or_else(|| "Content".to_owned(), Into::into),
+            media_type: media_type.into(),
+            size: format!("{size} bytes"),
+            href: is_open.then(|| self.links.to(&format!("{path}/content{at}"))),
+        })
     }
 
     fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {

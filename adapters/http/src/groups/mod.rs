@@ -71,11 +71,21 @@ impl GroupSpec {
     /// Nested groups have no `Continue`: the parent of the new item would be ambiguous.
     pub fn operations(&self) -> impl Iterator<Item = GroupOperation> + use<> {
         let continues = self.collection.spec().can_continue && !self.is_nested();
+        let holds_content = self.collection.spec().holds_content;
         GroupOperation::STANDARD
             .into_iter()
             .chain(self.replaces_all.then_some(GroupOperation::ReplaceAll))
             .chain(continues.then_some(GroupOperation::Continue))
             .chain(GroupOperation::HISTORY)
+            .chain(GroupOperation::CONTENT.into_iter().filter(move |_| holds_content))
+    }
+
+    /// The forms of its paths.
+    pub fn path_forms(&self) -> impl Iterator<Item = PathForm> + use<> {
+        let operations: Vec<_> = self.operations().collect();
+        let is_served =
+            move |form: &PathForm| operations.iter().any(|operation| operation.form() == *form);
+        PathForm::ALL.into_iter().filter(is_served)
     }
 
     pub fn response_types(&self) -> Vec<MediaType> {
@@ -94,6 +104,8 @@ impl GroupSpec {
             PathForm::Versions => format!("{item}/versions"),
             PathForm::Version => format!("{item}/versions/:{VERSION_PARAMETER}"),
             PathForm::Difference => format!("{item}/versions/:{VERSION_PARAMETER}/diff"),
+            PathForm::Content => format!("{item}/content"),
+            PathForm::VersionContent => format!("{item}/versions/:{VERSION_PARAMETER}/content"),
         }
     }
 

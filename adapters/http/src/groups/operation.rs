@@ -12,11 +12,20 @@ pub enum PathForm {
     Versions,
     Version,
     Difference,
+    Content,
+    VersionContent,
 }
 
 impl PathForm {
-    pub const ALL: [Self; 5] =
-        [Self::Collection, Self::Item, Self::Versions, Self::Version, Self::Difference];
+    pub const ALL: [Self; 7] = [
+        Self::Collection,
+        Self::Item,
+        Self::Versions,
+        Self::Version,
+        Self::Difference,
+        Self::Content,
+        Self::VersionContent,
+    ];
 }
 
 /// An operation of a group. Unlike [`WriteOperation`], it may read or write several items.
@@ -34,6 +43,10 @@ pub enum GroupOperation {
     GetVersion,
     Compare,
     Restore,
+    GetContent,
+    PutContent,
+    DeleteContent,
+    GetVersionContent,
 }
 
 impl GroupOperation {
@@ -45,15 +58,23 @@ impl GroupOperation {
     pub const HISTORY: [Self; 4] =
         [Self::ListVersions, Self::GetVersion, Self::Restore, Self::Compare];
 
+    /// Of the groups whose items can have content.
+    pub const CONTENT: [Self; 4] =
+        [Self::GetContent, Self::PutContent, Self::DeleteContent, Self::GetVersionContent];
+
     pub const fn method(self) -> Method {
         match self {
-            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => {
-                Method::GET
-            }
+            Self::List
+            | Self::Get
+            | Self::ListVersions
+            | Self::GetVersion
+            | Self::Compare
+            | Self::GetContent
+            | Self::GetVersionContent => Method::GET,
             Self::Create | Self::Continue | Self::Restore => Method::POST,
             Self::Patch => Method::PATCH,
-            Self::Replace | Self::ReplaceAll => Method::PUT,
-            Self::Delete => Method::DELETE,
+            Self::Replace | Self::ReplaceAll | Self::PutContent => Method::PUT,
+            Self::Delete | Self::DeleteContent => Method::DELETE,
         }
     }
 
@@ -62,6 +83,8 @@ impl GroupOperation {
             Self::ListVersions => PathForm::Versions,
             Self::GetVersion | Self::Restore => PathForm::Version,
             Self::Compare => PathForm::Difference,
+            Self::GetContent | Self::PutContent | Self::DeleteContent => PathForm::Content,
+            Self::GetVersionContent => PathForm::VersionContent,
             Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
             Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => {
                 PathForm::Item
@@ -83,11 +106,17 @@ impl GroupOperation {
         match self {
             Self::Create | Self::Continue => &[Create],
             Self::Replace => &[Replace],
-            Self::Patch => &[Patch],
+            Self::Patch | Self::PutContent | Self::DeleteContent => &[Patch],
             Self::Delete => &[Delete],
             Self::Restore => &[Create, Replace],
             Self::ReplaceAll => &[Create, Replace, Delete],
-            Self::List | Self::Get | Self::ListVersions | Self::GetVersion | Self::Compare => &[],
+            Self::List
+            | Self::Get
+            | Self::ListVersions
+            | Self::GetVersion
+            | Self::Compare
+            | Self::GetContent
+            | Self::GetVersionContent => &[],
         }
     }
 
@@ -96,14 +125,16 @@ impl GroupOperation {
     pub const fn asks(self) -> &'static [Permission] {
         use Permission::{Create, Delete, History, Patch, Read, Replace};
         match self {
-            Self::List | Self::Get => &[Read],
-            Self::ListVersions | Self::GetVersion | Self::Compare | Self::Restore => {
-                &[Read, History]
-            }
+            Self::List | Self::Get | Self::GetContent => &[Read],
+            Self::ListVersions
+            | Self::GetVersion
+            | Self::Compare
+            | Self::Restore
+            | Self::GetVersionContent => &[Read, History],
             Self::Create => &[Create],
             Self::Continue => &[Read, Create],
             Self::Replace => &[Read, Replace],
-            Self::Patch => &[Read, Patch],
+            Self::Patch | Self::PutContent | Self::DeleteContent => &[Read, Patch],
             Self::Delete => &[Read, Delete],
             Self::ReplaceAll => &[Read, Create, Replace, Delete],
         }
@@ -116,10 +147,23 @@ impl GroupOperation {
 
     /// `Prefer` applies to writes with a representation.
     pub fn takes_preference(self) -> bool {
-        !self.is_read() && self != Self::Delete
+        !self.is_read() && !matches!(self, Self::Delete | Self::DeleteContent)
     }
 
+    /// A body in JSON.
     pub fn takes_body(self) -> bool {
-        !self.is_read() && !matches!(self, Self::Delete | Self::Restore)
+        !self.is_read()
+            && !matches!(
+                self,
+                Self::Delete | Self::Restore | Self::PutContent | Self::DeleteContent
+            )
+    }
+
+    /// The bytes of a content, in a request or a response.
+    pub const fn is_of_content(self) -> bool {
+        matches!(
+            self,
+            Self::GetContent | Self::PutContent | Self::DeleteContent | Self::GetVersionContent
+        )
     }
 }

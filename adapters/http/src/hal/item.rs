@@ -6,7 +6,7 @@ use application::{
     ChangeAuthor, Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
 };
 use domain::json::push_string;
-use domain::{Item, ItemId, Operation, Operations, RelationKind, Version, Violations};
+use domain::{Content, Item, ItemId, Operation, Operations, RelationKind, Version, Violations};
 use jiff::Timestamp;
 
 use super::writer::{close_object, push_all, push_link, push_time, remarks};
@@ -128,13 +128,16 @@ pub(super) fn push_item(
     let mut id_text = [0; 36];
     let id: &str = id.uuid().hyphenated().encode_lower(&mut id_text);
     push_all(out, &["{\"id\":\"", id, "\""]);
-    let own = &members[1..members.len() - 1];
+    let own = Content::other_members(members);
     if !own.is_empty() {
         out.push(',');
         out.push_str(own);
     }
     out.push_str(",\"_links\":{");
     push_own_links(out, collection_url, id, view);
+    if group.collection.spec().holds_content {
+        push_content_links(out, collection_url, id, view);
+    }
     if matches!(view.snapshot, Snapshot::Now | Snapshot::DryRun) {
         push_related(out, base_url, group, id, view.item);
     }
@@ -155,6 +158,9 @@ fn push_meta(out: &mut String, base_url: &BaseUrl, view: ItemView<'_>) {
     if let Some(removed_at) = &view.removed_at {
         out.push_str(",\"body\":\"removed\",\"removed_at\":");
         push_time(out, removed_at);
+    }
+    if let Some(content) = Content::encoded_in(&view.item.item.members) {
+        push_all(out, &[",\"content\":", content]);
     }
     match view.snapshot {
         Snapshot::Now | Snapshot::At(_) => {}
@@ -218,6 +224,32 @@ fn push_own_links(out: &mut String, collection: &str, id: &str, view: ItemView<'
         let diff = format!("/versions/{version}/diff?from={previous}");
         push_link(out, "diff", &[collection, "/", id, &diff]);
     }
+}
+
+/// Links to the content (RFC 4287), and to the place to PUT it (RFC 5023 section 11.1). Each ends with
+/// a comma.
+fn push_content_links(out: &mut String, collection: &str, id: &str, view: ItemView<'_>) {
+    let content = Content::of(&view.item.item.members);
+    let version = view.item.item.version.to_string();
+    let (place, time) = match view.snapshot {
+        Snapshot::Version(_) => (["/versions/", &version, "/content"].concat(), ""),
+        Snapshot::At(time) => ("/content?as_of=".to_owned(), time),
+        Snapshot::Now | Snapshot::DryRun => {
+            push_link(out, "edit-media", &[collection, "/", id, "/content"]);
+            ("/content".to_owned(), "")
+        }
+    };
+    let Some(content) = content else { return };
+    push_all(
+        out,
+        &["\"enclosure\":{\"href\":\"", collection, "/", id, &place, time, "\",\"type\":"],
+    );
+    push_string(out, &content.media_type);
+    if let Some(name) = &content.filename {
+        out.push_str(",\"title\":");
+        push_string(out, name);
+    }
+    out.push_str("},");
 }
 
 fn push_change(out: &mut String, change: &LoggedChange) {

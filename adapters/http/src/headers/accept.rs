@@ -19,12 +19,12 @@ enum Specificity {
     Exact,
 }
 
-fn specificity(range: &str, candidate: MediaType) -> Option<Specificity> {
-    let (kind, _) = candidate.name().split_once('/')?;
+fn specificity(range: &str, candidate: &str) -> Option<Specificity> {
+    let (kind, _) = candidate.split_once('/')?;
     match range.split_once('/')? {
         ("*", "*") => Some(Specificity::Anything),
         (main, "*") => main.eq_ignore_ascii_case(kind).then_some(Specificity::AnySubtype),
-        _ => range.eq_ignore_ascii_case(candidate.name()).then_some(Specificity::Exact),
+        _ => range.eq_ignore_ascii_case(candidate).then_some(Specificity::Exact),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
     let ranges: Vec<_> = accepted.collect();
     let best_fit = |candidate: MediaType| {
         let fits = ranges.iter().enumerate().filter_map(|(position, range)| {
-            Some((specificity(range.name, candidate)?, range.quality, Reverse(position)))
+            Some((specificity(range.name, candidate.name())?, range.quality, Reverse(position)))
         });
         fits.max()
     };
@@ -48,6 +48,14 @@ pub fn negotiate(headers: &HeaderMap, candidates: &[MediaType]) -> Option<MediaT
     // Of equals, `min_by_key` keeps the first: the candidates' order.
     let preferred = acceptable.min_by_key(|(quality, position, _)| Reverse((*quality, *position)));
     preferred.map(|(.., candidate)| candidate)
+}
+
+/// Returns whether the client accepts a type, without its parameters.
+pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    let Some(accepted) = elements(headers, &ACCEPT) else { return true };
+    let fits = accepted.filter_map(|range| Some((specificity(range.name, name)?, range.quality)));
+    fits.max().is_some_and(|(_, quality)| quality > 0)
 }
 
 /// RFC 9110 section 8.4.1.

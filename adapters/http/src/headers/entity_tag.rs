@@ -6,7 +6,7 @@
 //! representation has the suffix `-gzip`.
 
 use application::{Links, Named, PageRevision, Precondition, Revision, ShownItem, WriteOptions};
-use domain::{Collection, ItemId, Version};
+use domain::{Collection, ContentDigest, ItemId, Version};
 use poem::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use poem::http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -104,6 +104,10 @@ impl EntityTag {
         Self(format!("{:016x}", Self::hash(content)))
     }
 
+    pub fn of_digest(digest: &ContentDigest) -> Self {
+        Self(digest.to_string())
+    }
+
     pub fn hash(content: &[u8]) -> u64 {
         first_64_bits(Sha256::new_with_prefix(content))
     }
@@ -181,6 +185,13 @@ pub fn item_precondition(headers: &HeaderMap) -> Result<Precondition<Version>, M
         let is_ours = hash.is_none_or(is_hash);
         number(version).filter(|_| is_ours).map(Version::from_number)
     })
+}
+
+/// The tag of a content is its digest, in every version.
+pub fn content_precondition(
+    headers: &HeaderMap,
+) -> Result<Precondition<ContentDigest>, MalformedCondition> {
+    precondition(headers, ContentDigest::parse)
 }
 
 pub fn collection_precondition(

@@ -13,6 +13,8 @@ impl MediaType {
     pub const HAL: Self = Self("application/hal+json");
     /// RFC 8259.
     pub const JSON: Self = Self("application/json");
+    /// A range (RFC 9110 section 12.5.1), for documentation.
+    pub const ANY: Self = Self("*/*");
     pub const HTML: Self = Self("text/html");
     pub const CSS: Self = Self("text/css");
     /// RFC 9239.

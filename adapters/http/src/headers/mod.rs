@@ -1,6 +1,9 @@
 pub mod accept;
+pub mod byte_ranges;
 pub mod consistency_token;
+pub mod content_disposition;
 pub mod content_policy;
+pub mod digest_fields;
 pub mod entity_tag;
 pub mod history;
 pub mod idempotency_key;

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use httpdate::parse_http_date;
 use jiff::Timestamp;
-use poem::http::HeaderMap;
-use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use poem::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
+use poem::http::{HeaderMap, HeaderName};
 
 use super::sole::sole;
 use crate::time::now;
@@ -17,15 +17,26 @@ pub fn has_state_of(modified: Timestamp, headers: &HeaderMap) -> bool {
     headers.contains_key(IF_MODIFIED_SINCE) && is_known(modified, headers, now())
 }
 
+/// `If-Unmodified-Since`. A malformed or repeated date counts as absent.
+pub fn was_modified(modified: Timestamp, headers: &HeaderMap) -> bool {
+    date(headers, &IF_UNMODIFIED_SINCE)
+        .is_some_and(|since| whole_seconds(modified).is_none_or(|modified| modified > since))
+}
+
+/// The date in a header; `None` if it is malformed or repeated.
+pub fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
+    let line = sole(headers, name).ok().flatten()?;
+    parse_http_date(line.to_str().ok()?).ok()
+}
+
 fn is_known(modified: Timestamp, headers: &HeaderMap, now: Timestamp) -> bool {
-    let since = sole(headers, IF_MODIFIED_SINCE).ok().flatten();
-    let since = since.and_then(|line| parse_http_date(line.to_str().ok()?).ok());
+    let since = date(headers, &IF_MODIFIED_SINCE);
     let is_settled = now.as_second() >= modified.as_second() + SETTLED.as_secs().cast_signed();
     let is_current = |since| whole_seconds(modified).is_some_and(|modified| modified <= since);
     !headers.contains_key(IF_NONE_MATCH) && is_settled && since.is_some_and(is_current)
 }
 
-fn whole_seconds(time: Timestamp) -> Option<SystemTime> {
+pub fn whole_seconds(time: Timestamp) -> Option<SystemTime> {
     let seconds = u64::try_from(time.as_second()).ok()?;
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }

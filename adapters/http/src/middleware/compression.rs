@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use poem::http::HeaderValue;
-use poem::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG};
+use poem::http::header::{ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG};
 use poem::{Body, Response};
 
 use crate::headers::entity_tag;
@@ -20,7 +20,9 @@ const LARGE: usize = 64 * 1024;
 
 /// Requires that the client accepts gzip.
 pub async fn compress(mut response: Response) -> Response {
-    if response.headers().contains_key(CONTENT_ENCODING) || is_stream(&response) {
+    // A range of a content is one of its bytes.
+    let is_content = response.headers().contains_key(ACCEPT_RANGES);
+    if response.headers().contains_key(CONTENT_ENCODING) || is_content || is_stream(&response) {
         return response;
     }
     // Bodies are in memory, so this does not wait.

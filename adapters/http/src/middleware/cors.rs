@@ -7,10 +7,10 @@ use poem::http::header::{
 use poem::http::{HeaderMap, HeaderValue};
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "Age, Allow, Consistency-Token, ETag, Last-Modified, Link, Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Request-Id",
+    "Accept-Ranges, Age, Allow, Consistency-Token, Content-Disposition, Content-Range, ETag, Last-Modified, Link, Location, Preference-Applied, Repr-Digest, Retry-After, WWW-Authenticate, X-Request-Id",
 );
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
-    "Accept, Authorization, Cache-Control, Consistency-Token, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
+    "Accept, Authorization, Cache-Control, Consistency-Token, Content-Disposition, Content-Digest, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Last-Event-ID, Prefer, Range, Repr-Digest, X-Request-Id",
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("3600");
 

@@ -34,7 +34,8 @@ pub struct MethodRouter {
     methods: Vec<ServedMethod>,
     allow: HeaderValue,
     media_types: Vec<MediaType>,
-    is_negotiated: bool,
+    /// False if the handler of reads negotiates.
+    negotiates_reads: bool,
     gate: Arc<Gate>,
     route: Option<Arc<str>>,
 }
@@ -63,7 +64,7 @@ impl MethodRouter {
         let allow = HeaderValue::from_str(&allowed.join(", "));
         let allow = allow.unwrap_or_else(|_| HeaderValue::from_static(""));
         let gate = Arc::clone(gate);
-        Self { methods, allow, media_types, is_negotiated: true, gate, route: None }
+        Self { methods, allow, media_types, negotiates_reads: true, gate, route: None }
     }
 
     pub fn measured(self, route: Arc<str>) -> Self {
@@ -77,7 +78,12 @@ impl MethodRouter {
         handler: Box<dyn Handler>,
     ) -> Self {
         let methods = [(Method::GET, asks, handler)];
-        Self { is_negotiated: false, ..Self::new(gate, vec![kind], methods) }
+        Self::new(gate, vec![kind], methods).with_stored_types()
+    }
+
+    /// Leaves it to the handler whether the client accepts the type of a read.
+    pub fn with_stored_types(self) -> Self {
+        Self { negotiates_reads: false, ..self }
     }
 
     #[cfg(test)]
@@ -145,10 +151,12 @@ impl Endpoint for MethodRouter {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        let negotiated = if self.is_negotiated {
-            negotiate(request.headers(), &self.media_types)
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let negotiated = negotiate(request.headers(), &self.media_types);
+        let negotiated = if is_read && !self.negotiates_reads {
+            negotiated.or_else(|| self.media_types.first().copied())
         } else {
-            self.media_types.first().copied()
+            negotiated
         };
         // Cloned because a handler may consume the request.
         let uri = request.uri().clone();

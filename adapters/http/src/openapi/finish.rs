@@ -106,17 +106,20 @@ impl Components<'_> {
 
     /// Adds examples and links, which poem-openapi lacks, and shares a group's errors.
     fn finish(&mut self, group: Group, operation: GroupOperation, described: &mut Value) {
-        if let Some(body) = described.get_mut("requestBody") {
+        // Bytes of any type have no example.
+        let is_bytes =
+            |is_response: bool| operation.is_of_content() && is_response == operation.is_read();
+        if let Some(body) = described.get_mut("requestBody").filter(|_| !is_bytes(false)) {
             let (name, example) = examples::request(group, operation);
             self.add_example(body, name, example);
         }
         for (status, response) in members(described.get_mut("responses")) {
             let code = status.parse().unwrap_or_default();
             let has_content = response.get("content").is_some();
-            if has_content && code < 400 {
+            if has_content && code < 400 && !is_bytes(true) {
                 let (name, example) = examples::response(group, operation, self.base_url);
                 self.add_example(response, name, example);
-            } else if has_content {
+            } else if has_content && code >= 400 {
                 let example = examples::problem(code, self.base_url);
                 self.add_example(response, &format!("Problem{status}"), example);
             }

@@ -46,6 +46,8 @@ pub struct Meta {
     created_at: DateTime,
     /// When it was last written (RFC 3339, UTC).
     updated_at: DateTime,
+    /// The content of the item, if it has any. Only in groups whose items can have content.
+    content: Option<ContentFacts>,
     /// Relevance for `q`: higher is better. Only in search results.
     score: Option<f64>,
     /// An excerpt as HTML, with matches in `<mark>`. Only in search results.
@@ -81,6 +83,22 @@ pub struct Meta {
     /// The `X-Request-Id` of the request. Only in a single version.
     #[oai(nullable)]
     request_id: Option<String>,
+}
+
+/// The content of an item.
+#[derive(Object)]
+#[oai(rename = "Content")]
+pub struct ContentFacts {
+    /// Media type, as it was sent.
+    media_type: Option<String>,
+    /// Name of the file. Omitted if none was sent.
+    filename: Option<String>,
+    /// Size in bytes.
+    size: Option<Count>,
+    /// SHA-256 digest of the bytes, in hexadecimal.
+    sha256: Option<String>,
+    /// When it was stored (RFC 3339, UTC).
+    stored_at: Option<DateTime>,
 }
 
 /// A remark of a business rule.

@@ -2,13 +2,15 @@
 
 use poem::http::Method;
 use poem_openapi::registry::{
-    MetaApi, MetaOperation, MetaPath, MetaRequest, MetaResponse, MetaResponses,
+    MetaApi, MetaOperation, MetaPath, MetaRequest, MetaResponse, MetaResponses, MetaSchema,
+    MetaSchemaRef,
 };
 
-use super::model::{about, documented, keep, reference};
+use super::model::{about, documented, inline, keep, reference};
 use super::responses::{content, headers_of, responses};
 use super::{parameters, schemas};
-use crate::groups::{Group, GroupOperation, GroupSpec, PathForm};
+use crate::groups::{Group, GroupOperation, GroupSpec};
+use crate::headers::media_type::MediaType;
 use crate::metrics::template;
 
 /// Operation, operation id, summary, statuses in addition to the common ones (specification 4.2
@@ -47,6 +49,18 @@ const ROWS: &[Row] = &documented! {
     /// Restores the item to this version, as a new version. A deleted item is recreated with its
     /// old id (201). The write is validated like any other. Takes no body.
     (GroupOperation::Restore, "restore{stem}Version", "Restore a version of {item}", &[200, 201, 204, 400, 404, 408, 409, 410, 412, 413, 422, 428, 507]);
+    /// Returns the bytes that were stored, with their type and name. Ranges are served (RFC 9110
+    /// section 14), also several. The entity tag is the SHA-256 digest. Types that could run a script
+    /// are sent as attachments.
+    (GroupOperation::GetContent, "get{stem}Content", "Download the content of {item}", &[200, 206, 304, 400, 404, 412, 414, 416]);
+    /// Stores the bytes of the body as the content, as a new version of the item. Its type is the
+    /// Content-Type, its name that in Content-Disposition. Conditions are about the content:
+    /// `If-None-Match: *` only stores a first one. Business rules see `self._meta.content`.
+    (GroupOperation::PutContent, "put{stem}Content", "Upload the content of {item}", &[200, 201, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
+    /// Removes the content, as a new version of the item. Earlier versions keep theirs.
+    (GroupOperation::DeleteContent, "delete{stem}Content", "Remove the content of {item}", &[204, 400, 404, 412, 422, 428, 507]);
+    /// Returns the content that the item had in this version. It never changes.
+    (GroupOperation::GetVersionContent, "get{stem}VersionContent", "Download the content of a version of {item}", &[200, 206, 304, 400, 404, 410, 412, 414, 416]);
     /// Replaces the collection in one transaction: elements with a known `id` keep it, others are
     /// assigned one, and all other items are deleted. Takes an array of objects, or a HAL
     /// collection with every item.
@@ -59,7 +73,7 @@ fn row(operation: GroupOperation) -> Row {
 }
 
 pub fn paths(group: Group) -> MetaApi {
-    let paths = PathForm::ALL.map(|form| MetaPath {
+    let paths = group.path_forms().map(|form| MetaPath {
         path: template(&group.path_of(form)),
         operations: group
             .operations()
@@ -67,7 +81,7 @@ pub fn paths(group: Group) -> MetaApi {
             .map(|operation| of(group, operation))
             .collect(),
     });
-    MetaApi { paths: paths.into() }
+    MetaApi { paths: paths.collect() }
 }
 
 fn of(group: Group, operation: GroupOperation) -> MetaOperation {
@@ -81,13 +95,24 @@ fn of(group: Group, operation: GroupOperation) -> MetaOperation {
     };
     let (statuses, types) = (self::statuses(group, statuses), group.response_types());
     let headers = |status| headers_of(operation, status);
-    let responses = responses(&statuses, &types, &reference(shown), headers);
-    let request = |body| MetaRequest {
+    let responses = if operation.is_of_content() && operation.is_read() {
+        responses(&statuses, &[MediaType::ANY], &bytes(), headers)
+    } else {
+        responses(&statuses, &types, &reference(shown), headers)
+    };
+    let request = |(types, body): (&[MediaType], _)| MetaRequest {
         description: None,
-        content: content(&group.request_types(), &reference(body)),
+        content: content(types, &body),
         required: true,
     };
-    let body = operation.takes_body().then(|| schemas::body_name(group, operation));
+    let types = group.request_types();
+    let body = match operation {
+        GroupOperation::PutContent => Some((&[MediaType::ANY][..], bytes())),
+        _ if operation.takes_body() => {
+            Some((&*types, reference(schemas::body_name(group, operation))))
+        }
+        _ => None,
+    };
     let id = operation_id(group, operation);
     MetaOperation {
         description: Some(keep(description)),
@@ -95,6 +120,10 @@ fn of(group: Group, operation: GroupOperation) -> MetaOperation {
         request: body.map(request),
         ..self::operation(operation.method(), group.name, id, about(group, summary), responses)
     }
+}
+
+fn bytes() -> MetaSchemaRef {
+    inline(MetaSchema::new_with_format("string", "binary"))
 }
 
 pub fn operation(

@@ -18,8 +18,8 @@ use crate::groups::{Group, GroupOperation, VERSION_PARAMETER};
 use crate::links::ItemLink;
 use crate::metrics::template;
 use crate::query::{
-    self, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MODES, MOST_FIELDS, MOST_IN_NAMES, MOST_KEYS,
-    MOST_VALUE, SWITCH, TIMES, TOTALS, change_cursor,
+    self, DEFAULT_PAGE_SIZE, DISPOSITIONS, MAX_PAGE_SIZE, MODES, MOST_FIELDS, MOST_IN_NAMES,
+    MOST_KEYS, MOST_VALUE, SWITCH, TIMES, TOTALS, change_cursor,
 };
 
 const CURSOR: &str = "^[A-Za-z0-9_-]+$";
@@ -72,6 +72,8 @@ fn of_query(group: Group) -> Vec<MetaOperationParam> {
         /// `true` adds the operations that you may perform on each item as `_meta.allowed`. Not with
         /// `as_of`.
         (Query, "access", switch());
+        /// `attachment` asks browsers to save the file.
+        (Query, "disposition", one_of(DISPOSITIONS));
         /// The version to compare with. Default: the previous version, or an empty object for the
         /// first.
         (Query, "from", integer_from(1));
@@ -91,6 +93,10 @@ fn of_reads() -> Vec<MetaOperationParam> {
         /// A date, preferably that of `Last-Modified`: 304 if the item was not written since.
         /// Entity tags also cover links and embedded items.
         (Header, "If-Modified-Since", text("Mon, 16 Feb 2026 00:00:00 GMT"));
+        /// The bytes to send (RFC 9110 section 14.2). At most 8 ranges.
+        (Header, "Range", text("bytes=0-99"));
+        /// An entity tag or a date: if the content is another one, all of it is sent.
+        (Header, "If-Range", text("Mon, 16 Feb 2026 00:00:00 GMT"));
     })
 }
 
@@ -105,6 +111,10 @@ fn of_writes() -> Vec<MetaOperationParam> {
         /// first response. With a different body the status is 422, and 409 while the first request
         /// is still in progress.
         (Header, "Idempotency-Key", matching(KEY));
+        /// The name of the file (RFC 6266), also as `filename*`.
+        (Header, "Content-Disposition", text("attachment; filename=\"letter.pdf\""));
+        /// The SHA-256 digest of the bytes (RFC 9530): 400 if others arrive.
+        (Header, "Repr-Digest", text("sha-512=:AAAA:"));
         // No pattern: unknown preferences are ignored.
         /// `return=minimal` requests a response without a body (RFC 7240): 204 instead of 200, or
         /// 201 with headers only. If business rules report warnings, the response has a body
@@ -171,8 +181,11 @@ fn takes_header(operation: GroupOperation, name: &str) -> bool {
         "Consistency-Token" => operation.is_served_by_standbys(),
         "If-Modified-Since" => {
             matches!(operation, GroupOperation::Get | GroupOperation::GetVersion)
+                || operation.is_of_content()
         }
         "Idempotency-Key" => operation.takes_key(),
+        "Range" | "If-Range" => operation.is_of_content(),
+        "Content-Disposition" | "Repr-Digest" => operation == GroupOperation::PutContent,
         _ => operation.takes_preference(),
     }
 }

@@ -18,6 +18,8 @@ const MEANINGS: &[(u16, &str)] = &documented! {
     (201);
     /// Success, without a body.
     (204);
+    /// Partial content: the requested range, or several as `multipart/byteranges`.
+    (206);
     /// Not modified: the entity tag in `If-None-Match` is current, or there was no change since
     /// `If-Modified-Since`.
     (304);
@@ -49,6 +51,8 @@ const MEANINGS: &[(u16, &str)] = &documented! {
     (414);
     /// Unsupported media type of the request body.
     (415);
+    /// Range not satisfiable: `Content-Range` gives the size of the content.
+    (416);
     /// Misdirected request: no credentials, and the host does not belong to the service. Only while
     /// anonymous callers may read or write.
     (421);
@@ -93,6 +97,16 @@ const HEADERS: &[(&str, bool, &str)] = &documented! {
     ("Retry-After", true);
     /// Links to other pages (RFC 8288), as in `_links`. The last page has no `next`.
     ("Link", false);
+    /// The name of the file, and whether browsers show it (RFC 6266).
+    ("Content-Disposition", true);
+    /// The SHA-256 digest of the content (RFC 9530).
+    ("Repr-Digest", false);
+    /// The range in the body, or the size of the content.
+    ("Content-Range", false);
+    /// `bytes`.
+    ("Accept-Ranges", true);
+    /// URL of the item in the body.
+    ("Content-Location", true);
     /// Preference in `Prefer` that was applied.
     ("Preference-Applied", false);
     /// Send it with a read to see this write. Only if the service reads standbys.
@@ -114,17 +128,27 @@ pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
 }
 
 pub fn headers_of(operation: GroupOperation, status: u16) -> Vec<MetaHeader> {
-    use GroupOperation::{Compare, List, ListVersions, ReplaceAll, Restore};
+    use GroupOperation::{
+        Compare, DeleteContent, List, ListVersions, PutContent, ReplaceAll, Restore,
+    };
+    // A removed item has no tag, nor an item without content.
+    let has_no_tag = matches!(operation, Restore | PutContent | DeleteContent);
     let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare);
+    let is_content = operation.is_of_content() && matches!(status, 200 | 206 | 304);
+    let sends_content = is_content && operation.is_read();
     let is_written = operation.takes_preference() && matches!(status, 200 | 201 | 204);
     headers(|name| match name {
-        // A removed item has no tag.
         "ETag" => {
-            is_written || matches!(status, 200 | 304 | 412) && (operation, status) != (Restore, 412)
+            let is_current = matches!(status, 200 | 206 | 304 | 412);
+            is_written || is_current && !(status == 412 && has_no_tag)
         }
-        "Last-Modified" => (is_written || status == 200) && shows_item,
+        "Content-Disposition" | "Accept-Ranges" => sends_content,
+        "Repr-Digest" => sends_content || is_written && operation == PutContent,
+        "Content-Range" => status == 416 || sends_content && status == 206,
+        "Last-Modified" => (is_written || matches!(status, 200 | 206)) && shows_item,
         "Preference-Applied" => is_written,
-        "Location" => status == 201,
+        "Location" => status == 201 && operation != PutContent,
+        "Content-Location" => is_written && operation == PutContent,
         "Retry-After" => status == 503,
         "Consistency-Token" => !operation.is_read() && matches!(status, 200 | 201 | 204 | 503),
         "Age" => operation.is_served_by_standbys() && matches!(status, 200 | 304),
@@ -148,7 +172,7 @@ pub fn responses(
         status: Some(*status),
         status_range: None,
         content: match status {
-            200 | 201 => content(types, shown),
+            200 | 201 | 206 => content(types, shown),
             204 | 304 | 414 => Vec::new(),
             406 => content(&[MediaType::JSON], &problem),
             _ => content(&of_problems, &problem),

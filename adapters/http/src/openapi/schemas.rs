@@ -175,6 +175,9 @@ fn item_links(group: Group) -> MetaSchema {
         properties.push(("continues", link()));
         properties.push(("continued-by", inline(array(link()))));
     }
+    if group.collection.spec().holds_content {
+        properties.extend(["edit-media", "enclosure"].map(|name| (name, link())));
+    }
     MetaSchema {
         description: Some(
             "Links. `/rels/<name>` explains relations that are not registered with IANA.",

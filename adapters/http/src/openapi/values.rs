@@ -66,9 +66,9 @@ values! {
     True = MetaSchema { enum_items: vec![true.into()], ..MetaSchema::new("boolean") };
     AtLeast = one_of(["at_least"]);
     Removed = one_of(["removed"]);
-    Kind = one_of(WriteOperation::ALL.map(WriteOperation::change_name));
+    Kind = one_of(WriteOperation::LOGGED.map(WriteOperation::change_name));
     SeenKind = one_of(
-        WriteOperation::ALL.map(WriteOperation::change_name).into_iter().chain([WITHDRAWN]),
+        WriteOperation::LOGGED.map(WriteOperation::change_name).into_iter().chain([WITHDRAWN]),
     );
     GroupName = one_of(Collection::names());
     WriteName = one_of(WriteOperation::ALL.map(WriteOperation::name));

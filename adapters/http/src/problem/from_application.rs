@@ -1,11 +1,12 @@
 //! Errors of the layers below as problems. Only this module maps an error to a status.
 
-use application::{ApplicationError, MOST_EMBEDDED, RepositoryError};
+use application::{ApplicationError, ContentError, MOST_EMBEDDED, RepositoryError};
 use domain::{JsonError, JsonErrorKind, Operation};
 use poem::http::HeaderValue;
 use poem::http::header;
 
 use super::{Problem, kinds};
+use crate::headers::digest_fields::MalformedDigest;
 use crate::headers::entity_tag::{EntityTag, MalformedCondition};
 use crate::time::TIME;
 
@@ -29,6 +30,19 @@ impl From<MalformedCondition> for Problem {
     }
 }
 
+impl From<MalformedDigest> for Problem {
+    fn from(MalformedDigest(name): MalformedDigest) -> Self {
+        let detail = format!("The header {name} is malformed.");
+        Self::new(&kinds::MALFORMED_DIGEST, detail)
+    }
+}
+
+impl From<ContentError> for Problem {
+    fn from(error: ContentError) -> Self {
+        ApplicationError::from(error).into()
+    }
+}
+
 impl From<ApplicationError> for Problem {
     fn from(error: ApplicationError) -> Self {
         use ApplicationError as Error;
@@ -43,6 +57,10 @@ impl From<ApplicationError> for Problem {
                 let tag = EntityTag::of_collection(&current);
                 return Self::changed("The collection has changed", &tag);
             }
+            error @ (Error::ContentChanged { .. }
+            | Error::NoContentStore
+            | Error::NoContent
+            | Error::ContentLost) => return Self::of_content(&error),
             Error::KeyInUse => {
                 let detail = "A request with this Idempotency-Key is still in progress. Retry when it has finished.";
                 return Self::new(&kinds::KEY_IN_USE, detail)
@@ -89,6 +107,28 @@ impl Problem {
     fn changed(detail: &str, tag: &EntityTag) -> Self {
         let detail = format!("{detail}. Its current entity tag is in the ETag header.");
         Self::new(&kinds::PRECONDITION_FAILED, detail).with_header(header::ETAG, tag.header())
+    }
+
+    fn of_content(error: &ApplicationError) -> Self {
+        match error {
+            ApplicationError::ContentChanged { current: Some(digest) } => {
+                let detail =
+                    "The item has content with another entity tag, which is in the ETag header.";
+                Self::new(&kinds::PRECONDITION_FAILED, detail)
+                    .with_header(header::ETAG, EntityTag::of_digest(digest).header())
+            }
+            ApplicationError::ContentChanged { current: None } => {
+                Self::new(&kinds::PRECONDITION_FAILED, "The item has no content.")
+            }
+            ApplicationError::NoContentStore => Self::unavailable(
+                "This service has no place for contents. Its operators can name one (`--contents`).",
+            ),
+            ApplicationError::ContentLost => {
+                let detail = "The bytes of this content are missing or corrupted.";
+                Self::new(&kinds::CONTENT_LOST, detail)
+            }
+            _ => Self::new(&kinds::NO_CONTENT, "The item has no content."),
+        }
     }
 
     fn of_access(error: ApplicationError) -> Self {

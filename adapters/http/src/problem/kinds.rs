@@ -42,6 +42,10 @@ problem_kinds! {
         "An HTTP/1.1 request must have exactly one Host header with a host and an optional port (RFC 9112 section 3.2).";
     NOT_AN_OBJECT = "not-an-object" BAD_REQUEST "Request body has the wrong shape":
         "An item is a JSON object. A replacement of a collection is an array of objects, or a HAL collection as returned by GET.";
+    MALFORMED_DIGEST = "malformed-digest" BAD_REQUEST "Malformed digest":
+        "Repr-Digest and Content-Digest take digests as in `sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:` (RFC 9530): 32 bytes in Base64 between colons.";
+    DIGEST_MISMATCH = "digest-mismatch" BAD_REQUEST "Content does not match its digest":
+        "The bytes that arrived do not have the SHA-256 digest of the request. Nothing was stored. Send them again.";
     MALFORMED_CONDITION = "malformed-condition" BAD_REQUEST "Malformed condition":
         "If-Match and If-None-Match take `*` or a list of entity tags in double quotes, as in the ETag header of a response (RFC 9110 section 13.1).";
     MALFORMED_KEY = "malformed-idempotency-key" BAD_REQUEST "Malformed Idempotency-Key":
@@ -70,6 +74,8 @@ problem_kinds! {
         "This service has no such path. Paths have no trailing slash. The entry point `/` links to every collection.";
     ITEM_NOT_FOUND = "item-not-found" NOT_FOUND "Item not found":
         "No item has this identifier, or it was deleted, or it belongs to another proposal. List the collection to find the existing items.";
+    NO_CONTENT = "no-content" NOT_FOUND "Item without content":
+        "The item exists, but it has no content that you may read. PUT it at the `edit-media` link of the item. Earlier contents are at the versions of the item.";
     PARENT_NOT_FOUND = "proposal-not-found" NOT_FOUND "Proposal not found":
         "The library belongs to a proposal that does not exist. List `/v1/proposals` to find the existing ones.";
     RULE_NOT_FOUND = "rule-not-found" NOT_FOUND "Rule not found":
@@ -99,9 +105,11 @@ problem_kinds! {
     TOO_LARGE_FOR_A_PAGE = "too-large-for-a-page" NOT_ACCEPTABLE "Item too large for the explorer":
         "The explorer shows and edits items of up to 512 KiB. Use a program to read and change larger ones, at the same address below `/v1`.";
     BODY_TOO_LARGE = "body-too-large" PAYLOAD_TOO_LARGE "Request body too large":
-        "`detail` gives the limit in bytes. Store large attachments elsewhere and describe them in `files`.";
+        "`detail` gives the limit in bytes. Large attachments are contents of `files`: PUT them at the `edit-media` link of a file description.";
+    RANGE_NOT_SATISFIABLE = "range-not-satisfiable" RANGE_NOT_SATISFIABLE "Range not satisfiable":
+        "No byte of the requested ranges exists. Content-Range gives the size of the content.";
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "Unsupported media type":
-        "A body needs a Content-Type of `application/json` or the group's own type. The only allowed parameter is `charset=utf-8`.";
+        "A body needs a Content-Type of `application/json` or the group's own type. The only allowed parameter is `charset=utf-8`. Content is sent with its own type, and not as a form.";
     MISDIRECTED = "misdirected-request" MISDIRECTED_REQUEST "Unknown host":
         "Anonymous callers may read or write here, so a web site could point its own name at this service and use it through the browser of its visitor (DNS rebinding). Without credentials, the Host header must be an IP address, `localhost`, the host of the base URL, or a host that the operators name with `--allowed-host`. A proxy must pass the header on: `proxy_set_header Host $host` in nginx.";
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
@@ -124,6 +132,8 @@ problem_kinds! {
         "The store cannot be reached, or the service is at its limit. Retry after the seconds in Retry-After. A write may have been done: check before you repeat it.";
     INDEX_BUILDING = "index-building" SERVICE_UNAVAILABLE "Full-text index is being built":
         "Many changes are not indexed yet, as after an import or an upgrade. `indexed` and `of` give the progress. Retry after the seconds in Retry-After. Only searches are affected.";
+    CONTENT_LOST = "content-lost" INTERNAL_SERVER_ERROR "Content missing or corrupted":
+        "The item has content, but its bytes are missing or corrupted. Report the `X-Request-Id` to the operators, who can restore them from a backup.";
     STORE_FULL = "store-full" INSUFFICIENT_STORAGE "Storage full":
         "No space is left for the write. No data was written. Reads still work. Inform the operators.";
 }

@@ -7,7 +7,8 @@ use super::error::{invalid, listed};
 use super::fingerprint::Fingerprint;
 use super::names::{self, MOST_VALUE, TIMES};
 use super::parameters::{
-    DEFAULT_PAGE_SIZE, OF_A_PAGE, Parameter, Parameters, TOTALS, pieces, with_query, without,
+    DEFAULT_PAGE_SIZE, DISPOSITIONS, OF_A_PAGE, Parameter, Parameters, TOTALS, pieces, with_query,
+    without,
 };
 use super::{cursor, filter, known, sort, view};
 use crate::groups::{Group, GroupOperation};
@@ -47,6 +48,20 @@ impl ItemQuery {
 
 pub fn item_time(query: &str) -> Result<Option<Timestamp>, Problem> {
     as_of(&Parameters::read(query, &["as_of"])?)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ContentQuery {
+    pub as_of: Option<Timestamp>,
+    pub is_attachment: bool,
+}
+
+impl ContentQuery {
+    pub fn read(operation: GroupOperation, query: &str) -> Result<Self, Problem> {
+        let parameters = Parameters::read(query, known(operation))?;
+        let is_attachment = parameters.choice("disposition", DISPOSITIONS)?.unwrap_or(false);
+        Ok(Self { as_of: as_of(&parameters)?, is_attachment })
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use collection::{CollectionQuery, ItemQuery, item_time, shows_a_part};
+pub use collection::{CollectionQuery, ContentQuery, ItemQuery, item_time, shows_a_part};
 pub use error::invalid;
 pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery, MODES};
 pub use filter::OPERATORS;
@@ -29,8 +29,8 @@ pub use history::{
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use parameters::{
-    DEFAULT_PAGE_SIZE, FilterParameter, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH, TOTALS,
-    is_named, pieces, values, with_query, without,
+    DEFAULT_PAGE_SIZE, DISPOSITIONS, FilterParameter, MAX_PAGE_SIZE, OF_A_PAGE, Parameter, SWITCH,
+    TOTALS, is_named, pieces, values, with_query, without,
 };
 pub use sort::MOST_KEYS;
 pub use view::{MOST_FIELDS, embedded_collections};
@@ -61,6 +61,8 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
         GroupOperation::Get => &["fields", "embed", "as_of", "check", "access"],
         GroupOperation::ListVersions => &["page", "page_size"],
         GroupOperation::GetVersion => &[],
+        GroupOperation::GetContent => &["as_of", "disposition"],
+        GroupOperation::GetVersionContent => &["disposition"],
         GroupOperation::Compare => &["from"],
         GroupOperation::Create
         | GroupOperation::Patch
@@ -68,6 +70,8 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
         | GroupOperation::Delete
         | GroupOperation::Continue
         | GroupOperation::ReplaceAll
+        | GroupOperation::PutContent
+        | GroupOperation::DeleteContent
         | GroupOperation::Restore => &["dry_run"],
     }
 }

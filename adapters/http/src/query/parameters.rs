@@ -18,6 +18,7 @@ pub const MAX_PAGE_SIZE: u64 = 250;
 /// The default is `exact`.
 pub const TOTALS: [&str; 2] = ["exact", "none"];
 pub const SWITCH: [&str; 2] = ["true", "false"];
+pub const DISPOSITIONS: [&str; 2] = ["attachment", "inline"];
 
 /// Parameters of a page that do not carry over to another selection.
 pub const OF_A_PAGE: [&str; 2] = ["page", "cursor"];

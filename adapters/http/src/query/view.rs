@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use application::View;
 use application::query::{MemberNames, Subject};
+use domain::content::META;
 use domain::{Collection, Relation, nearest};
 
 use super::error::{fix, invalid, listed, quoted};
@@ -28,7 +29,9 @@ pub fn embedded_collections(group: Group, query: &str) -> Vec<Collection> {
 
 /// `id` is allowed, and always shown.
 fn fields(group: Group, written: &str) -> Result<MemberNames, Problem> {
-    let mut fields: Vec<Arc<str>> = Vec::new();
+    // `_meta` shows the facts about content with any members.
+    let facts = group.collection.spec().holds_content.then(|| META.into());
+    let mut fields: Vec<Arc<str>> = facts.into_iter().collect();
     for name in split("fields", written, MOST_FIELDS)? {
         if let Subject::Member { name, .. } =
             subject(group, "fields", name, &[("id", Subject::Id)])?

@@ -114,7 +114,7 @@ impl BodyReader {
 }
 
 /// A late client may retry. A client that sent a broken body should not.
-fn broken_off(error: &(dyn Error + 'static)) -> Problem {
+pub fn broken_off(error: &(dyn Error + 'static)) -> Problem {
     let is_late = |error: &(dyn Error + 'static)| {
         let error = error.downcast_ref::<io::Error>();
         error.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
@@ -127,7 +127,7 @@ fn broken_off(error: &(dyn Error + 'static)) -> Problem {
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-fn not_received(detail: &str) -> Problem {
+pub fn not_received(detail: &str) -> Problem {
     Problem::new(&kinds::REQUEST_TIMEOUT, detail)
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
@@ -220,7 +220,7 @@ fn links_to_more(links: Value<'_>) -> bool {
     is_there("next") || is_there("prev") || query.is_some_and(|(_, query)| shows_a_part(query))
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<usize> {
+pub fn declared_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 

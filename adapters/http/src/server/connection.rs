@@ -147,8 +147,8 @@ impl<E: Endpoint + Clone + 'static> Connection<E> {
                     let epoch = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
                     response.headers_mut().insert(DATE, epoch);
                 }
-                let has_least_rate = response.extensions().get::<LeastRate>().is_some();
-                *progress.pace() = has_least_rate.then(Pace::default);
+                let least = response.extensions().get::<LeastRate>();
+                *progress.pace() = least.map(|least| (Pace::default(), *least));
                 progress.request_is_answered();
                 Ok::<hyper::Response<_>, Unanswered>(response.into())
             }

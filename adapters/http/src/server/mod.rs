@@ -32,7 +32,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::metrics::HttpMetrics;
 use connection::Connection;
-pub use pace::LeastRate;
+pub use pace::{LeastRate, Pace};
 pub use reserve::RESERVED_CONNECTIONS;
 use reserve::Reserve;
 pub use sockets::{ListenError, Port, affordable_connections};

@@ -1,27 +1,28 @@
-//! The rate at which a client reads a response that holds a shared resource, such as an export.
+//! The rate at which a client reads a response, or sends a body, that holds a shared resource.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// A response with a least rate, in bytes per second; `None` for that of exports.
 #[derive(Clone, Copy, Debug)]
-pub struct LeastRate;
+pub struct LeastRate(pub Option<u32>);
 
 /// The time that a response waited for its client, and the bytes read since the first wait. The
 /// time to produce the next part does not count.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub struct Pace {
     waiting_since: Option<Instant>,
     waited: Duration,
     taken: u64,
 }
 
 impl Pace {
-    pub(super) fn waits(&mut self) {
+    pub fn waits(&mut self) {
         self.waiting_since.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn takes(&mut self, bytes: usize) {
+    pub fn takes(&mut self, bytes: usize) {
         self.waited = self.waited();
         let is_measured = self.waiting_since.take().is_some() || !self.waited.is_zero();
         if is_measured {
@@ -29,13 +30,13 @@ impl Pace {
         }
     }
 
-    pub(super) fn waited(&self) -> Duration {
+    pub fn waited(&self) -> Duration {
         let now = self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
         self.waited.saturating_add(now)
     }
 
     /// Restarts the measurement if the client is fast enough.
-    pub(super) fn is_too_slow(&mut self, rate: u32) -> bool {
+    pub fn is_too_slow(&mut self, rate: u32) -> bool {
         let least = self.waited().as_secs_f64() * f64::from(rate);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let is_slow = (self.taken as f64) < least;

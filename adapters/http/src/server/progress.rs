@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::pace::Pace;
+use super::pace::{LeastRate, Pace};
 
 /// The part of a message that the client sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ const PHASES: [Phase; 5] = [Phase::Quiet, Phase::Head, Phase::Body, Phase::Excha
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     phase: AtomicU8,
-    pace: Mutex<Option<Pace>>,
+    pace: Mutex<Option<(Pace, LeastRate)>>,
 }
 
 impl Progress {
@@ -46,7 +46,7 @@ impl Progress {
     }
 
     /// `None` if the response has no least rate.
-    pub(super) fn pace(&self) -> MutexGuard<'_, Option<Pace>> {
+    pub(super) fn pace(&self) -> MutexGuard<'_, Option<(Pace, LeastRate)>> {
         self.pace.lock()
     }
 

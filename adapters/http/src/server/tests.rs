@@ -58,7 +58,7 @@ fn endpoint() -> impl Endpoint<Output = Response> + 'static {
             }
             "/big" => return Ok(Response::builder().body(vec![b'.'; BIG])),
             "/export" => {
-                return Ok(Response::builder().extension(LeastRate).body(vec![b'.'; BIG]));
+                return Ok(Response::builder().extension(LeastRate(None)).body(vec![b'.'; BIG]));
             }
             "/refuse" => {
                 return Ok(Response::builder().status(StatusCode::PAYLOAD_TOO_LARGE).body("no"));

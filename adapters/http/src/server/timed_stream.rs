@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::pace::LeastRate;
 use super::progress::{Phase, Progress};
 use super::refusal::is_of_unknown_coding;
 use super::{MAX_HEAD, ServerLimits};
@@ -196,13 +197,14 @@ impl TimedStream {
 
     fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut pace = self.progress.pace();
-        let Some(pace) = pace.as_mut() else { return Poll::Pending };
+        let Some((pace, LeastRate(least))) = pace.as_mut() else { return Poll::Pending };
+        let least = least.unwrap_or(self.limits.least_rate);
         loop {
             pace.waits();
             let left = self.limits.rate_window.saturating_sub(pace.waited());
             ready!(self.pacing.poll(cx, Wait::Response, left));
             self.pacing.stop();
-            if pace.is_too_slow(self.limits.least_rate) {
+            if pace.is_too_slow(least) {
                 return Poll::Ready(());
             }
         }
@@ -211,7 +213,7 @@ impl TimedStream {
     fn note_written(&mut self, bytes: usize) {
         self.write_blocked = false;
         self.writing.stop();
-        if let Some(pace) = self.progress.pace().as_mut() {
+        if let Some((pace, _)) = self.progress.pace().as_mut() {
             self.pacing.stop();
             pace.takes(bytes);
         }

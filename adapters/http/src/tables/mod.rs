@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use application::ItemContent;
 use application::table::{Cell, Column};
-use domain::{Collection, Members};
+use domain::content::META;
+use domain::{Collection, Content, Members};
 
 use crate::problem::{Problem, kinds};
 
@@ -63,6 +64,10 @@ fn versioned(item: &ItemContent, history: &str) -> String {
 /// Fails if a stored item is no JSON object: an export without it would be incomplete.
 pub fn members_of(item: &ItemContent) -> io::Result<Members> {
     let members = Members::read(item.members.as_bytes()).ok().flatten();
+    let members = members.map(|members| match Content::encoded_in(&item.members) {
+        Some(_) => members.with_first(META, None),
+        None => members,
+    });
     members.ok_or_else(|| {
         tracing::error!(id = %item.id, "the stored members are not a JSON object");
         io::Error::from(io::ErrorKind::InvalidData)

@@ -126,6 +126,25 @@ CREATE TABLE compaction (
 );
 INSERT INTO compaction VALUES ('', 0, 0, '', 0);
 
+-- The bytes of contents, by names that are used once: `arriving`, then `kept` for the items that have
+-- them, or `doomed` to be removed. `uses` counts the writes that gave them to an item. Bytes without
+-- a use are doomed at the end of their lease.
+CREATE TABLE contents (
+    id uuid NOT NULL PRIMARY KEY,
+    state TEXT NOT NULL,
+    sha256 TEXT NULL,
+    size BIGINT NOT NULL,
+    crc32 BIGINT NOT NULL,
+    uses BIGINT NOT NULL,
+    lease_until BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX contents_by_digest ON contents (sha256) WHERE state = 'kept';
+CREATE INDEX contents_by_lease ON contents (lease_until) WHERE uses = 0 AND state <> 'doomed';
+CREATE INDEX contents_doomed ON contents (id) WHERE state = 'doomed';
+
+-- The folder or bucket that has the bytes.
+CREATE TABLE content_store (id TEXT NOT NULL);
+
 -- Each database has its own history.
 CREATE TABLE history (id TEXT NOT NULL);
 INSERT INTO history VALUES (left(gen_random_uuid()::text, 8));
@@ -133,7 +152,7 @@ INSERT INTO history VALUES (left(gen_random_uuid()::text, 8));
 -- The version of these tables (`BASE` in migration/schema_version.rs), and the oldest version whose
 -- services may read and write them.
 CREATE TABLE schema_version (version INTEGER NOT NULL, oldest_reader INTEGER NOT NULL, oldest_writer INTEGER NOT NULL);
-INSERT INTO schema_version VALUES (8, 8, 8);
+INSERT INTO schema_version VALUES (9, 9, 9);
 
 -- The steps of migrations, with the position of a backfill.
 CREATE TABLE schema_steps (

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::metrics::Sample;
 use crate::sqlite::marks::{Marks, companion, forget};
 
-fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
+pub(crate) fn named_file(url: &str) -> Result<Arc<Path>, StoreError> {
     if url.contains('\n') {
         return Err(StoreError::InvalidUrl("only PostgreSQL supports several URLs".to_owned()));
     }

@@ -25,7 +25,8 @@ pub(crate) fn fitting<'a>(rows: impl Iterator<Item = &'a RowChange>) -> usize {
 
 pub(crate) fn is_one_statement(writes: &[RowWrite<'_>]) -> bool {
     let has_kind_of_first = |write: &RowWrite<'_>| write.row.kind == writes[0].row.kind;
-    writes.iter().all(|write| has_kind_of_first(write) && write.row.key.is_none())
+    let is_alone = |write: &RowWrite<'_>| write.row.key.is_none() && write.row.content.is_none();
+    writes.iter().all(|write| has_kind_of_first(write) && is_alone(write))
 }
 
 /// Returns the length of the prefix that can share a batch: no two rows have the same item or key,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::{
     IdempotencyKey, ItemChange, ItemChangeKind, NewItem, Replacement, Scope, WriteMetadata,
 };
-use domain::{Collection, ItemId, Version, WriteOperation};
+use domain::{Collection, Content, ContentDigest, ItemId, Version, WriteOperation};
 use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 use sea_orm::sqlx::postgres::{PgArguments, PgHasArrayType};
@@ -40,6 +40,8 @@ pub(crate) struct RowChange {
     pub continues: Option<ItemId>,
     pub references: Vec<Option<ItemId>>,
     pub members: Arc<str>,
+    /// The content that the row gives to an item. Its bytes must be kept.
+    pub content: Option<ContentDigest>,
     pub keys: Keys,
     pub key: Option<IdempotencyKey>,
     pub remarks: Box<str>,
@@ -69,6 +71,7 @@ impl RowChange {
             expected: None,
             continues,
             references,
+            content: Content::of(&members).map(|content| content.digest),
             keys: Keys::of(scope.collection, &members),
             members,
             key: None,
@@ -77,14 +80,18 @@ impl RowChange {
     }
 
     pub fn restore(scope: Scope, item: NewItem) -> Self {
-        Self { kind: RowKind::Restore, ..Self::insert(scope, item) }
+        // Its content is one that it has had, whose bytes stay.
+        Self { kind: RowKind::Restore, content: None, ..Self::insert(scope, item) }
     }
 
     pub fn update(scope: Scope, replacement: Replacement, operation: WriteOperation) -> Self {
         let Replacement { id, expected, members, references } = replacement;
         let item = NewItem { id, members, continues: None, references };
         let expected = Some(expected);
-        Self { kind: RowKind::Update, operation, expected, ..Self::insert(scope, item) }
+        // Other writes keep a content that the item has had, whose bytes stay.
+        let content = (operation == WriteOperation::Attach).then(|| Content::of(&item.members));
+        let content = content.flatten().map(|content| content.digest);
+        Self { kind: RowKind::Update, operation, expected, content, ..Self::insert(scope, item) }
     }
 
     pub fn delete(scope: Scope, id: ItemId, expected: Version) -> Self {
@@ -97,6 +104,7 @@ impl RowChange {
             continues: None,
             references: Vec::new(),
             members: Arc::default(),
+            content: None,
             keys: Keys::default(),
             key: None,
             remarks: Box::default(),

@@ -1,6 +1,6 @@
 //! Executes writes in a transaction, on either engine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use application::{
     CollectionWrite, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
@@ -15,7 +15,7 @@ use crate::sql::idempotency::{KeyIdentity, answered_statement, continued_by};
 use crate::sql::lookup::undeletable_statement;
 use crate::sql::page::totals_statement;
 use crate::sql::references;
-use crate::sql::sql_text::json;
+use crate::sql::sql_text::{SqlText, json};
 use crate::write::batch::fitting;
 use crate::write::command::{Answer, Change, ContentChange, Write, Written};
 use crate::write::connection::WriteConnection;
@@ -77,8 +77,31 @@ pub(crate) async fn write_rows(
         answer.ok_or_else(|| DbErr::RecordNotFound(format!("the answer to {}", row.id)))
     };
     let answers = writes.iter().map(&mut answer).collect::<Result<Vec<_>, _>>()?;
+    use_contents(connection, writes, &answers).await?;
     remember(connection, writes, &answers).await?;
     Ok(answers)
+}
+
+/// Fails unless the bytes of each content are kept. They stay from now on.
+async fn use_contents(
+    connection: &impl WriteConnection,
+    writes: &[RowWrite<'_>],
+    answers: &[Answer],
+) -> Result<(), DbErr> {
+    let written = writes.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
+    let digests = written.filter_map(|(write, _)| Some(write.row.content?.to_string()));
+    let digests: BTreeSet<String> = digests.collect();
+    if digests.is_empty() {
+        return Ok(());
+    }
+    let (mut text, expected) = (SqlText::new(connection.dialect()), digests.len() as u64);
+    let digests = text.among_texts(digests.into_iter());
+    let update =
+        format!("UPDATE contents SET uses = uses + 1 WHERE state = 'kept' AND sha256 {digests}");
+    match connection.execute(text.finish(&update)).await? {
+        used if used == expected => Ok(()),
+        _ => Err(DbErr::RecordNotUpdated),
+    }
 }
 
 async fn answered_before(

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use domain::content::META;
 use domain::{Item, ItemId, Operation, Violation, VisibleMembers};
 use jiff::Timestamp;
 
@@ -140,9 +141,10 @@ impl ResourceService {
         }
         let mut refused = Vec::new();
         if let Some(visible) = visible {
-            after = kept(visible, &before, after, false, &mut refused);
+            let own = after.retain(|name, _| name != META);
+            after = kept(visible, &before, own, false, &mut refused);
         }
-        let draft = Draft::of(self.collection, &after, Some(shown.item.id));
+        let draft = Draft::of(self.collection, &after, Some(shown.item.id)).with_facts_of(&before);
         let draft = Draft { refused, visible: visible.cloned(), ..draft };
         let address = ItemAddress::of(&shown.item);
         Ok(ProposedItem { address, before: Some(shown.clone()), draft })

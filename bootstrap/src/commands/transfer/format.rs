@@ -219,7 +219,7 @@ fn expected(name: &str) -> String {
             "a UUID of version 7 as a string of 36 characters in lower case"
         }
         "group" => return one_of(&Collection::names()),
-        "kind" => return one_of(&WriteOperation::ALL.map(WriteOperation::change_name)),
+        "kind" => return one_of(&WriteOperation::LOGGED.map(WriteOperation::change_name)),
         "time" | "removed_at" => {
             "a time in UTC to the microsecond, such as \"2026-11-21T08:30:00.000000Z\""
         }

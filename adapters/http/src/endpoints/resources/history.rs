@@ -154,7 +154,7 @@ pub fn work_on_both([from, to]: &[Arc<str>; 2]) -> usize {
     work_on(from.len() + to.len())
 }
 
-fn version_of(request: &Request) -> Result<Version, Problem> {
+pub(super) fn version_of(request: &Request) -> Result<Version, Problem> {
     let named = request.raw_path_param(VERSION_PARAMETER).and_then(version);
     named.ok_or_else(|| {
         Problem::new(&kinds::VERSION_NOT_FOUND, "Versions are numbered 1, 2, 3 and so on.")

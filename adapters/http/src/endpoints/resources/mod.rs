@@ -1,12 +1,17 @@
+mod content;
+mod contents;
+mod download;
 mod history;
 mod read;
 mod respond;
 mod standby;
+mod upload;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+pub use contents::Contents;
 pub use history::work_on_both;
 
 use std::pin::pin;
@@ -26,6 +31,7 @@ use poem::{Request, Response};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use self::content::ContentEndpoint;
 use crate::base_url::BaseUrl;
 use crate::endpoints::documentation::Changing;
 use crate::endpoints::in_time;
@@ -48,6 +54,7 @@ pub struct HttpContext {
     pub log: ChangeService,
     pub standbys: Option<Arc<dyn Standbys>>,
     pub bodies: BodyReader,
+    pub contents: Contents,
     pub memory: Arc<MemoryBudget>,
     pub time_limit: Duration,
     /// True if updates and removals require a condition.
@@ -100,8 +107,13 @@ impl GroupEndpoint {
         let served = self.group.operations().filter(|operation| operation.form() == form);
         let served = served.map(|operation| -> ServedMethod {
             let asks = Asks::Operations(self.group, operation.asks());
-            let handler = OperationEndpoint { group: Arc::clone(self), operation };
-            (operation.method(), asks, Box::new(handler))
+            let group = Arc::clone(self);
+            let handler: Box<dyn Handler> = if operation.is_of_content() {
+                Box::new(ContentEndpoint { group, operation })
+            } else {
+                Box::new(OperationEndpoint { group, operation })
+            };
+            (operation.method(), asks, handler)
         });
         served.collect()
     }

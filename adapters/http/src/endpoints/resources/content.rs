@@ -1,0 +1,282 @@
+//! The content of an item: uploads, downloads and its removal.
+//!
+//! All errors that do not depend on the bytes are answered before the body is read, so a client that
+//! sends `Expect: 100-continue` sends no byte of a refused upload.
+
+use std::sync::Arc;
+
+use application::{
+    ApplicationError, ContentWrite, ItemAddress, Precondition, WriteOptions, Written,
+};
+use async_trait::async_trait;
+use domain::{Content, ContentDigest};
+use poem::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_RANGE,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_RANGE, LAST_MODIFIED, LINK, LOCATION, VARY,
+};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use poem::{Request, Response};
+
+use super::GroupEndpoint;
+use super::contents::LEAST_RATE;
+use super::download::answer;
+use super::history::version_of;
+use super::upload::{Receiving, description};
+use crate::endpoints::in_time;
+use crate::groups::GroupOperation;
+use crate::headers::accept::accepts;
+use crate::headers::byte_ranges::{Requested, requested};
+use crate::headers::content_disposition::{self, is_shown_inline};
+use crate::headers::digest_fields::{self, REPR_DIGEST};
+use crate::headers::entity_tag::{EntityTag, content_precondition};
+use crate::headers::modified_since::{date, has_state_of, was_modified, whole_seconds};
+use crate::headers::sole::sole;
+use crate::links;
+use crate::middleware::method_router::{Handler, Negotiated};
+use crate::problem::{Problem, kinds};
+use crate::query::{ContentQuery, query_of};
+use crate::request::body::declared_length;
+use crate::request::caller::caller_of;
+use crate::server::LeastRate;
+use crate::time::http_date;
+
+/// No script, no plugin, no form and no request in a document that is shown.
+const SANDBOX: &str = "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'";
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
+
+pub struct ContentEndpoint {
+    pub group: Arc<GroupEndpoint>,
+    pub operation: GroupOperation,
+}
+
+#[async_trait]
+impl Handler for ContentEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        match self.operation {
+            GroupOperation::PutContent => Box::pin(self.put(request)).await,
+            GroupOperation::DeleteContent => self.delete(request).await,
+            _ => self.get(request).await,
+        }
+    }
+}
+
+impl ContentEndpoint {
+    async fn get(&self, request: &Request) -> Result<Response, Problem> {
+        let query = ContentQuery::read(self.operation, query_of(request))?;
+        let item = self.group.target(request)?;
+        let group = &self.group.context;
+        let content = in_time(group.time_limit, self.find(request, item, &query)).await?;
+        if !accepts(request.headers(), &content.media_type) {
+            let detail = format!("This content has the type {}. Accept it.", content.media_type);
+            return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
+        }
+        let condition = content_precondition(request.headers())?;
+        let is_immutable = self.operation == GroupOperation::GetVersionContent;
+        let facts = self.facts(item, &content, (query.is_attachment, is_immutable));
+        match unmet(request.headers(), &condition, &content) {
+            Some(StatusCode::NOT_MODIFIED) => {
+                let mut response: Response = StatusCode::NOT_MODIFIED.into();
+                response.headers_mut().extend(facts);
+                return Ok(response);
+            }
+            Some(_) => {
+                let current = Some(content.digest);
+                return Err(ApplicationError::ContentChanged { current }.into());
+            }
+            None => {}
+        }
+        let parts = match wanted(request.headers(), &content) {
+            Requested::Unsatisfiable => return Err(unsatisfiable(content.size)),
+            Requested::Whole => None,
+            Requested::Parts(parts) => Some(parts),
+        };
+        let place = group.contents.place()?;
+        let (service, limit) = (group.contents.service.clone(), group.time_limit);
+        let mut response = answer(service, limit, &content, parts, place).await?;
+        let headers = response.headers_mut();
+        for (name, value) in &facts {
+            // A multipart body has its own type.
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
+        response.extensions_mut().insert(LeastRate(Some(LEAST_RATE)));
+        Ok(response)
+    }
+
+    async fn find(
+        &self,
+        request: &Request,
+        item: ItemAddress,
+        query: &ContentQuery,
+    ) -> Result<Content, Problem> {
+        let (service, caller) = (&self.group.service, caller_of(request));
+        Ok(match (self.operation, query.as_of) {
+            (GroupOperation::GetVersionContent, _) => {
+                service.content_of_version(caller, item, version_of(request)?).await?
+            }
+            (_, Some(time)) => service.content_at(caller, item, time).await?,
+            (_, None) => service.content(caller, item).await?,
+        })
+    }
+
+    /// The headers of every response with the content, and of a 304.
+    fn facts(
+        &self,
+        item: ItemAddress,
+        content: &Content,
+        (is_attachment, is_immutable): (bool, bool),
+    ) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(12);
+        let media_type = HeaderValue::try_from(&*content.media_type);
+        let unknown = || HeaderValue::from_static("application/octet-stream");
+        headers.insert(CONTENT_TYPE, media_type.unwrap_or_else(|_| unknown()));
+        let is_inline = !is_attachment && is_shown_inline(&content.media_type);
+        let disposition =
+            content_disposition::header(is_inline, content.filename.as_deref(), item.id);
+        headers.insert(CONTENT_DISPOSITION, disposition);
+        headers.insert(ETAG, EntityTag::of_digest(&content.digest).header());
+        headers.insert(REPR_DIGEST, digest_fields::header(&content.digest));
+        headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let caching =
+            if is_immutable { "private, max-age=86400, immutable" } else { "private, no-cache" };
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+        // The viewers of browsers show no PDF in a sandbox.
+        if !content.media_type.to_ascii_lowercase().starts_with("application/pdf") {
+            headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(SANDBOX));
+        }
+        headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+        insert_stored(&mut headers, content);
+        let url = links::item(&self.group.context.base_url, self.group.group, item.parent, item.id);
+        if let Ok(described) = HeaderValue::try_from(format!("<{url}>; rel=\"describedby\"")) {
+            headers.insert(LINK, described);
+        }
+        headers
+    }
+
+    async fn put(&self, request: &mut Request) -> Result<Response, Problem> {
+        let context = &self.group.context;
+        let description = description(request.headers())?;
+        let announced = digest_fields::announced(request.headers())?;
+        let condition = content_precondition(request.headers())?;
+        let options = self.options(request)?;
+        self.group.require(&condition)?;
+        let expected = declared_length(request.headers()).map(|length| length as u64);
+        context.contents.require_size(expected.unwrap_or_default())?;
+        let item = self.group.target(request)?;
+        let write = ContentWrite { options: &options, item, precondition: &condition };
+        in_time(context.time_limit, self.group.service.require_content_write(&write)).await?;
+        let place = context.contents.place()?;
+        let begun = context.contents.service.begin(expected);
+        let upload = in_time(context.time_limit, begun).await?;
+        let receiving = Receiving {
+            endpoint: Arc::clone(&self.group),
+            body: request.take_body(),
+            expected,
+            announced,
+            upload,
+            place,
+        };
+        // A client that hangs up ends neither the removal of its bytes nor a write in progress.
+        let work = tokio::spawn(receiving.write(options, item, condition, description));
+        let (written, is_new) = work.await.unwrap_or_else(|_| Err(Problem::internal()))?;
+        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+        self.show(request, status, item, &written).await
+    }
+
+    async fn delete(&self, request: &Request) -> Result<Response, Problem> {
+        let condition = content_precondition(request.headers())?;
+        let options = self.options(request)?;
+        self.group.require(&condition)?;
+        let item = self.group.target(request)?;
+        let write = ContentWrite { options: &options, item, precondition: &condition };
+        let limit = self.group.context.time_limit;
+        let removed = in_time(limit, self.group.service.detach(&write)).await.map(|_| ());
+        let answer = removed.map(|()| StatusCode::NO_CONTENT.into());
+        self.group.context.acknowledge(answer).await
+    }
+
+    fn options(&self, request: &Request) -> Result<WriteOptions, Problem> {
+        self.group.write_options(self.operation, request, None)
+    }
+
+    /// Shows the item after the write. The validators are those of the content, the target of the PUT
+    /// (RFC 9110 section 9.3.4).
+    async fn show(
+        &self,
+        request: &Request,
+        status: StatusCode,
+        item: ItemAddress,
+        written: &Written,
+    ) -> Result<Response, Problem> {
+        let context = &self.group.context;
+        let options = self.options(request)?;
+        let shown =
+            self.group.show_written(request, status, item.parent, (written, None), &options);
+        let mut response = context.acknowledge(shown.await).await?;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, Negotiated::of(request).header());
+        headers.append(VARY, HeaderValue::from_static("Prefer"));
+        headers.remove(LOCATION);
+        let url = links::item(&context.base_url, self.group.group, item.parent, item.id);
+        if let Ok(url) = HeaderValue::try_from(url) {
+            headers.insert(CONTENT_LOCATION, url);
+        }
+        if let Some(content) = Content::of(&written.shown.item.members) {
+            let tag = EntityTag::of_digest(&content.digest).of_write(&options);
+            headers.insert(ETAG, tag.header());
+            headers.insert(REPR_DIGEST, digest_fields::header(&content.digest));
+            insert_stored(headers, &content);
+        }
+        Ok(response)
+    }
+}
+
+fn insert_stored(headers: &mut HeaderMap, content: &Content) {
+    if let Ok(stored) = HeaderValue::try_from(http_date(&content.stored_at)) {
+        headers.insert(LAST_MODIFIED, stored);
+    }
+}
+
+/// The range, unless `If-Range` names another content.
+fn wanted(headers: &HeaderMap, content: &Content) -> Requested {
+    let is_own = |line: &HeaderValue| {
+        let since = date(headers, &IF_RANGE);
+        let is_time = since.is_some() && since == whole_seconds(content.stored_at);
+        is_time || *line == EntityTag::of_digest(&content.digest).header()
+    };
+    match sole(headers, IF_RANGE) {
+        Ok(None) => requested(headers, content.size),
+        Ok(Some(line)) if is_own(line) => requested(headers, content.size),
+        _ => Requested::Whole,
+    }
+}
+
+fn unsatisfiable(size: u64) -> Problem {
+    let detail = format!("The content has {size} bytes.");
+    let problem = Problem::new(&kinds::RANGE_NOT_SATISFIABLE, detail);
+    match HeaderValue::try_from(format!("bytes */{size}")) {
+        Ok(range) => problem.with_header(CONTENT_RANGE, range),
+        Err(_) => problem,
+    }
+}
+
+/// 304 or 412, in the order of RFC 9110 section 13.2.2.
+fn unmet(
+    headers: &HeaderMap,
+    condition: &Precondition<ContentDigest>,
+    content: &Content,
+) -> Option<StatusCode> {
+    let is_met = match &condition.is {
+        Some(named) => named.includes(&content.digest),
+        None => !was_modified(content.stored_at, headers),
+    };
+    if !is_met {
+        return Some(StatusCode::PRECONDITION_FAILED);
+    }
+    let is_known = match &condition.is_not {
+        Some(named) => named.includes(&content.digest),
+        None => has_state_of(content.stored_at, headers),
+    };
+    is_known.then_some(StatusCode::NOT_MODIFIED)
+}

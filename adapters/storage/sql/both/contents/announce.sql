@@ -1,0 +1,3 @@
+-- Adds a name for bytes that arrive.
+-- Parameters: $1, the name; $2, the end of its lease. Result: the number of rows.
+INSERT INTO contents (id, state, sha256, size, crc32, uses, lease_until) VALUES ($1, 'arriving', NULL, 0, 0, 0, $2)

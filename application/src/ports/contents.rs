@@ -1,0 +1,115 @@
+//! The bytes of contents, and their register in the database.
+//!
+//! Bytes lie under a name that is used once. The register knows a name before its first byte, so
+//! every leftover has an owner and a date, and nothing is found by listing. A name is arriving, then
+//! kept, then doomed, or at once doomed. Bytes are removed after the commit that dooms them.
+
+use std::ops::Range;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use domain::ContentDigest;
+use jiff::Timestamp;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::RepositoryError;
+
+/// A name of bytes. It is no secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ContentId(pub Uuid);
+
+/// The errors of the content store. The cause is already in the log.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum ContentError {
+    #[error("the bytes are missing")]
+    Missing,
+    /// The bytes are not those that were stored.
+    #[error("the bytes are corrupted")]
+    Corrupted,
+    #[error("there is no place for contents")]
+    NoStore,
+    #[error("no space is left for the bytes")]
+    Full,
+    #[error("the content store is unavailable")]
+    Unavailable,
+    #[error(transparent)]
+    Register(#[from] RepositoryError),
+}
+
+pub type ContentResult<T> = Result<T, ContentError>;
+
+/// Keeps bytes. MUST show nothing of them before they are finished. Finished bytes MUST survive a crash
+/// of the machine.
+#[async_trait]
+pub trait ContentStore: Send + Sync {
+    /// Begins to store bytes. MUST fail with [`ContentError::Full`] without room for `expected` bytes.
+    async fn begin(
+        &self,
+        id: ContentId,
+        expected: Option<u64>,
+    ) -> ContentResult<Box<dyn ContentWriter>>;
+
+    /// Opens a part of finished bytes. MUST fail with [`ContentError::Missing`] before the first piece.
+    async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>>;
+
+    /// Removes bytes, finished or not. MUST succeed without any.
+    async fn remove(&self, id: ContentId) -> ContentResult<()>;
+}
+
+#[async_trait]
+pub trait ContentWriter: Send {
+    async fn append(&mut self, piece: Bytes) -> ContentResult<()>;
+
+    async fn finish(self: Box<Self>) -> ContentResult<()>;
+}
+
+#[async_trait]
+pub trait ContentReader: Send {
+    /// Returns the next piece; `None` after the last one. A part that is shorter than asked for is
+    /// [`ContentError::Corrupted`].
+    async fn next(&mut self) -> ContentResult<Option<Bytes>>;
+}
+
+/// Whole bytes, by their digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptContent {
+    pub id: ContentId,
+    pub digest: ContentDigest,
+    /// In bytes.
+    pub size: u64,
+    /// CRC-32 (ISO 3309), which a full read checks.
+    pub crc32: u32,
+}
+
+/// The register of bytes. Leases end at times of the service's clock.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait ContentRegister: Send + Sync {
+    /// Adds a name without bytes.
+    async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Extends the lease of arriving bytes. Fails as a version conflict if they are doomed.
+    async fn extend(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Keeps finished bytes until an item has them, or until the end of the lease. If the same bytes
+    /// are kept already, MUST extend their lease instead. Fails as a version conflict if these are
+    /// doomed.
+    async fn keep(&self, content: KeptContent, lease: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Returns the bytes with this digest.
+    async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError>;
+
+    /// Dooms arriving bytes.
+    async fn doom(&self, id: ContentId) -> Result<(), RepositoryError>;
+
+    /// Dooms the bytes whose lease has ended, and that no item has had. MUST NOT doom bytes that a
+    /// write in progress gives to an item.
+    async fn doom_expired(&self, now: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Returns some doomed names.
+    async fn doomed(&self, limit: u64) -> Result<Vec<ContentId>, RepositoryError>;
+
+    /// Forgets a doomed name.
+    async fn forget(&self, id: ContentId) -> Result<(), RepositoryError>;
+}
