@@ -1,6 +1,6 @@
 //! A folder of files, one for the bytes of a name: `incoming/NAME` while they arrive, then `XX/NAME`,
 //! with the last two digits of the name as `XX`. The first digits are a time, so that all new files
-//! would be in one folder. `store-id` tells the folder from others.
+//! would be in one folder. `store-id` has the id that the database names.
 //!
 //! A file is synchronized before it is renamed, and its new folder after. So a finished file survives a
 //! crash of the machine.

@@ -1,4 +1,4 @@
-//! The contents of files and library items: bytes that are stored, served and removed beside their
+//! The contents of files and library items: bytes that are stored, served and removed next to their
 //! item, under the rules, policies and history of it.
 
 use std::collections::BTreeMap;

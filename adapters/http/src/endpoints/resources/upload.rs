@@ -1,4 +1,4 @@
-//! The upload of a content: what its head tells, and its body.
+//! The upload of a content: its headers, and its body.
 
 use std::pin::pin;
 use std::sync::Arc;
