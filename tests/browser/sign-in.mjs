@@ -291,6 +291,46 @@ async function liveChanges(page, program) {
     await page.locator("#changes tr.new", { hasText: made.body.id }).waitFor();
 }
 
+/** Files are uploaded and downloaded as the caller. HTML among them does not take the place of the page. */
+async function contents({ token, id }) {
+    const { context, page, seen } = await open(`/explore/files/${id}`);
+    await paste(page, token);
+    const html = '<header class="top"><nav></nav></header><main id="content">taken</main><footer></footer><script src="/x/explorer.js"></script>';
+    await page.locator("#chosen").setInputFiles({ name: "ñ.html", mimeType: "text/html", buffer: Buffer.from(html) });
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    const link = page.getByRole("link", { name: "ñ.html" });
+    const save = async () => {
+        const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+        let text = "";
+        for await (const part of await download.createReadStream()) text += part;
+        assert.equal(text, html);
+        assert.equal(download.suggestedFilename(), "ñ.html");
+        assert.equal(await page.getByText("taken").count(), 0, "the page stays");
+    };
+    await save();
+    await link.evaluate((link) => { delete link.dataset.size; });
+    await save();
+    await link.evaluate((link) => { link.dataset.size = "2000000000"; });
+    await link.click();
+    await page.getByRole("alert").filter({ hasText: "This file is too large to be downloaded here." }).waitFor();
+
+    const session = await context.newCDPSession(page);
+    await session.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 500_000 });
+    await page.locator("#chosen").setInputFiles({ name: "b.bin", mimeType: "", buffer: Buffer.alloc(5_000_000) });
+    await page.getByRole("button", { name: "Replace", exact: true }).click();
+    for (const isLeft of [false, true]) {
+        page.once("dialog", (dialog) => isLeft ? dialog.accept() : dialog.dismiss());
+        await page.getByRole("link", { name: "Edit", exact: true }).click();
+        assert.equal(await page.locator("#progress").isVisible(), !isLeft);
+    }
+    await page.getByRole("heading", { name: /^Edit / }).waitFor();
+    await page.waitForTimeout(1000);
+    const stored = await fetch(`${baseUrl}/v1/files/${id}/content`, { headers: { Authorization: `Bearer ${token}` } });
+    assert.equal(await stored.text(), html, "an upload ends with its page");
+    requireQuiet(seen, ["status of 401"]);
+    await context.close();
+}
+
 /** A token that ends is forgotten, and the page says so. */
 async function endedToken(id) {
     const { context, page } = await open(`/explore/files/${id}`);
@@ -311,6 +351,7 @@ try {
     await otherIssuers(made.id);
     await pastedTokens(made);
     await explorer(made);
+    await contents(made);
     await control(made.id);
     await endedToken(made.id);
     console.log(`People sign in at ${issuer.url} through Swagger UI and the explorer; see ${folder}`);

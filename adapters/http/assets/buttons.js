@@ -1,4 +1,4 @@
-// Removal and restoration: both ask first, and send If-Match with the version that the page shows.
+// Removal and restoration: both ask first, and send If-Match with the version or the content that the page shows.
 import { alone, newKey, say, send, sentences } from "./request.js";
 import { visit } from "./session.js";
 
@@ -45,4 +45,9 @@ for (const button of document.querySelectorAll("[data-restore]")) {
   const { restore: url, noun, version } = button.dataset;
   const question = `Restore version ${version} of this ${noun}?`;
   onConfirmation(button, question, "Restore", `restore this ${noun}`, url, "POST", { "Idempotency-Key": newKey() });
+}
+
+for (const button of document.querySelectorAll("[data-detach]")) {
+  const question = "Remove this file? Earlier versions keep it.";
+  onConfirmation(button, question, "Remove", "remove this file", button.dataset.detach, "DELETE", {});
 }

@@ -9,16 +9,21 @@ export function say(message, kind) {
   if (message) outcome.scrollIntoView({ block: "nearest" });
 }
 
-/** Sends a request; the result has the problem of an error response. */
-export async function send(url, method, headers, body) {
+/** Sends a request; the result has the problem of an error response. `fetching` replaces `fetch`. */
+export async function send(url, method, headers, body, fetching) {
   const sent = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
   try {
-    const response = await fetchAsCaller(url, { method, headers: { Accept: "application/json", ...sent }, body });
+    const response = await fetchAsCaller(url, { method, headers: { Accept: "application/json", ...sent }, body }, fetching);
     const text = await response.text();
-    return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem: response.ok ? null : parsed(text) };
+    return { ok: response.ok, status: response.status, tag: response.headers.get("ETag"), text, problem: response.ok ? null : problemOf(response, text) };
   } catch {
     return { ok: false, status: 0, problem: { detail: "Connection failed. The request may have been processed: check before you try again." } };
   }
+}
+
+/** A proxy may refuse a large body, and sends HTML. */
+function problemOf({ status }, text) {
+  return text.startsWith("{") ? parsed(text) : { detail: `A server in front of the service refused the request with status ${status}.` };
 }
 
 export function parsed(text) {

@@ -8,7 +8,10 @@ let loads = 0;
 let pending = new AbortController();
 const session = new EventTarget();
 
-/** Events: `change` after signing in or out; `end` when a token is no longer accepted; `failure` with the error when a page cannot be loaded. */
+/** The largest file in bytes that is downloaded with a token: a script receives it in the memory of the browser. */
+const MOST_IN_MEMORY = 1_000_000_000;
+
+/** Events: `leave` before another page is loaded, if it is not cancelled; `change` after signing in or out; `end` when a token is no longer accepted; `failure` with the error when a page cannot be loaded. */
 export { session };
 
 export const isSignedIn = () => token !== null;
@@ -24,11 +27,11 @@ export function use(given) {
 const isOwn = (url) => new URL(url, location.href).origin === location.origin;
 
 /** Fetches as the caller; the token is sent only to the service. */
-export async function fetchAsCaller(url, options = {}) {
+export async function fetchAsCaller(url, options = {}, fetching = fetch) {
   const headers = new Headers(options.headers);
   const sent = token;
   if (sent !== null && isOwn(url)) headers.set("Authorization", `Bearer ${sent}`);
-  const response = await fetch(url, { ...options, headers });
+  const response = await fetching(url, { ...options, headers });
   const isRefused = response.status === 401 && response.headers.get("WWW-Authenticate")?.includes("invalid_token");
   if (isRefused && sent !== null && sent === token) {
     use(null);
@@ -45,6 +48,7 @@ export function visit(url) {
 
 /** Puts what the caller sees now at an address in the place of the page. */
 export async function load(url = location.href, isNew = false) {
+  if (isNew && !session.dispatchEvent(new Event("leave", { cancelable: true }))) return;
   pending.abort();
   pending = new AbortController();
   const options = { headers: { Accept: "text/html, */*;q=0.1" }, signal: pending.signal };
@@ -67,7 +71,8 @@ export async function load(url = location.href, isNew = false) {
   }
 }
 
-const isPage = (response) => response.headers.get("Content-Type")?.startsWith("text/html");
+/** A stored file may be HTML, too. Its script must not run here, so it is saved. */
+const isPage = ({ headers }) => headers.get("Content-Type")?.startsWith("text/html") && !headers.has("Content-Disposition");
 
 function replace(next, url, isNew) {
   page.abort();
@@ -99,11 +104,15 @@ async function download(link) {
   place.parentNode.querySelector(":scope > .download-failed")?.remove();
   const [{ href: url }, { signal }] = [link, page];
   let problem;
+  link.setAttribute("aria-busy", "true");
   try {
-    problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
+    if (Number(link.dataset.size) > MOST_IN_MEMORY) problem = `This file is too large to be downloaded here. Use another program, with the address ${url}`;
+    else problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
   } catch (error) {
     if (error.name === "AbortError") return;
     problem = "The download was interrupted. Try again.";
+  } finally {
+    link.removeAttribute("aria-busy");
   }
   if (!problem) return;
   const said = Object.assign(document.createElement("p"), { className: "banner download-failed", textContent: problem });
@@ -117,10 +126,11 @@ async function save(response, url) {
     const problem = await response.json().catch(() => ({}));
     return problem.detail ?? problem.title ?? `The download failed with status ${response.status}. Try again.`;
   }
-  const named = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "");
+  const disposition = response.headers.get("Content-Disposition") ?? "";
+  const [encoded, named] = [/filename\*=UTF-8''([^;]+)/.exec(disposition), /filename="([^"]+)"/.exec(disposition)];
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
-  link.download = named?.[1] ?? new URL(url, location.href).pathname.split("/").pop();
+  link.download = encoded ? decodeURIComponent(encoded[1]) : named?.[1] ?? new URL(url, location.href).pathname.split("/").pop();
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   return null;
@@ -131,7 +141,7 @@ function onClick(event) {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!link || !isPlain || event.defaultPrevented || link.target || !isOwn(link.href) || link.protocol === "blob:") return;
   // The browser would say nothing of why there is no file.
-  if (link.hasAttribute("download")) {
+  if (link.hasAttribute("download") || (isSignedIn() && link.dataset.size)) {
     event.preventDefault();
     download(link);
     return;

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use domain::predicate::{Judged, Operand, Related, RelatedKey, RelatedValue, Subject};
-use domain::{Collection, ItemId, Operation, Operations, Pointer, Predicate, VisibleMembers};
+use domain::{
+    Collection, Content, ItemId, Operation, Operations, Pointer, Predicate, VisibleMembers,
+};
 
 use super::ResourceService;
 use super::visibility::missing;
@@ -82,8 +84,16 @@ pub struct EditableMembers(Vec<VisibleMembers>);
 
 impl EditableMembers {
     pub fn has(&self, name: &str) -> bool {
-        let member = Pointer::to_member(name);
-        self.0.iter().all(|mask| mask.shows(&member))
+        self.has_at(&Pointer::to_member(name))
+    }
+
+    /// Returns whether the caller may see and write the content.
+    pub fn has_content(&self) -> bool {
+        self.has_at(&Content::pointer())
+    }
+
+    fn has_at(&self, pointer: &Pointer) -> bool {
+        self.0.iter().all(|mask| mask.shows(pointer))
     }
 
     /// Returns whether the caller may add members that policies do not name.
@@ -93,14 +103,14 @@ impl EditableMembers {
 }
 
 impl ResourceService {
-    /// Returns the members that a caller may see and replace of an item, or set of a new one if the
-    /// item does not matter. Fails if the caller may not replace the item, or create any.
+    /// Returns the members of an item that a caller may see and write by an operation. Without an
+    /// item, those of a new one. Fails if the caller may not perform the operation.
     pub async fn editable(
         &self,
         caller: &Caller,
+        operation: Operation,
         item: Option<ItemAddress>,
     ) -> Result<EditableMembers> {
-        let operation = if item.is_some() { Operation::Replace } else { Operation::Create };
         let permissions = self.access.require(caller, self.collection, &[operation])?;
         if let Some(ItemAddress { id, .. }) = item {
             let allowed = self.allowed(caller, &[id]).await?;

@@ -80,3 +80,52 @@ fn a_rule_quotes_nothing_of_items_that_it_looked_up() {
         assert!(!answer.text().contains(SECRET), "{answer}");
     }
 }
+
+/// A page shows a file, and buttons for it, to those who may see and change it.
+#[test]
+fn a_page_has_the_buttons_for_a_file_that_the_caller_may_use() {
+    const POLICIES: &str = "
+policies:
+  - {id: all, group: [files, proposals], allow: [read, history, write], to: [staff]}
+  - {id: readers, group: files, allow: [read, history], to: [reader]}
+  - {id: writers, group: files, allow: [read, history, update], to: [blind]}
+  - {id: blind, group: files, hide: [/_meta/content], to: [blind]}
+  - {id: clerks, group: files, allow: [read, update], write: [note], to: [clerk]}
+  - {id: senders, group: files, allow: [read, update], write: [/_meta/content], to: [sender]}
+";
+    let callers = ["staff", "reader", "blind", "clerk", "sender"].map(|name| (name, name));
+    on_each_store(|store| {
+        let world = World::new(store, &callers, POLICIES, &[]);
+        let id = world.create("staff", "/v1/files", "{}").id();
+        let put = world.service.put(&format!("/v1/files/{id}/content")).body("text/x-canary", "x");
+        world.send("staff", put).expect(201);
+        let page = |name: &str, query: &str| {
+            let page = world.service.get(&format!("/explore/files/{id}{query}"));
+            world.send(name, page.accept("text/html")).expect(200).text().to_owned()
+        };
+        for (name, is_seen, is_changed) in [
+            ("staff", true, true),
+            ("reader", true, false),
+            ("blind", false, false),
+            ("clerk", true, false),
+            ("sender", true, true),
+        ] {
+            let page = page(name, "");
+            assert_eq!(page.contains("text/x-canary"), is_seen, "{name}: {page}");
+            for part in ["id=\"upload\"", "data-detach", "/content.js"] {
+                assert_eq!(page.contains(part), is_changed, "{name} {part}: {page}");
+            }
+        }
+        let stored = world.get("staff", &format!("/v1/files/{id}")).value();
+        let past = format!("?as_of={}", stored["_meta"]["updated_at"].as_str().unwrap());
+        let download = format!("/v1/files/{id}/versions/2/content");
+        assert!(page("reader", &past).contains(&download));
+        assert!(!page("staff", &past).contains("id=\"upload\""));
+        assert!(!page("blind", &past).contains("text/x-canary"));
+        let proposal =
+            world.create("staff", "/v1/proposals", r#"{"proposal_type":"a","project_title":"b"}"#);
+        let page = world.service.get(&format!("/explore/proposals/{}", proposal.id()));
+        let page = world.send("staff", page.accept("text/html")).expect(200);
+        assert!(!page.text().contains("id=\"upload\""), "proposals have no files: {page}");
+    });
+}

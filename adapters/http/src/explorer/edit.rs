@@ -4,7 +4,7 @@ use application::{EditableMembers, View};
 use askama::Template;
 use domain::collection::KnownMember;
 use domain::proposal::{Field, FieldKind};
-use domain::{Content, Fields, Value};
+use domain::{Content, Fields, Operation, Value};
 use jiff::civil::Date;
 use poem::Request;
 
@@ -88,7 +88,8 @@ impl Explorer {
         }
         let (title, path) = (format!("New {}", group.noun()), group.collection_path(id));
         let data = " -H 'Content-Type: application/json' -d '{…}'";
-        let editable = self.service(group)?.editable(caller_of(request), None).await?;
+        let editable =
+            self.service(group)?.editable(caller_of(request), Operation::Create, None).await?;
         let form = self.form(group, title, (&path, data), ("{}", &editable));
         render(&FormPage { method: "POST", parent, ..form })
     }
@@ -106,7 +107,10 @@ impl Explorer {
         cells::require_small(&item.members)?;
         let title = format!("Edit {}", cells::title(item, group.columns));
         let path = format!("{}/{}", group.path, item.id);
-        let editable = self.service(group)?.editable(caller_of(request), Some(address)).await?;
+        let editable = self
+            .service(group)?
+            .editable(caller_of(request), Operation::Replace, Some(address))
+            .await?;
         let members = format!("{{{}}}", Content::other_members(&item.members));
         let form = self.form(group, title, (&path, ""), (&members, &editable));
         render(&FormPage { tag: self.tag(&shown), ..form })

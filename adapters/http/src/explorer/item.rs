@@ -1,6 +1,6 @@
 //! The page of an item: members, links, and remarks of rules.
 
-use application::{ApplicationError, Caller, Links, ShownItem, View};
+use application::{ApplicationError, Caller, ItemAddress, Links, ShownItem, View};
 use askama::Template;
 use domain::content::META;
 use domain::{Collection, Content, ItemId, Operation, Operations, Value, Verdict, Violation};
@@ -15,7 +15,7 @@ use crate::groups::{Group, GroupSpec};
 use crate::headers::entity_tag::EntityTag;
 use crate::headers::history::completed;
 use crate::problem::Problem;
-use crate::query::{VersionsQuery, item_time, query_of};
+use crate::query::{VersionsQuery, item_time, query_of, with_query};
 use crate::request::caller::caller_of;
 use crate::time::TIME;
 
@@ -29,9 +29,12 @@ struct ItemPage<'a> {
     as_of: Option<String>,
     removed_at: Option<String>,
     own: String,
+    /// For a printed page.
+    address: String,
     playground: String,
     members: Vec<ShownMember>,
     content: Option<ShownContent>,
+    upload: Option<UploadForm>,
     links: Vec<RelatedItem>,
     errors: Vec<Violation>,
     warnings: Vec<Violation>,
@@ -51,9 +54,18 @@ impl ItemPage<'_> {
 struct ShownContent {
     name: String,
     media_type: String,
-    size: String,
-    /// `None` if it needs credentials, which a link does not send.
-    href: Option<String>,
+    size: u64,
+    readable_size: String,
+    stored_at: String,
+    digest: String,
+    href: String,
+}
+
+struct UploadForm {
+    href: String,
+    /// In bytes.
+    most: u64,
+    readable_most: String,
 }
 
 struct ShownMember {
@@ -75,57 +87,73 @@ impl Explorer {
         group: Group,
         request: &Request,
     ) -> Result<String, Problem> {
-        let raw = query_of(request);
+        let (caller, raw) = (caller_of(request), query_of(request));
         let as_of = item_time(raw)?;
         let address = target(request)?;
-        let service = self.service(group)?;
-        let (shown, verdict, removed_at) = match as_of {
-            Some(time) => {
-                let (past, item) = service.get_at(caller_of(request), address, time, None).await?;
-                let shown = ShownItem { item, links: Links::default() };
-                (shown, Verdict::default(), past.change.removed_at)
-            }
-            None => match service.examine(caller_of(request), address, &View::default()).await {
-                Ok((shown, _, verdict)) => (shown, verdict, None),
-                // A removed item is shown by its history.
-                Err(ApplicationError::ItemNotFound) => {
-                    let first = VersionsQuery::read("")?;
-                    return self.history(caller_of(request), group, address, &first).await;
-                }
-                Err(error) => return Err(error.into()),
-            },
+        let Some((shown, verdict, removed_at)) = self.find(caller, group, address, as_of).await?
+        else {
+            // A removed item is shown by its history.
+            let first = VersionsQuery::read("")?;
+            return self.history(caller, group, address, &first).await;
         };
         let item = &shown.item;
         cells::require_small(&item.members)?;
-        let allowed = service.allowed(caller_of(request), &[item.id]).await?;
+        let allowed = self.service(group)?.allowed(caller, &[item.id]).await?;
         let allowed = allowed.get(&item.id).copied().unwrap_or_default();
-        let (title, path) =
-            (cells::title(item, group.columns), format!("{}/{}", group.path, item.id));
-        let command = self.command(&path, raw);
+        let own = self.links.item(group.collection, item.id);
+        let path = format!("{}/{}", group.path, item.id);
+        let (is_past, command) = (as_of.is_some(), self.command(&path, raw));
         render(&ItemPage {
-            layout: self.layout(title, group.collection.name(), command),
+            layout: self.layout(
+                cells::title(item, group.columns),
+                group.collection.name(),
+                command,
+            ),
             version: item.version.number(),
             created_at: TIME.timestamp_to_string(&item.created_at),
             updated_at: TIME.timestamp_to_string(&item.updated_at),
             as_of: as_of.map(|time| TIME.timestamp_to_string(&time)),
             removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
-            own: self.links.item(group.collection, item.id),
+            address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
             playground: self.links.playground(group.collection, item.id),
             members: self.members(group, &shown),
-            content: self.content(&path, &shown, as_of),
-            links: self.links_of(caller_of(request), group, &shown, as_of),
+            content: self.content(&path, &shown, is_past),
+            upload: self.upload_form(caller, group, (address, allowed, is_past)).await?,
+            links: self.links_of(caller, group, &shown, as_of),
             errors: verdict.errors.iter().cloned().collect(),
             warnings: verdict.warnings.iter().cloned().collect(),
             tag: self.tag(&shown),
             noun: group.noun(),
             api: self.links.to(&path),
             after_deletion: if allowed.contains(Operation::History) {
-                format!("{}/history", self.links.item(group.collection, item.id))
+                format!("{own}/history")
             } else {
                 self.links.collection(group.collection)
             },
             allowed,
+            own,
         })
+    }
+
+    /// `None` if the item was removed.
+    async fn find(
+        &self,
+        caller: &Caller,
+        group: Group,
+        address: ItemAddress,
+        as_of: Option<Timestamp>,
+    ) -> Result<Option<(ShownItem, Verdict, Option<Timestamp>)>, Problem> {
+        let service = self.service(group)?;
+        if let Some(time) = as_of {
+            let (past, item) = service.get_at(caller, address, time, None).await?;
+            let shown = ShownItem { item, links: Links::default() };
+            return Ok(Some((shown, Verdict::default(), past.change.removed_at)));
+        }
+        match service.examine(caller, address, &View::default()).await {
+            Ok((shown, _, verdict)) => Ok(Some((shown, verdict, None))),
+            Err(ApplicationError::ItemNotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn members(&self, group: Group, shown: &ShownItem) -> Vec<ShownMember> {
@@ -146,22 +174,41 @@ impl Explorer {
         described.chain(others).collect()
     }
 
-    fn content(
-        &self,
-        path: &str,
-        shown: &ShownItem,
-        as_of: Option<Timestamp>,
-    ) -> Option<ShownContent> {
-        let Content { media_type, filename, size, .. } = Content::of(&shown.item.members)?;
-        let at = as_of.map(|time| TIME.timestamp_to_string(&time));
-        let at = at.map(|time| format!("?as_of={}", escaped(&time))).unwrap_or_default();
-        let is_open = !self.context.gate.knows_callers();
+    /// The content of a version keeps its address.
+    fn content(&self, path: &str, shown: &ShownItem, is_past: bool) -> Option<ShownContent> {
+        let content = Content::of(&shown.item.members)?;
+        let Content { media_type, filename, size, digest, stored_at } = content;
+        let version = shown.item.version.number();
+        let of = if is_past { format!("/versions/{version}") } else { String::new() };
         Some(ShownContent {
-            name: filename.map_or_else(|| "Content".to_owned(), Into::into),
+            name: filename.map_or_else(|| "unnamed".to_owned(), Into::into),
             media_type: media_type.into(),
-            size: format!("{size} bytes"),
-            href: is_open.then(|| self.links.to(&format!("{path}/content{at}"))),
+            size,
+            readable_size: readable_size(size),
+            stored_at: TIME.timestamp_to_string(&stored_at),
+            digest: digest.to_string(),
+            href: self.links.to(&format!("{path}{of}/content")),
         })
+    }
+
+    /// `None` if the caller may not write the content of the item.
+    async fn upload_form(
+        &self,
+        caller: &Caller,
+        group: Group,
+        (item, allowed, is_past): (ItemAddress, Operations, bool),
+    ) -> Result<Option<UploadForm>, Problem> {
+        let has_content = group.collection.spec().holds_content && !is_past;
+        if !has_content || !allowed.contains(Operation::Patch) {
+            return Ok(None);
+        }
+        let editable = self.service(group)?.editable(caller, Operation::Patch, Some(item)).await?;
+        let most = self.context.contents.most;
+        Ok(editable.has_content().then(|| UploadForm {
+            href: self.links.to(&format!("{}/{}/content", group.path, item.id)),
+            most,
+            readable_most: readable_size(most),
+        }))
     }
 
     fn href_of(&self, group: Group, shown: &ShownItem, name: &str) -> Option<String> {
@@ -217,5 +264,35 @@ impl Explorer {
         let history = self.context.log.history();
         let tag = completed(&tag, &history).unwrap_or(tag);
         tag.to_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// In decimal units, as `content.js` shows it.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn readable_size(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None if bytes == 1 => "1 byte".to_owned(),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable_size;
+
+    #[test]
+    fn sizes_are_readable() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (4_250_000, "4.2 MB"),
+            (5 << 30, "5.4 GB"),
+        ] {
+            assert_eq!(readable_size(bytes), expected);
+        }
     }
 }
