@@ -8,6 +8,9 @@ use crate::problem::{Problem, kinds};
 /// In characters.
 const SHORT: usize = 120;
 
+/// The bytes of a value that may be printed on several pages: about half of one.
+const LONG: usize = 1500;
+
 /// Limit of bytes per page: the HTML is several times as large.
 const MOST_SHOWN: usize = 512 * 1024;
 
@@ -45,6 +48,15 @@ impl ShownValue {
                 Self::Simple(simple(value).unwrap_or_default())
             }
         }
+    }
+
+    pub fn is_long(&self) -> bool {
+        let length = match self {
+            Self::Absent => 0,
+            Self::Simple(text) | Self::Json(text) => text.len(),
+            Self::List(list) => list.iter().map(String::len).sum(),
+        };
+        length > LONG
     }
 
     pub fn short(&self) -> String {
