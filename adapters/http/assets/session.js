@@ -141,7 +141,7 @@ function onClick(event) {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!link || !isPlain || event.defaultPrevented || link.target || !isOwn(link.href) || link.protocol === "blob:") return;
   // The browser would say nothing of why there is no file.
-  if (link.hasAttribute("download") || (isSignedIn() && link.dataset.size)) {
+  if (link.hasAttribute("download") || (isSignedIn() && link.dataset.size !== undefined)) {
     event.preventDefault();
     download(link);
     return;
