@@ -128,9 +128,10 @@ async function firstUpload() {
     await press(page, "Upload");
     await outcome(page).filter({ hasText: "Someone else changed the file in the meantime" }).waitFor();
     await page.reload();
-    await choose(page, "mine.txt", "text/plain", Buffer.alloc(0));
+    await choose(page, "mine.mht", "multipart/related", Buffer.alloc(0));
     await press(page, "Replace");
     await page.locator("dd", { hasText: "0 bytes" }).waitFor();
+    await page.locator("dd", { hasText: "application/octet-stream" }).waitFor();
 }
 
 /** A cancelled upload stores nothing. */

@@ -44,8 +44,10 @@ function show({ loaded, total }) {
 
 async function upload(file, stop) {
   const { content, tag } = form.dataset;
+  // The service takes `multipart/related`, the type of a web archive, for a form.
+  const isTyped = file.type && !file.type.startsWith("multipart/");
   const headers = {
-    "Content-Type": file.type || "application/octet-stream",
+    "Content-Type": isTyped ? file.type : "application/octet-stream",
     "Content-Disposition": `attachment; filename*=UTF-8''${encoded(file.name)}`,
     ...(tag ? { "If-Match": tag } : { "If-None-Match": "*" }),
   };
