@@ -1,4 +1,4 @@
-//! The bytes of contents: uploads, downloads, and the removal of what no item has.
+//! The bytes of contents: uploads and downloads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,13 +19,11 @@ const LEASE: SignedDuration = SignedDuration::from_mins(10);
 /// The time after which a lease is extended.
 const RENEWAL: SignedDuration = SignedDuration::from_mins(1);
 
-const REMOVED_AT_A_TIME: u64 = 100;
-
 #[derive(Clone)]
 pub struct ContentService {
     store: Option<Arc<dyn ContentStore>>,
-    register: Arc<dyn ContentRegister>,
-    clock: Arc<dyn Clock>,
+    pub(super) register: Arc<dyn ContentRegister>,
+    pub(super) clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 }
 
@@ -60,7 +58,7 @@ impl ContentService {
         }
     }
 
-    fn store(&self) -> ContentResult<&Arc<dyn ContentStore>> {
+    pub(super) fn store(&self) -> ContentResult<&Arc<dyn ContentStore>> {
         self.store.as_ref().ok_or(ContentError::NoStore)
     }
 
@@ -74,11 +72,11 @@ impl ContentService {
         let writer = match store.begin(id, expected).await {
             Ok(writer) => writer,
             Err(error) => {
-                self.discard(id).await;
+                self.discard(id, None).await;
                 return Err(error);
             }
         };
-        Ok(Upload {
+        let mut upload = Upload {
             service: self.clone(),
             id,
             writer,
@@ -86,7 +84,14 @@ impl ContentService {
             sha256: Sha256::new(),
             crc32: crc32fast::Hasher::new(),
             size: 0,
-        })
+        };
+        if upload.writer.place().is_some()
+            && let Err(error) = upload.extend(extended_at).await
+        {
+            upload.abandon().await;
+            return Err(error);
+        }
+        Ok(upload)
     }
 
     /// Opens a part of an item's content.
@@ -98,28 +103,11 @@ impl ContentService {
         Ok(Download { reader, expected, crc32: crc32fast::Hasher::new(), held: None })
     }
 
-    /// Removes bytes that no item has. Returns the number of names.
-    pub async fn sweep(&self) -> ContentResult<u64> {
-        self.register.doom_expired(self.clock.now()).await?;
-        let mut removed = 0;
-        loop {
-            let doomed = self.register.doomed(REMOVED_AT_A_TIME).await?;
-            for id in &doomed {
-                self.store()?.remove(*id).await?;
-                self.register.forget(*id).await?;
-                removed += 1;
-            }
-            if (doomed.len() as u64) < REMOVED_AT_A_TIME {
-                return Ok(removed);
-            }
-        }
-    }
-
     /// Removes the bytes of an upload. The sweep repeats it after a failure.
-    async fn discard(&self, id: ContentId) {
+    async fn discard(&self, id: ContentId, place: Option<&str>) {
         let removed = async {
             self.register.doom(id).await?;
-            self.store()?.remove(id).await?;
+            self.store()?.remove(id, place).await?;
             self.register.forget(id).await.map_err(ContentError::from)
         };
         if let Err(error) = removed.await {
@@ -136,13 +124,19 @@ impl Upload {
     pub async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
         let now = self.service.clock.now();
         if now.duration_since(self.extended_at) > RENEWAL {
-            self.service.register.extend(self.id, end(now)).await?;
-            self.extended_at = now;
+            self.extend(now).await?;
         }
         self.sha256.update(&piece);
         self.crc32.update(&piece);
         self.size += piece.len() as u64;
         self.writer.append(piece).await
+    }
+
+    async fn extend(&mut self, now: Timestamp) -> ContentResult<()> {
+        let place = self.writer.place().map(ToOwned::to_owned);
+        self.service.register.extend(self.id, place, end(now)).await?;
+        self.extended_at = now;
+        Ok(())
     }
 
     /// Returns the digest of the bytes so far.
@@ -155,19 +149,21 @@ impl Upload {
     pub async fn finish(self) -> ContentResult<()> {
         let digest = self.digest();
         let Self { service, id, writer, crc32, size, .. } = self;
-        let kept = KeptContent { id, digest, size, crc32: crc32.finalize() };
+        let place = writer.place().map(ToOwned::to_owned);
+        let kept = KeptContent { id, digest, size, crc32: crc32.finalize(), is_damaged: false };
         let finished = async {
             writer.finish().await?;
-            service.register.keep(kept, end(service.clock.now())).await?;
+            let now = service.clock.now();
+            service.register.keep(kept, now, end(now)).await?;
             Ok(service.register.find(digest).await?)
         };
         match finished.await {
             // The same bytes were there.
-            Ok(Some(found)) if found.id != id => service.discard(id).await,
+            Ok(Some(found)) if found.id != id => service.discard(id, place.as_deref()).await,
             Ok(Some(_)) => {}
             Ok(None) => return Err(ContentError::Unavailable),
             Err(error) => {
-                service.discard(id).await;
+                service.discard(id, place.as_deref()).await;
                 return Err(error);
             }
         }
@@ -176,8 +172,9 @@ impl Upload {
 
     pub async fn abandon(self) {
         let Self { service, id, writer, .. } = self;
+        let place = writer.place().map(ToOwned::to_owned);
         drop(writer);
-        service.discard(id).await;
+        service.discard(id, place.as_deref()).await;
     }
 }
 

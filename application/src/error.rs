@@ -16,6 +16,8 @@ pub enum ApplicationError {
     NoContent,
     #[error("there is no place for contents")]
     NoContentStore,
+    #[error("the contents of a proposal may have at most {most} bytes")]
+    ProposalFull { most: u64 },
     /// The item has content, but its bytes are missing or corrupted.
     #[error("the bytes of the content are lost")]
     ContentLost,

@@ -11,6 +11,7 @@ mod audit_level;
 mod caller;
 mod changes;
 mod compaction;
+mod content_care;
 mod contents;
 mod context;
 mod demonstration;

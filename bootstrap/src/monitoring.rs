@@ -40,6 +40,11 @@ impl Monitoring {
         Ok(Self { http, access_log, _writer: writer, admin })
     }
 
+    /// The registry of the admin listener, if there is one.
+    pub fn registry(&self) -> Option<&SharedRegistry> {
+        self.admin.as_ref().map(|(_, registry)| registry)
+    }
+
     pub fn started(
         &self,
         store: &Store,

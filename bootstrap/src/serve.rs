@@ -44,7 +44,7 @@ pub async fn serve(
         return Ok(());
     };
     let ports = access.behind(ports(&store, Arc::clone(&rules), Arc::clone(&clock)));
-    let ports = with_contents(ports, &options, &store, &mut watches).await?;
+    let ports = with_contents(ports, &options, &store, &monitoring, &mut watches).await?;
     if options.demo {
         let loaded = load_demonstration(&ports, http_adapter::demonstration_items()).await;
         loaded.map_err(|error| failed(format!("cannot load the demonstration items: {error}")))?;
@@ -133,6 +133,7 @@ fn http_options(
         max_body: options.max_body,
         max_import: options.max_import,
         max_content: options.max_content as u64,
+        content_per_proposal: options.content_per_proposal.map(|bytes| bytes as u64),
         temp_dir: options.temp_dir.clone(),
         body_timeout: options.body_timeout,
         request_timeout: options.request_timeout,

@@ -12,6 +12,7 @@ pub mod event_stream;
 mod exact_json;
 mod gate;
 pub mod random_query;
+mod s3_server;
 mod service;
 pub mod stores;
 pub mod tool;
@@ -20,6 +21,7 @@ pub use answer::{Answer, ErrorEntry};
 pub use client::{Request, send_bytes};
 pub use exact_json::ExactJson;
 pub use gate::Gate;
+pub use s3_server::S3Server;
 pub use service::{End, Item, Service, Store, free_address, on_each_store, run_cases, wait_until};
 
 /// The number in an environment variable, or a default.

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, Status};
 use tempfile::TempDir;
 
-use crate::stores::{TestDatabase, contents_folder};
+use crate::s3_server::S3Server;
+use crate::stores::TestDatabase;
 use crate::{Answer, Request, binary};
 
 /// The longest time that a start or a condition may take.
@@ -328,11 +329,14 @@ fn try_start(database_url: &str, arguments: &[&str], log: &Path) -> Option<(Chil
     is_ready.then_some((process, address))
 }
 
-/// The folder for contents that the instances over a database on a server share. An SQLite file has
-/// its own.
+/// The bucket for contents that the instances over a database on a server share. An SQLite file has
+/// a folder.
 fn contents_of(database_url: &str) -> Vec<String> {
-    match contents_folder(database_url) {
-        Some(folder) => vec!["--contents".to_owned(), folder.display().to_string()],
+    match database_url.strip_prefix("postgres").and_then(|url| url.rsplit_once('/')) {
+        Some((_, name)) => {
+            let name = name.split('?').next().unwrap_or_default();
+            vec!["--contents".to_owned(), S3Server::shared().address(name)]
+        }
         None => Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Databases for tests: a file, or a new database on a real server, deleted when dropped.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use crate::Store;
@@ -10,13 +10,6 @@ use sqlx::any::{AnyConnectOptions, AnyRow, install_default_drivers};
 use sqlx::{AssertSqlSafe, Connection, Row};
 use tempfile::TempDir;
 use url::Url;
-
-/// The folder for contents of a test database on a server, by the name of the database.
-pub(crate) fn contents_folder(database_url: &str) -> Option<PathBuf> {
-    let (_, name) = database_url.strip_prefix("postgres")?.rsplit_once('/')?;
-    let name = name.split('?').next().unwrap_or_default();
-    Some(std::env::temp_dir().join(format!("contents-of-{name}")))
-}
 
 /// A new, empty database for synchronous and asynchronous tests.
 pub struct TestDatabase {
@@ -163,9 +156,6 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Home::Server(server, name) = &self.home {
             rows(server.as_str(), format!("DROP DATABASE {name} WITH (FORCE)"));
-            if let Some(folder) = contents_folder(&self.url) {
-                let _ = std::fs::remove_dir_all(folder);
-            }
         }
     }
 }

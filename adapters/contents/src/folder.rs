@@ -12,42 +12,17 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use application::{
-    ContentError, ContentId, ContentReader, ContentResult, ContentStore, ContentWriter,
-};
+use application::{ContentId, ContentReader, ContentResult, ContentStore, ContentWriter};
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::io::Errno;
-use thiserror::Error;
-use tokio::task::spawn_blocking;
+use uuid::Uuid;
 
-/// The bytes of a read or a write.
-const PIECE: usize = 256 * 1024;
+use crate::layout::{Disk, LocationError, STORE_ID, shard};
+use crate::spool::{PIECE, Spool, blocking};
 
 const INCOMING: &str = "incoming";
-
-const STORE_ID: &str = "store-id";
-
-#[derive(Debug, Error)]
-pub enum FolderError {
-    #[error(
-        "cannot use the folder {path} for contents: {1}; create it, or name another with --contents",
-        path = .0.display()
-    )]
-    Unusable(PathBuf, io::Error),
-    #[error(
-        "the folder {path} has the contents of another store; name the one that belongs to the database with --contents",
-        path = .0.display()
-    )]
-    OfAnother(PathBuf),
-    #[error(
-        "the folder {path} does not have the contents of this store: it may be an empty mount point, or another folder; \
-         mount or name the one with the contents (--contents)",
-        path = .0.display()
-    )]
-    Empty(PathBuf),
-}
 
 /// Clones share the folder.
 #[derive(Clone, Debug)]
@@ -62,55 +37,61 @@ impl Folder {
     ///
     /// # Errors
     /// If the folder cannot be created or written to.
-    pub fn open(path: &Path, reserve: u64) -> Result<Self, FolderError> {
-        let unusable = |error| FolderError::Unusable(path.to_owned(), error);
-        create_folder(path).map_err(unusable)?;
-        create_folder(&path.join(INCOMING)).map_err(unusable)?;
+    pub fn open(path: &Path, reserve: u64) -> Result<Self, LocationError> {
+        create_folder(path)
+            .and_then(|()| create_folder(&path.join(INCOMING)))
+            .map_err(|error| LocationError::Unusable(path.display().to_string(), error.into()))?;
         Ok(Self { path: path.into(), reserve })
     }
 
-    /// The id of the folder; `None` for a new one.
-    fn id(&self) -> Result<Option<String>, FolderError> {
+    pub fn id(&self) -> io::Result<Option<String>> {
         match fs::read_to_string(self.path.join(STORE_ID)) {
             Ok(id) => Ok(Some(id.trim().to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FolderError::Unusable(self.path.to_path_buf(), error)),
+            Err(error) => Err(error),
         }
     }
 
-    fn set_id(&self, id: &str) -> Result<(), FolderError> {
-        let written = || {
-            let mut file = tempfile::NamedTempFile::new_in(&*self.path)?;
-            writeln!(file, "{id}")?;
-            file.as_file().sync_all()?;
-            file.persist_noclobber(self.path.join(STORE_ID))?;
-            sync_folder(&self.path)
-        };
-        written().map_err(|error| FolderError::Unusable(self.path.to_path_buf(), error))
+    pub fn set_id(&self, id: &str) -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(&*self.path)?;
+        writeln!(file, "{id}")?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(self.path.join(STORE_ID))?;
+        sync_folder(&self.path)
     }
 
-    /// Checks that the folder has the id that the database names, if it names any. A new folder gets
-    /// that id or `new_id`, unless the database knows of bytes. Returns the id.
-    ///
-    /// # Errors
-    /// If it is another folder, or a new one without the bytes.
-    pub fn claim(
-        &self,
-        named: Option<&str>,
-        has_bytes: bool,
-        new_id: &str,
-    ) -> Result<String, FolderError> {
-        match (self.id()?, named) {
-            (Some(own), Some(named)) if own != named => {
-                Err(FolderError::OfAnother(self.path.to_path_buf()))
-            }
-            (Some(own), _) => Ok(own),
-            (None, _) if has_bytes => Err(FolderError::Empty(self.path.to_path_buf())),
-            (None, named) => {
-                let id = named.unwrap_or(new_id);
-                self.set_id(id).map(|()| id.to_owned())
-            }
+    /// Copies the finished files to another folder, by hard links if it is on the same file system.
+    /// Skips files that are there. Returns the number of files.
+    pub fn back_up(&self, to: &Path) -> io::Result<u64> {
+        if self.id()?.is_none() {
+            return Ok(0);
         }
+        create_folder(to)?;
+        back_up_file(&self.path.join(STORE_ID), &to.join(STORE_ID))?;
+        let mut count = 0;
+        for shard in (0..=u8::MAX).map(|last_byte| format!("{last_byte:02x}")) {
+            let (files, to) = (files(&self.path.join(&shard))?, to.join(&shard));
+            if files.is_empty() {
+                continue;
+            }
+            create_folder(&to)?;
+            for file in files {
+                match back_up_file(&file.path(), &to.join(file.file_name())) {
+                    // Bytes that no item has are removed meanwhile.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    done => done.map(|()| count += 1)?,
+                }
+            }
+            sync_folder(&to)?;
+        }
+        sync_folder(to)?;
+        Ok(count)
+    }
+
+    pub fn disk(&self) -> io::Result<Disk> {
+        let disk = statvfs(&*self.path)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        Ok(Disk { bytes: bytes(disk.f_blocks), free: bytes(disk.f_bavail) })
     }
 
     fn incoming(&self, id: ContentId) -> PathBuf {
@@ -119,12 +100,11 @@ impl Folder {
 
     fn finished(&self, id: ContentId) -> PathBuf {
         let name = id.0.to_string();
-        self.path.join(&name[name.len() - 2..]).join(name)
+        self.path.join(shard(&name)).join(name)
     }
 
     fn begin_file(&self, id: ContentId, expected: Option<u64>) -> io::Result<File> {
-        let disk = statvfs(&*self.path)?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let Disk { free, .. } = self.disk()?;
         if free < self.reserve.saturating_add(expected.unwrap_or_default()) {
             return Err(ErrorKind::StorageFull.into());
         }
@@ -165,6 +145,32 @@ impl Folder {
     }
 }
 
+/// The files of a folder; none if it does not exist.
+fn files(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        files => files?.collect(),
+    }
+}
+
+/// Links or copies a file, unless it is there already.
+fn back_up_file(from: &Path, to: &Path) -> io::Result<()> {
+    let is_there = |error: &io::Error| error.kind() == ErrorKind::AlreadyExists;
+    match fs::hard_link(from, to) {
+        Ok(()) => return Ok(()),
+        Err(error) if is_there(&error) => return Ok(()),
+        // Another file system, or one without hard links.
+        Err(_) => {}
+    }
+    let copy = tempfile::NamedTempFile::new_in(to.parent().unwrap_or(to))?;
+    io::copy(&mut File::open(from)?, &mut copy.as_file())?;
+    copy.as_file().sync_all()?;
+    match copy.persist_noclobber(to) {
+        Err(error) if !is_there(&error.error) => Err(error.error),
+        _ => Ok(()),
+    }
+}
+
 /// Readable by the owner alone.
 fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -172,24 +178,6 @@ fn create_folder(path: &Path) -> io::Result<()> {
 
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
-}
-
-async fn blocking<T: Send + 'static>(
-    step: &'static str,
-    id: ContentId,
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> ContentResult<T> {
-    let done = spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-    done.map_err(|error| {
-        let meaning = match error.kind() {
-            ErrorKind::NotFound => ContentError::Missing,
-            ErrorKind::UnexpectedEof => ContentError::Corrupted,
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ContentError::Full,
-            _ => ContentError::Unavailable,
-        };
-        tracing::error!(%error, step, id = %id.0, "the content store failed");
-        meaning
-    })
 }
 
 #[async_trait]
@@ -201,8 +189,7 @@ impl ContentStore for Folder {
     ) -> ContentResult<Box<dyn ContentWriter>> {
         let folder = self.clone();
         let file = blocking("begin", id, move || folder.begin_file(id, expected)).await?;
-        let (folder, piece) = (self.clone(), BytesMut::new());
-        Ok(Box::new(FileWriter { folder, id, file: Arc::new(file), piece }))
+        Ok(Box::new(FileWriter { folder: self.clone(), id, spool: Spool::new(id, file) }))
     }
 
     async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>> {
@@ -211,37 +198,42 @@ impl ContentStore for Folder {
         Ok(Box::new(FileReader { id, file: Arc::new(file), part }))
     }
 
-    async fn remove(&self, id: ContentId) -> ContentResult<()> {
+    async fn remove(&self, id: ContentId, _: Option<&str>) -> ContentResult<()> {
         let folder = self.clone();
         blocking("remove", id, move || folder.remove_files(id)).await
+    }
+
+    async fn names(&self, last_byte: u8) -> ContentResult<Vec<(ContentId, u64)>> {
+        let folder = self.path.join(format!("{last_byte:02x}"));
+        let listed = move || {
+            let mut names = Vec::new();
+            for file in files(&folder)? {
+                if let Some(id) = file.file_name().to_str().and_then(|name| name.parse().ok()) {
+                    names.push((ContentId(id), file.metadata()?.len()));
+                }
+            }
+            Ok(names)
+        };
+        blocking("list", ContentId(Uuid::nil()), listed).await
     }
 }
 
 struct FileWriter {
     folder: Folder,
     id: ContentId,
-    file: Arc<File>,
-    piece: BytesMut,
-}
-
-impl FileWriter {
-    async fn write(&mut self) -> ContentResult<()> {
-        let (file, piece) = (Arc::clone(&self.file), self.piece.split().freeze());
-        blocking("append", self.id, move || (&*file).write_all(&piece)).await
-    }
+    spool: Spool,
 }
 
 #[async_trait]
 impl ContentWriter for FileWriter {
     async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
-        self.piece.extend_from_slice(&piece);
-        if self.piece.len() < PIECE { Ok(()) } else { self.write().await }
+        self.spool.append(piece).await
     }
 
     async fn finish(mut self: Box<Self>) -> ContentResult<()> {
-        self.write().await?;
-        let Self { folder, id, file, .. } = *self;
-        blocking("finish", id, move || folder.finish_file(id, &file)).await
+        self.spool.flush().await?;
+        let Self { folder, id, spool } = *self;
+        blocking("finish", id, move || folder.finish_file(id, &spool.file)).await
     }
 }
 
@@ -275,45 +267,14 @@ impl ContentReader for FileReader {
 #[cfg(test)]
 mod tests {
     use application::{ContentError, ContentId, ContentStore as _};
-    use bytes::Bytes;
     use uuid::Uuid;
 
-    use super::{Folder, FolderError};
+    use super::Folder;
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::open(&place.path().join("contents"), 0).unwrap();
         (place, folder)
-    }
-
-    async fn read(folder: &Folder, id: ContentId, part: std::ops::Range<u64>) -> Vec<u8> {
-        let mut reader = folder.open(id, part).await.unwrap();
-        let mut read = Vec::new();
-        while let Some(piece) = reader.next().await.unwrap() {
-            read.extend_from_slice(&piece);
-        }
-        read
-    }
-
-    #[tokio::test]
-    async fn bytes_are_readable_once_they_are_finished_and_until_they_are_removed() {
-        let (_place, folder) = folder();
-        let id = ContentId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_00ab));
-        let bytes: Vec<u8> = (0..700_000_u32).map(|number| (number % 251) as u8).collect();
-        let mut writer = folder.begin(id, Some(bytes.len() as u64)).await.unwrap();
-        for piece in bytes.chunks(9_000) {
-            writer.append(Bytes::copy_from_slice(piece)).await.unwrap();
-        }
-        assert_eq!(folder.open(id, 0..1).await.err(), Some(ContentError::Missing));
-        writer.finish().await.unwrap();
-        assert_eq!(read(&folder, id, 0..700_000).await, bytes);
-        assert_eq!(read(&folder, id, 262_140..262_150).await, bytes[262_140..262_150]);
-        assert!(read(&folder, id, 5..5).await.is_empty());
-        let mut beyond = folder.open(id, 699_999..700_001).await.unwrap();
-        assert_eq!(beyond.next().await.err(), Some(ContentError::Corrupted));
-        folder.remove(id).await.unwrap();
-        folder.remove(id).await.unwrap();
-        assert_eq!(folder.open(id, 0..1).await.err(), Some(ContentError::Missing));
     }
 
     #[tokio::test]
@@ -325,18 +286,5 @@ mod tests {
         assert_eq!(folder.begin(id, Some(1 << 60)).await.err(), Some(ContentError::Full));
         let left = std::fs::read_dir(place.path().join("contents/incoming")).unwrap();
         assert_eq!(left.count(), 0);
-    }
-
-    #[test]
-    fn a_folder_is_of_one_store() {
-        let (_place, one) = folder();
-        assert!(matches!(one.claim(Some("a"), true, "b"), Err(FolderError::Empty(_))));
-        assert_eq!(one.claim(None, false, "a").unwrap(), "a");
-        for named in [None, Some("a")] {
-            assert_eq!(one.claim(named, true, "b").unwrap(), "a");
-        }
-        assert!(matches!(one.claim(Some("b"), false, "c"), Err(FolderError::OfAnother(_))));
-        let (_other_place, other) = folder();
-        assert_eq!(other.claim(Some("a"), false, "b").unwrap(), "a");
     }
 }

@@ -1,7 +1,16 @@
-//! The place for the bytes of contents: a folder.
+//! The places for the bytes of contents: a folder or an S3 bucket.
 
+mod bucket;
 mod folder;
-mod sweep;
+mod layout;
+mod location;
+mod metrics;
+mod spool;
+mod upkeep;
 
-pub use folder::{Folder, FolderError};
-pub use sweep::keep_sweeping;
+pub use bucket::Bucket;
+pub use folder::Folder;
+pub use layout::LocationError;
+pub use location::Location;
+pub use metrics::ContentMetrics;
+pub use upkeep::{keep_sweeping, keep_verifying};

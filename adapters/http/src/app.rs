@@ -52,6 +52,8 @@ pub struct HttpOptions {
     pub max_body: usize,
     /// In bytes.
     pub max_content: u64,
+    /// In bytes.
+    pub content_per_proposal: Option<u64>,
     /// In bytes. Also the limit of the unpacked workbook.
     pub max_import: usize,
     pub temp_dir: PathBuf,
@@ -149,7 +151,11 @@ fn paths(
     });
     // The options accept shorter lifetimes only.
     let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
-    let limits = ResourceLimits { largest: options.max_body, key_lifetime: lifetime };
+    let limits = ResourceLimits {
+        largest: options.max_body,
+        key_lifetime: lifetime,
+        content_per_proposal: options.content_per_proposal,
+    };
     let ready = readiness(ports, &options);
     let stream = change_stream(&context, &options);
     let transfers =

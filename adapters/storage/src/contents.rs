@@ -1,10 +1,15 @@
 //! The register of the bytes of contents: the tables `contents` and `content_store`.
 
-use application::{ContentId, ContentRegister, KeptContent, RepositoryError};
+use std::collections::HashSet;
+
+use application::{
+    ContentDamage, ContentId, ContentRegister, ContentTotals, KeptContent, RepositoryError,
+};
 use async_trait::async_trait;
-use domain::ContentDigest;
+use domain::{Content, ContentDigest};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Value};
+use uuid::Uuid;
 
 use crate::engine::{Database, ReadMode, query};
 use crate::sql::change_log::clamped;
@@ -44,6 +49,57 @@ impl Database {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    /// Returns the versions that have a content, as text. Reads the whole change log.
+    pub async fn versions_with_content(
+        &self,
+        digest: ContentDigest,
+    ) -> Result<Vec<String>, RepositoryError> {
+        let mut versions = Vec::new();
+        let is_it = |found, version| {
+            if found == digest {
+                versions.push(version);
+            }
+        };
+        self.each_content(is_it).await?;
+        Ok(versions)
+    }
+
+    /// Returns the digests of all contents. Reads the whole change log.
+    pub async fn content_digests(&self) -> Result<HashSet<ContentDigest>, RepositoryError> {
+        let mut digests = HashSet::new();
+        let add = |found, _| {
+            digests.insert(found);
+        };
+        self.each_content(add).await?;
+        Ok(digests)
+    }
+
+    /// Calls `each` with the content of every version, and the version as text.
+    async fn each_content(
+        &self,
+        mut each: impl FnMut(ContentDigest, String) + Send,
+    ) -> Result<(), RepositoryError> {
+        let mut after = 0_i64;
+        loop {
+            let found = |row: &QueryResult| {
+                let members = get::<String>(row, "members")?;
+                let digest = Content::of(&members).map(|content| content.digest);
+                let (id, version) = (get::<Uuid>(row, "item_id")?, get::<i64>(row, "version")?);
+                let text = format!("{} {id}, version {version}", get::<String>(row, "collection")?);
+                Ok((get::<i64>(row, "sequence")?, digest, text))
+            };
+            let text = sql_file!("both/contents/described");
+            let page = self.look("described_contents", text, [after.into()], found).await?;
+            let Some((last, ..)) = page.last() else { return Ok(()) };
+            after = *last;
+            for (_, digest, version) in page {
+                if let Some(digest) = digest {
+                    each(digest, version);
+                }
+            }
+        }
+    }
+
     /// Sets the id unless one is set.
     pub async fn set_content_store(&self, id: &str) -> Result<(), RepositoryError> {
         let text = sql_file!("both/contents/set_store");
@@ -58,14 +114,20 @@ impl ContentRegister for Database {
         self.change_one("announce_content", sql_file!("both/contents/announce"), values).await
     }
 
-    async fn extend(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError> {
-        let values = [id.0.into(), lease.as_microsecond().into()];
+    async fn extend(
+        &self,
+        id: ContentId,
+        place: Option<String>,
+        lease: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        let values = [id.0.into(), lease.as_microsecond().into(), place.into()];
         self.change_one("extend_content", sql_file!("both/contents/extend"), values).await
     }
 
     async fn keep(
         &self,
-        KeptContent { id, digest, size, crc32 }: KeptContent,
+        KeptContent { id, digest, size, crc32, .. }: KeptContent,
+        now: Timestamp,
         lease: Timestamp,
     ) -> Result<(), RepositoryError> {
         let (digest, lease) = (digest.to_string(), lease.as_microsecond());
@@ -76,9 +138,10 @@ impl ContentRegister for Database {
         if extend().await.is_ok() {
             return Ok(());
         }
-        let size = size.cast_signed().into();
+        let (size, crc32) = (size.cast_signed(), i64::from(crc32));
+        let (name, now) = (id.0.into(), now.as_microsecond());
         let values =
-            [id.0.into(), digest.as_str().into(), size, i64::from(crc32).into(), lease.into()];
+            [name, digest.as_str().into(), size.into(), crc32.into(), lease.into(), now.into()];
         match self.change_one("keep_content", sql_file!("both/contents/keep"), values).await {
             Ok(()) => Ok(()),
             // The same bytes may have been kept meanwhile.
@@ -87,15 +150,6 @@ impl ContentRegister for Database {
     }
 
     async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError> {
-        let kept = |row: &QueryResult| {
-            let crc32 = u32::try_from(count(row, "crc32")?).unwrap_or_default();
-            Ok(KeptContent {
-                id: ContentId(get(row, "id")?),
-                digest,
-                size: count(row, "size")?,
-                crc32,
-            })
-        };
         let digest = [digest.to_string().into()];
         let found =
             self.look("find_content", sql_file!("both/contents/find"), digest, kept).await?;
@@ -113,8 +167,11 @@ impl ContentRegister for Database {
             .map(drop)
     }
 
-    async fn doomed(&self, limit: u64) -> Result<Vec<ContentId>, RepositoryError> {
-        let name = |row: &QueryResult| get(row, "id").map(ContentId);
+    async fn doomed(
+        &self,
+        limit: u64,
+    ) -> Result<Vec<(ContentId, Option<String>)>, RepositoryError> {
+        let name = |row: &QueryResult| Ok((ContentId(get(row, "id")?), get(row, "place")?));
         let limit = [clamped(limit).into()];
         self.look("doomed_contents", sql_file!("both/contents/doomed"), limit, name).await
     }
@@ -123,4 +180,91 @@ impl ContentRegister for Database {
         let values = [id.0.into()];
         self.execute("forget_content", sql_file!("both/contents/forget"), values).await.map(drop)
     }
+
+    async fn adopt(
+        &self,
+        KeptContent { id, digest, size, crc32, .. }: KeptContent,
+        now: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        let (size, crc32) = (size.cast_signed().into(), i64::from(crc32).into());
+        let values =
+            [id.0.into(), digest.to_string().into(), size, crc32, now.as_microsecond().into()];
+        let text = sql_file!("both/contents/adopt");
+        self.execute("adopt_content", text, values).await.map(drop)
+    }
+
+    async fn knows(&self, id: ContentId) -> Result<bool, RepositoryError> {
+        let text = sql_file!("both/contents/knows");
+        let found = self.look("find_content", text, [id.0.into()], |row| get::<i32>(row, "known"));
+        Ok(!found.await?.is_empty())
+    }
+
+    async fn kept_after(
+        &self,
+        id: ContentId,
+        limit: u64,
+    ) -> Result<Vec<KeptContent>, RepositoryError> {
+        let values = [id.0.into(), clamped(limit).into()];
+        self.look("list_contents", sql_file!("both/contents/kept_after"), values, kept).await
+    }
+
+    async fn claim_verification(
+        &self,
+        before: Timestamp,
+        damaged_before: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<KeptContent>, RepositoryError> {
+        let [before, damaged_before, now] =
+            [before, damaged_before, now].map(|time| Value::from(time.as_microsecond()));
+        loop {
+            let text = sql_file!("both/contents/verified_first");
+            let found = self
+                .look("verify_content", text, [before.clone(), damaged_before.clone()], kept)
+                .await?;
+            let Some(content) = found.into_iter().next() else { return Ok(None) };
+            let values = [content.id.0.into(), before.clone(), damaged_before.clone(), now.clone()];
+            let text = sql_file!("both/contents/claim_verification");
+            // Another instance may have claimed them meanwhile.
+            if self.execute("verify_content", text, values).await? > 0 {
+                return Ok(Some(content));
+            }
+        }
+    }
+
+    async fn record_damage(
+        &self,
+        id: ContentId,
+        damage: Option<ContentDamage>,
+    ) -> Result<(), RepositoryError> {
+        let values = [id.0.into(), damage.map(ContentDamage::name).into()];
+        let text = sql_file!("both/contents/record_damage");
+        self.execute("verify_content", text, values).await.map(drop)
+    }
+
+    async fn totals(&self) -> Result<ContentTotals, RepositoryError> {
+        let totals = |row: &QueryResult| {
+            Ok(ContentTotals {
+                arriving: count(row, "arriving")?,
+                kept: count(row, "kept")?,
+                bytes: count(row, "bytes")?,
+                doomed: count(row, "doomed")?,
+                damaged: count(row, "damaged")?,
+            })
+        };
+        let found = self.look("count_contents", sql_file!("both/contents/totals"), [], totals);
+        Ok(found.await?.into_iter().next().unwrap_or_default())
+    }
+}
+
+fn kept(row: &QueryResult) -> Result<KeptContent, DbErr> {
+    let digest: String = get(row, "sha256")?;
+    let digest =
+        ContentDigest::parse(&digest).ok_or_else(|| DbErr::Type("no digest".to_owned()))?;
+    Ok(KeptContent {
+        id: ContentId(get(row, "id")?),
+        digest,
+        size: count(row, "size")?,
+        crc32: u32::try_from(count(row, "crc32")?).unwrap_or_default(),
+        is_damaged: get::<Option<String>>(row, "damage")?.is_some(),
+    })
 }

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::time::Duration;
 
 use sea_orm::DbBackend;
@@ -30,10 +29,10 @@ pub struct ReplicaOptions {
 impl StoreOptions {
     /// The folder for contents next to an SQLite file; `None` for another store.
     #[must_use]
-    pub fn contents_folder(&self) -> Option<PathBuf> {
+    pub fn contents_folder(&self) -> Option<String> {
         (self.backend().ok()? == DbBackend::Sqlite)
             .then(|| named_file(&self.url).ok())?
-            .map(|file| companion(&file, ".contents"))
+            .map(|file| companion(&file, ".contents").to_string_lossy().into_owned())
     }
 
     pub(crate) fn backend(&self) -> Result<DbBackend, StoreError> {

@@ -1,5 +1,6 @@
 //! Opening, preparing and closing a store.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use application::{
     CallerDirectory, ChangeLog, ContentRegister, History, ItemRepository, Readiness,
     RepositoryError, StandbyStore, Standbys, VersionBodies,
 };
+use domain::ContentDigest;
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -211,6 +213,25 @@ impl Store {
     /// If the store is unavailable.
     pub async fn content_store(&self) -> Result<(Option<String>, bool), RepositoryError> {
         self.database.content_store().await
+    }
+
+    /// Returns the digests of all contents. Reads the whole change log.
+    ///
+    /// # Errors
+    /// If the store is unavailable.
+    pub async fn content_digests(&self) -> Result<HashSet<ContentDigest>, RepositoryError> {
+        self.database.content_digests().await
+    }
+
+    /// Returns the versions that have a content, as text. Reads the whole change log.
+    ///
+    /// # Errors
+    /// If the store is unavailable.
+    pub async fn versions_with_content(
+        &self,
+        digest: ContentDigest,
+    ) -> Result<Vec<String>, RepositoryError> {
+        self.database.versions_with_content(digest).await
     }
 
     /// Sets the id of the folder or bucket, unless one is set.

@@ -53,12 +53,22 @@ pub trait ContentStore: Send + Sync {
     /// Opens a part of finished bytes. MUST fail with [`ContentError::Missing`] before the first piece.
     async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>>;
 
-    /// Removes bytes, finished or not. MUST succeed without any.
-    async fn remove(&self, id: ContentId) -> ContentResult<()>;
+    /// Removes bytes, finished or not; `place` is that of their writer. MUST succeed without any.
+    async fn remove(&self, id: ContentId, place: Option<&str>) -> ContentResult<()>;
+
+    /// Lists the finished bytes under names that end with a byte, with their sizes. For the care of
+    /// contents only: a store may list late.
+    async fn names(&self, last_byte: u8) -> ContentResult<Vec<(ContentId, u64)>>;
 }
 
 #[async_trait]
 pub trait ContentWriter: Send {
+    /// The key that removes unfinished bytes, if their name is not enough. It MUST be known
+    /// before the first byte.
+    fn place(&self) -> Option<&str> {
+        None
+    }
+
     async fn append(&mut self, piece: Bytes) -> ContentResult<()>;
 
     async fn finish(self: Box<Self>) -> ContentResult<()>;
@@ -80,6 +90,37 @@ pub struct KeptContent {
     pub size: u64,
     /// CRC-32 (ISO 3309), which a full read checks.
     pub crc32: u32,
+    /// True if the last verification failed.
+    pub is_damaged: bool,
+}
+
+/// A difference between the bytes that were stored and those that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentDamage {
+    Missing,
+    Truncated,
+    Corrupted,
+}
+
+impl ContentDamage {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Truncated => "truncated",
+            Self::Corrupted => "corrupted",
+        }
+    }
+}
+
+/// Numbers of the register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContentTotals {
+    pub arriving: u64,
+    pub kept: u64,
+    /// Of the kept ones, in bytes.
+    pub bytes: u64,
+    pub doomed: u64,
+    pub damaged: u64,
 }
 
 /// The register of bytes. Leases end at times of the service's clock.
@@ -89,13 +130,24 @@ pub trait ContentRegister: Send + Sync {
     /// Adds a name without bytes.
     async fn announce(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError>;
 
-    /// Extends the lease of arriving bytes. Fails as a version conflict if they are doomed.
-    async fn extend(&self, id: ContentId, lease: Timestamp) -> Result<(), RepositoryError>;
+    /// Extends the lease of arriving bytes, and records their place. Fails as a version conflict if
+    /// they are doomed.
+    async fn extend(
+        &self,
+        id: ContentId,
+        place: Option<String>,
+        lease: Timestamp,
+    ) -> Result<(), RepositoryError>;
 
     /// Keeps finished bytes until an item has them, or until the end of the lease. If the same bytes
     /// are kept already, MUST extend their lease instead. Fails as a version conflict if these are
     /// doomed.
-    async fn keep(&self, content: KeptContent, lease: Timestamp) -> Result<(), RepositoryError>;
+    async fn keep(
+        &self,
+        content: KeptContent,
+        now: Timestamp,
+        lease: Timestamp,
+    ) -> Result<(), RepositoryError>;
 
     /// Returns the bytes with this digest.
     async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError>;
@@ -107,9 +159,41 @@ pub trait ContentRegister: Send + Sync {
     /// write in progress gives to an item.
     async fn doom_expired(&self, now: Timestamp) -> Result<(), RepositoryError>;
 
-    /// Returns some doomed names.
-    async fn doomed(&self, limit: u64) -> Result<Vec<ContentId>, RepositoryError>;
+    /// Returns some doomed names, with their places.
+    async fn doomed(&self, limit: u64)
+    -> Result<Vec<(ContentId, Option<String>)>, RepositoryError>;
 
     /// Forgets a doomed name.
     async fn forget(&self, id: ContentId) -> Result<(), RepositoryError>;
+
+    /// Adds bytes that items have already. Does nothing if the same bytes are kept.
+    async fn adopt(&self, content: KeptContent, now: Timestamp) -> Result<(), RepositoryError>;
+
+    /// Returns whether a name is known.
+    async fn knows(&self, id: ContentId) -> Result<bool, RepositoryError>;
+
+    /// Returns the next kept bytes that an item has or had, by name.
+    async fn kept_after(
+        &self,
+        id: ContentId,
+        limit: u64,
+    ) -> Result<Vec<KeptContent>, RepositoryError>;
+
+    /// Returns the kept bytes that were verified longest ago, if before `before`, or damaged ones before
+    /// `damaged_before`, and sets the time to `now`. MUST return bytes to one caller only.
+    async fn claim_verification(
+        &self,
+        before: Timestamp,
+        damaged_before: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<KeptContent>, RepositoryError>;
+
+    /// Records the result of a verification.
+    async fn record_damage(
+        &self,
+        id: ContentId,
+        damage: Option<ContentDamage>,
+    ) -> Result<(), RepositoryError>;
+
+    async fn totals(&self) -> Result<ContentTotals, RepositoryError>;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{Content, ContentDigest, Operation, Version};
 use jiff::Timestamp;
 
-use super::validate::Edit;
+use super::validate::{Edit, stored_members};
 use super::{ResourceService, Written};
 use crate::ports::PastVersion;
 use crate::query::View;
@@ -37,10 +37,19 @@ pub struct ContentDescription {
 
 impl ResourceService {
     /// Reports the errors of a write that do not depend on the bytes, before these arrive.
-    pub async fn require_content_write(&self, write: &ContentWrite<'_>) -> Result<()> {
+    pub async fn require_content_write(
+        &self,
+        write: &ContentWrite<'_>,
+        expected: Option<u64>,
+    ) -> Result<()> {
         let shown = self.current(&write.of_item(write.options), Operation::Patch).await?;
         let caller = &write.options.caller;
-        let visible = self.visible_members(caller, &shown.item, &mut self.decision()).await?;
+        let mut decision = self.decision();
+        let visible = self.visible_members(caller, &shown.item, &mut decision).await?;
+        if let Some(size) = expected {
+            let members = stored_members(&shown.item)?;
+            self.require_content_space(&shown.item, &members, size, &mut decision).await?;
+        }
         let removal = Edit::Content(None, write.precondition);
         match removal.changes_content(&shown.item, visible.as_ref()) {
             Ok(_) | Err(ApplicationError::NoContent) => Ok(()),

@@ -8,6 +8,7 @@
 mod allowed;
 mod audit;
 mod content;
+mod content_space;
 mod dry_run;
 mod export;
 mod history;
@@ -51,6 +52,8 @@ pub struct ResourceLimits {
     pub largest: usize,
     /// The time for which a key is remembered.
     pub key_lifetime: SignedDuration,
+    /// The limit of the contents of a proposal in bytes.
+    pub content_per_proposal: Option<u64>,
 }
 
 pub struct ResourceService {

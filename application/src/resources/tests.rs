@@ -117,7 +117,11 @@ fn ruled_service(
         trials: Arc::new(MockRuleTrials::new()),
     };
     let key_lifetime = SignedDuration::from_hours(24);
-    ResourceService::new(collection, &ports, ResourceLimits { largest: LARGEST, key_lifetime })
+    ResourceService::new(
+        collection,
+        &ports,
+        ResourceLimits { largest: LARGEST, key_lifetime, content_per_proposal: None },
+    )
 }
 
 /// The violations of a refusal, each as `POINTER CODE`.

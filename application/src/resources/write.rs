@@ -234,6 +234,7 @@ impl ResourceService {
                 return Ok((self.written_by(&options.caller, unchanged).await, had_content));
             }
             let draft = Draft::edited(self.collection, edit, &shown.item, visible)?;
+            self.require_space_after(&shown.item, &draft.after, &mut decision).await?;
             let origin = Origin::Stored(&shown);
             let (warnings, read_set) =
                 self.decide(options, operation, own, origin, &draft, decision).await?;

@@ -33,6 +33,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use crate::{VERSION, base_url, failed, open_rules, serve};
+use contents::back_up_contents;
 pub use contents::with_contents;
 pub use error::CommandError;
 pub use logging::set_filter as set_log_filter;
@@ -75,6 +76,7 @@ fn execute(command: Command, log: &LoggingOptions) -> Result<(), CommandError> {
         Command::Import(options) => within_runtime(transfer::import(&options)),
         Command::Compact(options) => within_runtime(compact::run(&options)),
         Command::Load(options) => load::load(&options),
+        Command::Contents(command) => within_runtime(contents::run(command)),
         Command::History(HistoryCommand::Renew { database }) => {
             maintenance::renew_history(&database)
         }

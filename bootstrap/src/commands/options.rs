@@ -1,6 +1,7 @@
 //! Commands, options, and the environment variables for them.
 
 mod access;
+mod contents;
 mod database;
 mod files;
 mod migrate;
@@ -28,6 +29,7 @@ pub use access::{
     AccessCheckOptions, AccessCommand, AccessListOptions, AccessOptions, CallerAccessOptions,
     KeysCommand, NewKeyOptions, PoliciesCommand, PolicyDiffOptions,
 };
+pub use contents::{ContentsCommand, ContentsOptions, ContentsPlace};
 pub use database::{DatabaseOptions, read_bounded};
 pub use files::{CheckOptions, FileOptions, TimeZoneOptions};
 pub use migrate::{MigrateOptions, MigratePhase};
@@ -66,7 +68,7 @@ pub enum Command {
     Migrate(MigrateOptions),
     /// Add realistic test data to the database, and exit
     Seed(SeedOptions),
-    /// Copy the SQLite file, even while the service runs, and exit
+    /// Copy the SQLite file and the folder of contents, even while the service runs, and exit
     Backup(BackupOptions),
     /// Export the full history as JSON lines, one version per line, and exit
     Export(ExportOptions),
@@ -76,6 +78,9 @@ pub enum Command {
     Compact(CompactOptions),
     /// Send a file of items, such as a spreadsheet, to a running service, and exit
     Load(LoadOptions),
+    /// Verify, clean up or register the contents of files and library items, and exit
+    #[command(subcommand)]
+    Contents(ContentsCommand),
     /// Renew the history of a copied SQLite file, and exit
     #[command(subcommand)]
     History(HistoryCommand),
@@ -191,12 +196,17 @@ pub struct ServeOptions {
     /// Largest import file, compressed or unpacked
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_IMPORT", value_name = "BYTES", default_value = "64MiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_import: usize,
-    /// Folder for the contents of files and library items [default: next to an SQLite file, FILE.contents]
-    #[arg(long, env = "PROPOSAL_SERVICE_CONTENTS", value_name = "PATH")]
-    pub contents: Option<PathBuf>,
+    #[command(flatten)]
+    pub contents: ContentsPlace,
+    /// Time within which each content is read and verified once
+    #[arg(long, env = "PROPOSAL_SERVICE_CONTENT_VERIFY", value_name = "DURATION", default_value = "720h", value_parser = lifetime)]
+    pub content_verify: Duration,
     /// Largest content of a file or library item
     #[arg(long, env = "PROPOSAL_SERVICE_MAX_CONTENT", value_name = "BYTES", default_value = "5GiB", value_parser = byte_size, help_heading = "Limits")]
     pub max_content: usize,
+    /// Limit of the contents of a proposal in all: of its library and of the files that refer to it [default: none]
+    #[arg(long, env = "PROPOSAL_SERVICE_CONTENT_PER_PROPOSAL", value_name = "BYTES", value_parser = byte_size, help_heading = "Limits")]
+    pub content_per_proposal: Option<usize>,
     /// Folder for temporary files, such as spreadsheets until they are sent
     #[arg(long, env = "PROPOSAL_SERVICE_TEMP_DIR", value_name = "PATH", default_value_os_t = std::env::temp_dir(), hide_default_value = true)]
     pub temp_dir: PathBuf,
@@ -272,6 +282,8 @@ pub struct BackupOptions {
     /// Output file, which must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    #[command(flatten)]
+    pub contents: ContentsPlace,
     #[command(flatten)]
     pub database: DatabaseOptions,
 }

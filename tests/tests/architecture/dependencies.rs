@@ -33,12 +33,14 @@ const OWNERS: &[(&str, &str)] = &[
     ("storage-adapter", "rusqlite sea-orm sqlx"),
     ("http-adapter", "poem poem-openapi"),
     ("identity-adapter", "jsonwebtoken ring"),
-    ("identity-adapter telemetry-adapter", "hyper-rustls rustls"),
+    ("identity-adapter telemetry-adapter", "hyper-rustls"),
+    ("contents-adapter identity-adapter telemetry-adapter", "rustls"),
+    ("contents-adapter", "object_store reqwest"),
     ("http-adapter identity-adapter", "hyper hyper-util"),
     ("language", "cel granit-parser regex-automata rust_decimal"),
     ("telemetry-adapter", "procfs"),
     (
-        "http-adapter identity-adapter language rules-adapter storage-adapter telemetry-adapter",
+        "contents-adapter http-adapter identity-adapter language rules-adapter storage-adapter telemetry-adapter",
         "prometheus-client",
     ),
     (

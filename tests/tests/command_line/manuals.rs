@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use crate::{command, folder, result, run, text};
 
 /// The commands, as the files of their pages are named.
-const COMMANDS: &str = "serve migrate seed backup export import load compact history history-renew \
+const COMMANDS: &str = "serve migrate seed backup export import load compact contents contents-verify \
+    contents-register contents-sweep history history-renew \
     callers callers-erase keys keys-new rules rules-check rules-test rules-audit policies \
     policies-check policies-test policies-diff access access-check access-list openapi completions man";
 

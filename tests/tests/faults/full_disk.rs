@@ -52,6 +52,8 @@ fn on_a_full_disk_reads_continue_and_writes_when_there_is_room() {
         let _ = create().expect(507);
         let _ = send(address, "PUT", &stored[0], &larger).expect(507);
     }
+    let upload = send(address, "PUT", &format!("{}/content", stored[0]), &body);
+    assert!(upload.expect(507).text().contains("store-full"));
     all_are_there(address, &stored, &body);
     let asked = Instant::now();
     let search = get(address, "/v1/files?q=xylophone").send_unchecked().status;

@@ -30,6 +30,7 @@ mod standby;
 mod stopped;
 mod too_old;
 mod unsuitable;
+mod uploads;
 
 const FILES: &str = "/v1/files";
 

@@ -41,6 +41,7 @@ macro_rules! tests_on {
 
 mod callers;
 mod concurrency;
+mod contents;
 mod counts;
 mod deep_pages;
 mod exports;

@@ -46,7 +46,7 @@ fn a_backup_during_writes_of_eight_clients_holds_every_item_acknowledged_before_
     for (acknowledged, copy) in &backups {
         assert!(!acknowledged.is_empty(), "there was some load");
         let files = std::fs::read_dir(copy.file().parent().unwrap()).unwrap().count();
-        assert_eq!(files, 1, "the copy is one file");
+        assert_eq!(files, 2, "the copy is one file, and a folder for contents");
         is_consistent(copy);
         let export = String::from_utf8(done(&["export", "--database-url", copy.url()])).unwrap();
         let lines = export.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

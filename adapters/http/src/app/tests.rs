@@ -57,6 +57,7 @@ pub fn mocked(items: MockItemRepository) -> (Ports, HttpOptions) {
     };
     let options = HttpOptions {
         max_content: 1 << 20,
+        content_per_proposal: None,
         is_open_to_all: false,
         caller_rate: None,
         address_rate: None,

@@ -15,6 +15,8 @@ impl MediaType {
     pub const JSON: Self = Self("application/json");
     /// A range (RFC 9110 section 12.5.1), for documentation.
     pub const ANY: Self = Self("*/*");
+    /// Bytes of any kind (RFC 2046 section 4.5.1).
+    pub const BYTES: Self = Self("application/octet-stream");
     pub const HTML: Self = Self("text/html");
     pub const CSS: Self = Self("text/css");
     /// RFC 9239.

@@ -54,7 +54,7 @@ const ROWS: &[Row] = &documented! {
     /// are sent as attachments.
     (GroupOperation::GetContent, "get{stem}Content", "Download the content of {item}", &[200, 206, 304, 400, 404, 412, 414, 416]);
     /// Stores the bytes of the body as the content, as a new version of the item. Its type is the
-    /// Content-Type, its name that in Content-Disposition. Conditions are about the content:
+    /// Content-Type, which may be any but that of a form, its name that in Content-Disposition. Conditions are about the content:
     /// `If-None-Match: *` only stores a first one. Business rules see `self._meta.content`.
     (GroupOperation::PutContent, "put{stem}Content", "Upload the content of {item}", &[200, 201, 204, 400, 404, 408, 412, 413, 422, 428, 507]);
     /// Removes the content, as a new version of the item. Earlier versions keep theirs.
@@ -95,11 +95,12 @@ fn of(group: Group, operation: GroupOperation) -> MetaOperation {
     };
     let (statuses, types) = (self::statuses(group, statuses), group.response_types());
     let headers = |status| headers_of(operation, status);
-    let responses = if operation.is_of_content() && operation.is_read() {
-        responses(&statuses, &[MediaType::ANY], &bytes(), headers)
-    } else {
-        responses(&statuses, &types, &reference(shown), headers)
-    };
+    let mut responses = responses(&statuses, &types, &reference(shown), headers);
+    if operation.is_of_content() && operation.is_read() {
+        for response in responses.iter_mut().filter(|it| matches!(it.status, Some(200 | 206))) {
+            response.content = content(&[MediaType::BYTES, MediaType::ANY], &bytes());
+        }
+    }
     let request = |(types, body): (&[MediaType], _)| MetaRequest {
         description: None,
         content: content(types, &body),

@@ -114,7 +114,7 @@ fn of_writes() -> Vec<MetaOperationParam> {
         /// The name of the file (RFC 6266), also as `filename*`.
         (Header, "Content-Disposition", text("attachment; filename=\"letter.pdf\""));
         /// The SHA-256 digest of the bytes (RFC 9530): 400 if others arrive.
-        (Header, "Repr-Digest", text("sha-512=:AAAA:"));
+        (Header, "Repr-Digest", with_example(matching(DIGEST), "sha-512=:AAAA:"));
         // No pattern: unknown preferences are ignored.
         /// `return=minimal` requests a response without a body (RFC 7240): 204 instead of 200, or
         /// 201 with headers only. If business rules report warnings, the response has a body
@@ -252,6 +252,9 @@ fn page_size() -> MetaSchema {
 fn switch() -> MetaSchema {
     MetaSchema { default: Some("false".into()), ..one_of(SWITCH) }
 }
+
+/// A byte sequence under the name of an algorithm (RFC 9530).
+const DIGEST: &str = "^[a-z][a-z0-9-]*=:([A-Za-z0-9+/]{4})+:$";
 
 fn text(example: &str) -> MetaSchema {
     with_example(MetaSchema::new("string"), example)

@@ -59,6 +59,7 @@ impl From<ApplicationError> for Problem {
             }
             error @ (Error::ContentChanged { .. }
             | Error::NoContentStore
+            | Error::ProposalFull { .. }
             | Error::NoContent
             | Error::ContentLost) => return Self::of_content(&error),
             Error::KeyInUse => {
@@ -123,6 +124,12 @@ impl Problem {
             ApplicationError::NoContentStore => Self::unavailable(
                 "This service has no place for contents. Its operators can name one (`--contents`).",
             ),
+            ApplicationError::ProposalFull { most } => {
+                let detail = format!(
+                    "The contents of a proposal may have at most {most} bytes in all. Remove contents of its library or files that are not needed."
+                );
+                Self::new(&kinds::BODY_TOO_LARGE, detail)
+            }
             ApplicationError::ContentLost => {
                 let detail = "The bytes of this content are missing or corrupted.";
                 Self::new(&kinds::CONTENT_LOST, detail)

@@ -132,7 +132,8 @@ INSERT INTO compaction VALUES ('', 0, 0, '', 0);
 
 -- The bytes of contents, by names that are used once: `arriving`, then `kept` for the items that have
 -- them, or `doomed` to be removed. `uses` counts the writes that gave them to an item. Bytes without
--- a use are doomed at the end of their lease.
+-- a use are doomed at the end of their lease. `place` is the key that removes unfinished bytes; `damage` is the
+-- result of the last verification.
 CREATE TABLE contents (
     id BLOB NOT NULL PRIMARY KEY,
     state TEXT NOT NULL,
@@ -140,10 +141,14 @@ CREATE TABLE contents (
     size BIGINT NOT NULL,
     crc32 BIGINT NOT NULL,
     uses BIGINT NOT NULL,
-    lease_until BIGINT NOT NULL
+    lease_until BIGINT NOT NULL,
+    place TEXT NULL,
+    verified_at BIGINT NOT NULL,
+    damage TEXT NULL
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX contents_by_digest ON contents (sha256) WHERE state = 'kept';
 CREATE INDEX contents_by_lease ON contents (lease_until) WHERE uses = 0 AND state <> 'doomed';
+CREATE INDEX contents_by_verification ON contents (verified_at) WHERE state = 'kept';
 CREATE INDEX contents_doomed ON contents (id) WHERE state = 'doomed';
 
 -- The folder or bucket that has the bytes.

@@ -15,7 +15,7 @@ const LONGEST_FILE: u64 = 64 * 1024;
 /// `LoadCredential=`).
 const CREDENTIAL: &str = "database-url";
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DatabaseOptions {
     pub database_url: Vec<String>,
     /// Limit on connections to PostgreSQL, or on readers of an SQLite file.
@@ -23,7 +23,7 @@ pub struct DatabaseOptions {
 }
 
 /// The options as they are written; [`DatabaseOptions`] has what they mean.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Database")]
 #[expect(clippy::struct_field_names, reason = "clap names the options after the fields")]
 struct DatabaseArguments {

@@ -100,7 +100,11 @@ impl AuditRun {
             rules.map(|rule| (rule.id.clone(), RuleTally::of(rule))).collect();
         let has_rule = |of: &Collection| counts.values().any(|count| count.rule.collection == *of);
         // An audit makes no writes, so limits do not apply.
-        let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+        let limits = ResourceLimits {
+            largest: usize::MAX,
+            key_lifetime: SignedDuration::ZERO,
+            content_per_proposal: None,
+        };
         let (mut groups, mut total) = (Vec::new(), 0);
         for collection in Collection::all().filter(has_rule) {
             let use_cases = ResourceService::new(collection, ports, limits);

@@ -55,7 +55,11 @@ pub async fn run(options: &SeedOptions) -> Result<(), CommandError> {
     tracing::info!(proposals, library_items_of_each = library, seed, "adding test data");
     let recipe = Recipe { seed, proposals, median_size };
     // The limits concern patches and repeated requests, which do not occur here.
-    let limits = ResourceLimits { largest: usize::MAX, key_lifetime: SignedDuration::ZERO };
+    let limits = ResourceLimits {
+        largest: usize::MAX,
+        key_lifetime: SignedDuration::ZERO,
+        content_per_proposal: None,
+    };
     let use_cases =
         COLLECTIONS.map(|name| ResourceService::new(Collection::known(name), &ports, limits));
     let (stored, halted, bar) = (Default::default(), OnceLock::new(), meter.bar.clone());

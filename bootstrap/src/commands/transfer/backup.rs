@@ -3,11 +3,12 @@
 use tokio::task::spawn_blocking;
 
 use super::new_file::NewFile;
+use crate::commands::back_up_contents;
 use crate::commands::error::CommandError;
 use crate::commands::joined;
 use crate::commands::options::BackupOptions;
 use crate::commands::progress::ProgressMeter;
-use crate::store_options;
+use crate::{failed, store_options};
 
 const BAR: &str = "{bar:32} {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
 
@@ -22,6 +23,10 @@ pub async fn backup(options: &BackupOptions) -> Result<(), CommandError> {
     };
     meter.watch(joined(spawn_blocking(move || store.back_up(&to, &report)))).await?;
     meter.end();
+    let (place, database, target) =
+        (options.contents.clone(), options.database.clone(), options.file.clone());
+    let copied = spawn_blocking(move || back_up_contents(&place, &database, &target));
+    copied.await.unwrap_or_else(|error| Err(failed(error)))?;
     file.finish()?;
     let (bytes, seconds) = (meter.bar.position(), meter.seconds());
     crate::commands::print(&format!("backed up {bytes} bytes in {seconds:.1} s\n"))

@@ -165,7 +165,8 @@ impl ContentEndpoint {
         context.contents.require_size(expected.unwrap_or_default())?;
         let item = self.group.target(request)?;
         let write = ContentWrite { options: &options, item, precondition: &condition };
-        in_time(context.time_limit, self.group.service.require_content_write(&write)).await?;
+        let permitted = self.group.service.require_content_write(&write, expected);
+        in_time(context.time_limit, permitted).await?;
         let place = context.contents.place()?;
         let begun = context.contents.service.begin(expected);
         let upload = in_time(context.time_limit, begun).await?;

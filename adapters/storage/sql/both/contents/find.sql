@@ -1,3 +1,3 @@
 -- Finds the kept bytes with a digest.
--- Parameters: $1, the digest. Result: their name, size and CRC-32.
-SELECT c.id, c.size, c.crc32 FROM contents c WHERE c.sha256 = $1 AND c.state = 'kept'
+-- Parameters: $1, the digest. Result: a row of kept bytes.
+SELECT c.id, c.sha256, c.size, c.crc32, c.damage FROM contents c WHERE c.sha256 = $1 AND c.state = 'kept'
