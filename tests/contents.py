@@ -57,7 +57,8 @@ def start_nginx():
         return None, None
     port = free_port()
     (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/nginx.pid; error_log stderr error; events {{}} worker_processes 1; http {{ access_log off; sendfile on; "
+        # Workers of another user could not read the folder.
+        f"{'user root; ' if os.geteuid() == 0 else ''}daemon off; pid {folder}/nginx.pid; error_log stderr error; events {{}} worker_processes 1; http {{ access_log off; sendfile on; "
         f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}"
     )
     process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)], stderr=subprocess.DEVNULL)
