@@ -1,8 +1,8 @@
 //! The bytes of contents, and their register in the database.
 //!
-//! Bytes lie under a name that is used once. The register knows a name before its first byte, so
-//! every leftover has an owner and a date, and nothing is found by listing. A name is arriving, then
-//! kept, then doomed, or at once doomed. Bytes are removed after the commit that dooms them.
+//! Bytes lie under a name that is used once. The register knows a name before its first byte, so an
+//! abandoned upload is found without a listing. A name is arriving, then kept, then doomed, or at once
+//! doomed. Bytes are removed after the commit that dooms them.
 
 use std::ops::Range;
 
@@ -39,8 +39,7 @@ pub enum ContentError {
 
 pub type ContentResult<T> = Result<T, ContentError>;
 
-/// Keeps bytes. MUST show nothing of them before they are finished. Finished bytes MUST survive a crash
-/// of the machine.
+/// Keeps bytes. MUST NOT open unfinished bytes. Finished bytes MUST survive a crash of the machine.
 #[async_trait]
 pub trait ContentStore: Send + Sync {
     /// Begins to store bytes. MUST fail with [`ContentError::Full`] without room for `expected` bytes.

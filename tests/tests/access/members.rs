@@ -470,7 +470,7 @@ policies:
             [("blind", "PUT"), ("blind", "DELETE"), ("clerk", "PUT"), ("clerk", "DELETE")]
         {
             let refused = send(name, method, "y");
-            // What is hidden is not there to be removed.
+            // Hidden content is absent, so it cannot be removed.
             if (name, method) == ("blind", "DELETE") {
                 assert_eq!(refused.status, 404, "{name} {method}");
             } else {

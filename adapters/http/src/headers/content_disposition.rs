@@ -93,8 +93,8 @@ fn unquoted(value: &str) -> String {
     name
 }
 
-/// A name without folders, and without characters that hide or move others; `None` if nothing is
-/// left.
+/// Removes folders, control characters and invisible characters from a name. Returns `None` if the
+/// result is empty.
 pub fn safe(name: &str) -> Option<Box<str>> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_kept = |character: &char| {
