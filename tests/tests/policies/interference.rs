@@ -55,13 +55,14 @@ impl Scene {
     }
 
     /// Makes a write that the caller cannot see: the same versions of items are visible after it,
-    /// with the same members, and the same items can be deleted.
+    /// with the same members, and the same items can be changed and deleted.
     fn hidden_write(&mut self, set: &PolicySet, caller: Caller) -> Option<Write> {
         let view = |model: &Model| {
             let sight = model.sight(&set.reading, caller);
             let shown = &sight | &model.created(caller);
             let hidden = model.hidden_in(&shown, &set.hiding, caller);
-            (sight, hidden, model.with_hidden_children(&set.reading, caller))
+            let updatable = model.sight(&set.updating, caller);
+            (sight, hidden, updatable, model.with_hidden_children(&set.reading, caller))
         };
         let before = view(&self.model);
         let is_hidden = |after: &Model| view(after) == before;

@@ -75,9 +75,9 @@ pub enum Audience {
     Role(&'static str),
 }
 
-/// A policy about reading.
+/// A policy that allows or denies an operation on items.
 #[derive(Clone, Debug)]
-pub struct ReadPolicy {
+pub struct ItemPolicy {
     pub groups: Vec<&'static str>,
     pub denies: bool,
     pub to: Audience,
@@ -139,13 +139,13 @@ impl Model {
         }
     }
 
-    pub fn sees(&self, policies: &[ReadPolicy], caller: Caller, item: &Item) -> bool {
+    pub fn sees(&self, policies: &[ItemPolicy], caller: Caller, item: &Item) -> bool {
         item.current().is_some_and(|members| self.may_read(policies, caller, item, members))
     }
 
     /// All versions that a caller may read, with the other items as they are now, and the number of
     /// versions of items whose last body they may read: it decides on the item and its history.
-    pub fn sight(&self, policies: &[ReadPolicy], caller: Caller) -> Sight {
+    pub fn sight(&self, policies: &[ItemPolicy], caller: Caller) -> Sight {
         let mut sight = Sight::new();
         for item in self.items.values() {
             let bodies = item
@@ -204,7 +204,7 @@ impl Model {
     /// The parents of items that are hidden from a caller.
     pub fn with_hidden_children(
         &self,
-        policies: &[ReadPolicy],
+        policies: &[ItemPolicy],
         caller: Caller,
     ) -> BTreeSet<String> {
         let hidden = self.living().filter(|(item, _)| !self.sees(policies, caller, item));
@@ -213,7 +213,7 @@ impl Model {
 
     fn may_read(
         &self,
-        policies: &[ReadPolicy],
+        policies: &[ItemPolicy],
         caller: Caller,
         item: &Item,
         members: &Value,

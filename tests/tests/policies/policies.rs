@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use fastrand::Rng;
 use tests::random_query::one;
 
-use crate::model::{Audience, Condition, HidePolicy, Lookup, ReadPolicy};
+use crate::model::{Audience, Condition, HidePolicy, ItemPolicy, Lookup};
 use crate::world::GROUPS;
 
 const APPLICANTS: &str = include_str!("../../../docs/examples/policies/applicants.yaml");
@@ -47,19 +47,28 @@ const SHEETS_OF_OWNER: Lookup = Lookup { by: "proposal_id", ..SHEETS };
 pub struct PolicySet {
     pub name: String,
     pub files: Vec<(&'static str, String)>,
-    pub reading: Vec<ReadPolicy>,
+    pub reading: Vec<ItemPolicy>,
     pub hiding: Vec<HidePolicy>,
+    /// Policies about updates that look up items which their callers may not read.
+    pub updating: Vec<ItemPolicy>,
     /// True if callers may see the history of every item that they may read, or no history.
     pub has_history_of_all: bool,
 }
 
 impl PolicySet {
-    fn of(name: &str, files: &[(&'static str, &str)], reading: Vec<ReadPolicy>) -> Self {
+    fn of(name: &str, files: &[(&'static str, &str)], reading: Vec<ItemPolicy>) -> Self {
         let files = [&[("staff", STAFF)], files].concat();
         let files: Vec<_> = files.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
         // An author sees the history of a proposal, and the public does not.
         let has_history_of_all = files.len() < 4;
-        Self { name: name.to_owned(), files, reading, hiding: Vec::new(), has_history_of_all }
+        Self {
+            name: name.to_owned(),
+            files,
+            reading,
+            hiding: Vec::new(),
+            updating: Vec::new(),
+            has_history_of_all,
+        }
     }
 
     /// The example files alone, then all together, and a set with conditions on members.
@@ -69,9 +78,9 @@ impl PolicySet {
             [("applicants", APPLICANTS), ("reviewers", REVIEWERS), ("public", PUBLIC)];
         vec![
             Self::of("applicants", &[one], applicants()),
-            Self::of("reviewers", &[two], reviewers()),
+            Self { updating: evaluators(), ..Self::of("reviewers", &[two], reviewers()) },
             Self::of("public", &[three], public()),
-            Self::of("all examples", &[one, two, three], all),
+            Self { updating: evaluators(), ..Self::of("all examples", &[one, two, three], all) },
             Self::by_members(),
             Self::blind(),
         ]
@@ -145,7 +154,7 @@ impl PolicySet {
                 let denies = number > 0 && random.bool();
                 let when = condition(random, group, to != Audience::Anyone, 2);
                 write_policy(&mut text, number, group, denies, to, &when);
-                reading.push(ReadPolicy { groups: vec![group], denies, to, when });
+                reading.push(ItemPolicy { groups: vec![group], denies, to, when });
             }
         }
         let set = Self::of("generated", &[("writers", WRITERS), ("generated", &text)], reading);
@@ -177,11 +186,11 @@ fn hide(random: &mut Rng, group: &'static str) -> Option<HidePolicy> {
     Some(HidePolicy { group, members, to, when })
 }
 
-fn policy(groups: &[&'static str], to: Audience, when: Condition) -> ReadPolicy {
-    ReadPolicy { groups: groups.to_vec(), denies: false, to, when }
+fn policy(groups: &[&'static str], to: Audience, when: Condition) -> ItemPolicy {
+    ItemPolicy { groups: groups.to_vec(), denies: false, to, when }
 }
 
-fn applicants() -> Vec<ReadPolicy> {
+fn applicants() -> Vec<ItemPolicy> {
     let of_author = Condition::OfOwner(Box::new(Condition::CreatedByCaller));
     vec![
         policy(&["proposedprograms", "statuses"], Audience::Anyone, Condition::Always),
@@ -190,7 +199,7 @@ fn applicants() -> Vec<ReadPolicy> {
     ]
 }
 
-fn reviewers() -> Vec<ReadPolicy> {
+fn reviewers() -> Vec<ItemPolicy> {
     let is_assigned = Condition::Both(
         Box::new(Condition::SomeIsCaller(SHEETS, "evaluator_id")),
         Box::new(Condition::LatestCode(STEPS, "in_review")),
@@ -203,7 +212,14 @@ fn reviewers() -> Vec<ReadPolicy> {
     ]
 }
 
-fn public() -> Vec<ReadPolicy> {
+/// Evaluators fill in their sheets until a step that they do not see ends the review.
+fn evaluators() -> Vec<ItemPolicy> {
+    let is_own = Box::new(Condition::IsCaller("evaluator_id"));
+    let is_in_review = Box::new(Condition::LatestCode(STEPS_OF_OWNER, "in_review"));
+    vec![policy(&["gadscores"], Audience::SignedIn, Condition::Both(is_own, is_in_review))]
+}
+
+fn public() -> Vec<ItemPolicy> {
     let approved = |steps| Condition::LatestCode(steps, "approved");
     vec![
         policy(&["proposedprograms", "statuses"], Audience::Anyone, Condition::Always),

@@ -11,7 +11,7 @@ use tests::{Answer, Request, Service};
 use zip::ZipArchive;
 
 use crate::building::{COLORS, EVALUATORS, WORDS, collection_of, path_of};
-use crate::model::{Caller, Item, Model, ReadPolicy};
+use crate::model::{Caller, Item, ItemPolicy, Model};
 use crate::world::{GROUPS, World};
 
 const HTML: &str = "text/html";
@@ -213,7 +213,7 @@ pub struct Subjects<'a> {
 }
 
 impl<'a> Subjects<'a> {
-    pub fn new(model: &'a Model, policies: &[ReadPolicy], caller: Caller, middle: &'a str) -> Self {
+    pub fn new(model: &'a Model, policies: &[ItemPolicy], caller: Caller, middle: &'a str) -> Self {
         let sight = model.sight(policies, caller);
         let (visible, others): (Vec<_>, Vec<_>) =
             model.items.values().partition(|item| model.sees(policies, caller, item));
