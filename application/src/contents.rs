@@ -94,10 +94,14 @@ impl ContentService {
         Ok(upload)
     }
 
+    /// Finds the bytes of an item's content.
+    pub async fn find(&self, content: &Content) -> ContentResult<KeptContent> {
+        self.register.find(content.digest).await?.ok_or(ContentError::Missing)
+    }
+
     /// Opens a part of an item's content.
-    pub async fn open(&self, content: &Content, part: Range<u64>) -> ContentResult<Download> {
-        let kept = self.register.find(content.digest).await?.ok_or(ContentError::Missing)?;
-        let is_whole = part == (0..content.size);
+    pub async fn open(&self, kept: &KeptContent, part: Range<u64>) -> ContentResult<Download> {
+        let is_whole = part == (0..kept.size);
         let reader = self.store()?.open(kept.id, part).await?;
         let expected = is_whole.then_some(kept.crc32);
         Ok(Download { reader, expected, crc32: crc32fast::Hasher::new(), held: None })

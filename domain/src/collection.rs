@@ -268,6 +268,19 @@ impl Collection {
         Self::all().filter(move |other| other.referenced().any(|to| to == self))
     }
 
+    /// Returns the collections whose items belong to an item of this one, and those whose items name
+    /// it, with that member.
+    pub fn dependents(self) -> impl Iterator<Item = (Self, Option<&'static str>)> {
+        let names = move |other: Self| {
+            let spec = other.spec();
+            let mut references = spec.references.iter().chain(&spec.about);
+            let own = references.find(|reference| reference.to == self.name())?;
+            Some((other, Some(own.member)))
+        };
+        let children = self.children().map(|child| (child, None));
+        children.chain(Self::all().filter_map(names))
+    }
+
     /// Returns the referenced collections in the order of the references.
     pub fn referenced(self) -> impl Iterator<Item = Self> {
         self.spec().references.iter().map(|reference| Self::known(reference.to))

@@ -25,7 +25,7 @@ use crate::endpoints::exports::Exports;
 use crate::endpoints::handler;
 use crate::endpoints::health::Ready;
 use crate::endpoints::imports::Imports;
-use crate::endpoints::resources::{Contents, GroupEndpoint, HttpContext};
+use crate::endpoints::resources::{Contents, Dossiers, GroupEndpoint, HttpContext};
 use crate::endpoints::transfers::Transfers;
 use crate::explorer::{Deployment, ExploredGroup, Explorer};
 use crate::groups::{GROUPS, Group, PathForm};
@@ -145,6 +145,7 @@ fn paths(
         standbys: ports.standbys.clone(),
         bodies: bodies(options.max_body),
         contents: Contents::new(ContentService::new(ports), options.max_content),
+        dossiers: Dossiers::new(options.temp_dir.clone()),
         memory: Arc::clone(&memory),
         time_limit: options.request_timeout,
         requires_condition: options.requires_condition,
@@ -218,8 +219,9 @@ fn paths_of(
     group.path_forms().map(move |form| {
         let (types, methods) = (group.response_types(), endpoint.methods(form));
         let router = MethodRouter::new(endpoint.gate(), types, methods);
-        let is_of_content = matches!(form, PathForm::Content | PathForm::VersionContent);
-        let router = if is_of_content { router.with_stored_types() } else { router };
+        let is_of_bytes =
+            matches!(form, PathForm::Content | PathForm::VersionContent | PathForm::Dossier);
+        let router = if is_of_bytes { router.with_stored_types() } else { router };
         (group.path_of(form), router)
     })
 }

@@ -27,6 +27,7 @@ mod request;
 mod server;
 mod tables;
 mod time;
+mod zip_layout;
 
 pub use admin::{Admin, SetLogFilter};
 pub use app::{HttpOptions, openapi_document, service};

@@ -25,6 +25,8 @@ pub struct PastPageQuery {
     pub position: PageStart,
     pub limit: u64,
     pub is_counted: bool,
+    /// Only items that named an item by this member.
+    pub naming: Option<(&'static str, ItemId)>,
 }
 
 /// The approximate limit in bytes of members that one read returns.
@@ -80,7 +82,9 @@ pub trait History: Send + Sync {
         time: Timestamp,
     ) -> Result<Option<PastVersion>>;
 
-    /// Returns a page of the items that the scope held at a time. The revision is that of no page.
+    /// Returns a page of the items that the scope held at a time. The revision is that of no page. An
+    /// item names another only if the member is visible. If its body was removed, its current one
+    /// decides, and under a condition or a mask it names none.
     async fn page_at(
         &self,
         reach: &Reach,

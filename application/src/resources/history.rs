@@ -1,5 +1,7 @@
 //! The history of items: versions, comparison of versions, past states and restoration.
 
+mod dossier;
+
 use std::sync::Arc;
 
 use domain::{Item, ItemId, Members, Operation, Pointer, Version, WriteOperation};
@@ -14,8 +16,10 @@ use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Sco
 use crate::query::{MemberNames, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
 
-/// The operations that every restoration requires.
-const RESTORES: &[Operation] = &[Operation::Read, Operation::History];
+pub use dossier::{Dossier, Moment};
+
+/// The operations that a read of the past requires, and every restoration.
+const PAST: &[Operation] = &[Operation::Read, Operation::History];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionPage {
@@ -146,11 +150,12 @@ impl ResourceService {
             position: request.query(self.collection).position,
             limit: request.page_size,
             is_counted: request.is_counted,
+            naming: None,
         };
         let mut content = self.ports.history.page_at(&reach, time, &query).await?;
         let has_items = async {
             let position = PageStart::Offset(0);
-            let first = PastPageQuery { position, limit: 1, is_counted: false };
+            let first = PastPageQuery { position, limit: 1, is_counted: false, naming: None };
             Ok(!self.ports.history.page_at(&reach, time, &first).await?.items.is_empty())
         };
         require_within(request, &content, has_items).await?;
@@ -173,7 +178,7 @@ impl ResourceService {
         past: Result<(PastVersion, Item)>,
     ) -> Result<Restored> {
         let ItemWrite { options, item, .. } = *write;
-        self.access.require(&options.caller, self.collection, RESTORES)?;
+        self.access.require(&options.caller, self.collection, PAST)?;
         let _in_flight = self.in_flight.begin(options)?;
         if let Some(answered) = self.answered(options).await? {
             let is_created = answered.kind == WriteOperation::Create;

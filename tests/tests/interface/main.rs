@@ -11,6 +11,7 @@ mod content_space;
 mod contents;
 mod count_by;
 mod documentation;
+mod dossier;
 mod dry_run;
 mod embedding;
 mod errors;

@@ -51,7 +51,7 @@ impl Exports {
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let place = self.transfers.places.take(self.exporter(request))?;
+        let place = self.transfers.places.take(Exporter::of(request, &self.transfers.context.gate))?;
         let history = self.service.exported_history();
         let select = self.service.select(caller_of(request), &query.request);
         let changes = in_time(self.transfers.context.time_limit, select).await?;
@@ -86,13 +86,6 @@ impl Exports {
             headers.insert(CONTENT_DISPOSITION, disposition);
         }
         Ok(response)
-    }
-
-    fn exporter(&self, request: &Request) -> Exporter {
-        match caller_of(request).id() {
-            Some(id) => Exporter::Caller(id.into()),
-            None => Exporter::Address(self.transfers.context.gate.address_of(request)),
-        }
     }
 
     async fn body(&self, mut items: SelectedItems, query: &ExportQuery) -> Result<Body, Problem> {

@@ -6,11 +6,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use poem::Request;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
+use crate::middleware::gate::Gate;
 use crate::problem::Problem;
+use crate::request::caller::caller_of;
 
 const MOST_EXPORTS: usize = 16;
 
@@ -21,6 +24,15 @@ const MOST_OF_A_CALLER: usize = 4;
 pub enum Exporter {
     Caller(Box<str>),
     Address(Option<IpAddr>),
+}
+
+impl Exporter {
+    pub fn of(request: &Request, gate: &Gate) -> Self {
+        match caller_of(request).id() {
+            Some(id) => Self::Caller(id.into()),
+            None => Self::Address(gate.address_of(request)),
+        }
+    }
 }
 
 #[derive(Default)]

@@ -72,12 +72,14 @@ impl GroupSpec {
     pub fn operations(&self) -> impl Iterator<Item = GroupOperation> + use<> {
         let continues = self.collection.spec().can_continue && !self.is_nested();
         let holds_content = self.collection.spec().holds_content;
+        let has_dossier = self.collection.children().next().is_some() && !self.is_nested();
         GroupOperation::STANDARD
             .into_iter()
             .chain(self.replaces_all.then_some(GroupOperation::ReplaceAll))
             .chain(continues.then_some(GroupOperation::Continue))
             .chain(GroupOperation::HISTORY)
             .chain(GroupOperation::CONTENT.into_iter().filter(move |_| holds_content))
+            .chain(has_dossier.then_some(GroupOperation::GetDossier))
     }
 
     /// The forms of its paths.
@@ -106,6 +108,7 @@ impl GroupSpec {
             PathForm::Difference => format!("{item}/versions/:{VERSION_PARAMETER}/diff"),
             PathForm::Content => format!("{item}/content"),
             PathForm::VersionContent => format!("{item}/versions/:{VERSION_PARAMETER}/content"),
+            PathForm::Dossier => format!("{item}/dossier.zip"),
         }
     }
 

@@ -14,10 +14,11 @@ pub enum PathForm {
     Difference,
     Content,
     VersionContent,
+    Dossier,
 }
 
 impl PathForm {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Collection,
         Self::Item,
         Self::Versions,
@@ -25,6 +26,7 @@ impl PathForm {
         Self::Difference,
         Self::Content,
         Self::VersionContent,
+        Self::Dossier,
     ];
 }
 
@@ -47,6 +49,7 @@ pub enum GroupOperation {
     PutContent,
     DeleteContent,
     GetVersionContent,
+    GetDossier,
 }
 
 impl GroupOperation {
@@ -70,7 +73,8 @@ impl GroupOperation {
             | Self::GetVersion
             | Self::Compare
             | Self::GetContent
-            | Self::GetVersionContent => Method::GET,
+            | Self::GetVersionContent
+            | Self::GetDossier => Method::GET,
             Self::Create | Self::Continue | Self::Restore => Method::POST,
             Self::Patch => Method::PATCH,
             Self::Replace | Self::ReplaceAll | Self::PutContent => Method::PUT,
@@ -85,6 +89,7 @@ impl GroupOperation {
             Self::Compare => PathForm::Difference,
             Self::GetContent | Self::PutContent | Self::DeleteContent => PathForm::Content,
             Self::GetVersionContent => PathForm::VersionContent,
+            Self::GetDossier => PathForm::Dossier,
             Self::List | Self::Create | Self::ReplaceAll => PathForm::Collection,
             Self::Get | Self::Patch | Self::Replace | Self::Delete | Self::Continue => {
                 PathForm::Item
@@ -116,7 +121,8 @@ impl GroupOperation {
             | Self::GetVersion
             | Self::Compare
             | Self::GetContent
-            | Self::GetVersionContent => &[],
+            | Self::GetVersionContent
+            | Self::GetDossier => &[],
         }
     }
 
@@ -125,7 +131,7 @@ impl GroupOperation {
     pub const fn asks(self) -> &'static [Permission] {
         use Permission::{Create, Delete, History, Patch, Read, Replace};
         match self {
-            Self::List | Self::Get | Self::GetContent => &[Read],
+            Self::List | Self::Get | Self::GetContent | Self::GetDossier => &[Read],
             Self::ListVersions
             | Self::GetVersion
             | Self::Compare
@@ -159,11 +165,15 @@ impl GroupOperation {
             )
     }
 
-    /// The bytes of a content, in a request or a response.
+    /// Bytes that are not JSON, in a request or a response.
     pub const fn is_of_content(self) -> bool {
         matches!(
             self,
-            Self::GetContent | Self::PutContent | Self::DeleteContent | Self::GetVersionContent
+            Self::GetContent
+                | Self::PutContent
+                | Self::DeleteContent
+                | Self::GetVersionContent
+                | Self::GetDossier
         )
     }
 }

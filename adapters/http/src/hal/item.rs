@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use application::{
-    ChangeAuthor, Embedded, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
+    ChangeAuthor, Embedded, Links, ListedItem, LoggedChange, PastVersion, ShownItem, WriteOptions,
 };
 use domain::json::push_string;
 use domain::{Content, Item, ItemId, Operation, Operations, RelationKind, Version, Violations};
@@ -114,6 +114,18 @@ pub fn item(
 ) -> String {
     let mut out = String::with_capacity(item_size(group, view));
     push_item(&mut out, base_url, group, &links::collection(base_url, group, parent), *view);
+    out
+}
+
+/// An item without links.
+pub fn document(base_url: &BaseUrl, item: &Item, removed_at: Option<Timestamp>) -> String {
+    let shown = ShownItem { item: item.clone(), links: Links::default() };
+    let view = ItemView { removed_at, ..ItemView::new(&shown, Snapshot::Now) };
+    let mut out = format!("{{\"id\":\"{}\"", item.id);
+    let own = Content::other_members(&item.members);
+    push_all(&mut out, &[if own.is_empty() { "" } else { "," }, own]);
+    push_meta(&mut out, base_url, view);
+    out.push_str("}\n");
     out
 }
 

@@ -12,7 +12,7 @@ mod writer;
 pub use change::{Change, ChangePage, kind_of};
 pub use collection::{PageView, collection, collection_size};
 pub use import::imported;
-pub use item::{ItemView, Snapshot, embedded_items, item, item_size};
+pub use item::{ItemView, Snapshot, document, embedded_items, item, item_size};
 pub use rule::{RuleList, RuleResource};
 pub use rule_trial::rule_trial;
 pub use versions::VersionHistory;

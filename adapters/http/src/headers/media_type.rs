@@ -17,6 +17,8 @@ impl MediaType {
     pub const ANY: Self = Self("*/*");
     /// Bytes of any kind (RFC 2046 section 4.5.1).
     pub const BYTES: Self = Self("application/octet-stream");
+    /// APPNOTE of PKWARE; registered with IANA.
+    pub const ZIP: Self = Self("application/zip");
     pub const HTML: Self = Self("text/html");
     pub const CSS: Self = Self("text/css");
     /// RFC 9239.

@@ -61,6 +61,11 @@ const ROWS: &[Row] = &documented! {
     (GroupOperation::DeleteContent, "delete{stem}Content", "Remove the content of {item}", &[204, 400, 404, 412, 422, 428, 507]);
     /// Returns the content that the item had in this version. It never changes.
     (GroupOperation::GetVersionContent, "get{stem}VersionContent", "Download the content of a version of {item}", &[200, 206, 304, 400, 404, 410, 412, 414, 416]);
+    /// Returns {item} with all that belongs to it or names it as a ZIP archive: members as JSON, the
+    /// contents, and `manifest-sha256.txt` for `sha256sum -c`. It has what you may read. The same
+    /// state always has the same bytes, so a download can be resumed. `as_of` or `version` name a past
+    /// state. HEAD gives the digest of any archive, GET of small ones.
+    (GroupOperation::GetDossier, "get{stem}Dossier", "Download the dossier of {item}", &[200, 206, 304, 400, 404, 410, 412, 414, 416, 422]);
     /// Replaces the collection in one transaction: elements with a known `id` keep it, others are
     /// assigned one, and all other items are deleted. Takes an array of objects, or a HAL
     /// collection with every item.
@@ -98,7 +103,11 @@ fn of(group: Group, operation: GroupOperation) -> MetaOperation {
     let mut responses = responses(&statuses, &types, &reference(shown), headers);
     if operation.is_of_content() && operation.is_read() {
         for response in responses.iter_mut().filter(|it| matches!(it.status, Some(200 | 206))) {
-            response.content = content(&[MediaType::BYTES, MediaType::ANY], &bytes());
+            let types: &[_] = match operation {
+                GroupOperation::GetDossier => &[MediaType::ZIP],
+                _ => &[MediaType::BYTES, MediaType::ANY],
+            };
+            response.content = content(types, &bytes());
         }
     }
     let request = |(types, body): (&[MediaType], _)| MetaRequest {

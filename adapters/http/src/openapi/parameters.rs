@@ -72,6 +72,8 @@ fn of_query(group: Group) -> Vec<MetaOperationParam> {
         /// `true` adds the operations that you may perform on each item as `_meta.allowed`. Not with
         /// `as_of`.
         (Query, "access", switch());
+        /// The state when the item got this version. Not with `as_of`.
+        (Query, "version", integer_from(1));
         /// `attachment` asks browsers to save the file.
         (Query, "disposition", one_of(DISPOSITIONS));
         /// The version to compare with. Default: the previous version, or an empty object for the
@@ -181,7 +183,7 @@ fn takes_header(operation: GroupOperation, name: &str) -> bool {
         "Consistency-Token" => operation.is_served_by_standbys(),
         "If-Modified-Since" => {
             matches!(operation, GroupOperation::Get | GroupOperation::GetVersion)
-                || operation.is_of_content()
+                || operation.is_of_content() && operation != GroupOperation::GetDossier
         }
         "Idempotency-Key" => operation.takes_key(),
         "Range" | "If-Range" => operation.is_of_content(),

@@ -128,10 +128,12 @@ pub fn headers(is_sent: impl Fn(&str) -> bool) -> Vec<MetaHeader> {
 }
 
 pub fn headers_of(operation: GroupOperation, status: u16) -> Vec<MetaHeader> {
-    use GroupOperation::{Compare, List, ListVersions, PutContent, ReplaceAll, Restore};
+    use GroupOperation::{
+        Compare, GetDossier, List, ListVersions, PutContent, ReplaceAll, Restore,
+    };
     // A removed item has no tag, nor an item without content.
     let has_no_tag = operation == Restore || operation.is_of_content();
-    let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare);
+    let shows_item = !matches!(operation, List | ReplaceAll | ListVersions | Compare | GetDossier);
     let is_content = operation.is_of_content() && matches!(status, 200 | 206 | 304);
     let sends_content = is_content && operation.is_read();
     let is_written = operation.takes_preference() && matches!(status, 200 | 201 | 204);

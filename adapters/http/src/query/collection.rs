@@ -173,7 +173,7 @@ fn count_by(group: Group, parameters: &Parameters) -> Result<Option<Subject>, Pr
 }
 
 /// Truncates to microseconds. Rejects parameters that apply only to current items.
-fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
+pub(super) fn as_of(parameters: &Parameters) -> Result<Option<Timestamp>, Problem> {
     let Some(written) = parameters.get("as_of") else { return Ok(None) };
     let time = written.parse::<Timestamp>();
     let time = time.and_then(|time| Timestamp::from_microsecond(time.as_microsecond()));

@@ -1,6 +1,8 @@
+use application::Moment;
 use domain::{Collection, ItemId, Version, nearest};
 
 use super::change_cursor::{self, ChangeCursor};
+use super::collection::as_of;
 use super::error::{fix, invalid, listed, quoted};
 use super::known;
 use super::parameters::Parameters;
@@ -65,6 +67,19 @@ pub fn difference_from(query: &str) -> Result<Option<Version>, Problem> {
 fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem> {
     let number = parameters.get(name).and_then(version);
     number.ok_or_else(|| invalid(format!("`{name}` must be a version number, from 1.")))
+}
+
+/// The moment of a dossier.
+pub fn dossier_moment(query: &str) -> Result<Moment, Problem> {
+    let parameters = Parameters::read(query, known(GroupOperation::GetDossier))?;
+    match (as_of(&parameters)?, parameters.get("version")) {
+        (None, None) => Ok(Moment::Now),
+        (Some(time), None) => Ok(Moment::At(time)),
+        (None, Some(_)) => Ok(Moment::Of(named_version(&parameters, "version")?)),
+        (Some(_), Some(_)) => {
+            Err(invalid("`version` cannot be combined with `as_of`. Use one of them."))
+        }
+    }
 }
 
 pub struct WhatToTry {

@@ -25,7 +25,7 @@ pub use export::{EXPORT_PARAMETERS, ExportQuery, IMPORT_PARAMETERS, ImportQuery,
 pub use filter::OPERATORS;
 pub use history::{
     CHANGES_PARAMETERS, ChangesQuery, STREAM_PARAMETERS, VersionsQuery, WhatToTry, difference_from,
-    two_versions, version, what_to_try,
+    dossier_moment, two_versions, version, what_to_try,
 };
 pub use names::{MOST_IN_NAMES, MOST_VALUE, TIMES};
 pub use parameters::{
@@ -63,6 +63,7 @@ pub const fn known(operation: GroupOperation) -> &'static [&'static str] {
         GroupOperation::GetVersion => &[],
         GroupOperation::GetContent => &["as_of", "disposition"],
         GroupOperation::GetVersionContent => &["disposition"],
+        GroupOperation::GetDossier => &["as_of", "version"],
         GroupOperation::Compare => &["from"],
         GroupOperation::Create
         | GroupOperation::Patch

@@ -5,12 +5,14 @@ use application::{
     ChangeAuthor, Links, ListedItem, ListedPage, LoggedChange, PastPageQuery, PastVersion, Reach,
     Sequence, ShownItem,
 };
+use domain::predicate::{Literal, Operand};
 use domain::{Item, ItemId, Predicate, Version, VisibleMembers};
 use jiff::Timestamp;
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement};
 
 use crate::sql::change_log::{self, clamped};
 use crate::sql::dialect::Dialect;
+use crate::sql::indexed_columns;
 use crate::sql::mask::{self, Masked};
 use crate::sql::page::listed;
 use crate::sql::predicate::{Row, condition};
@@ -184,15 +186,62 @@ struct PastReach {
 }
 
 impl PastReach {
-    fn new(text: &mut SqlText, reach: &Reach) -> Self {
-        let [version, mut item, removal] =
+    fn new(text: &mut SqlText, reach: &Reach, time: &str, query: &PastPageQuery) -> Self {
+        let [mut version, mut item, mut removal] =
             ["v", "z", "d"].map(|change| and_was_in_reach(text, reach, change));
         if !item.is_empty() {
             item = format!(
                 " AND COALESCE((SELECT TRUE{item} FROM changes z WHERE z.sequence = i.sequence), FALSE)"
             );
         }
+        if let Some((member, named)) = query.naming {
+            let by = Naming::new(text, reach, member, named);
+            version.push_str(&by.version);
+            item.push_str(&by.item(time));
+            // A removed item existed at the time.
+            removal.push_str(&format!(" AND d.time > {time}"));
+        }
         Self { version, item, removal }
+    }
+}
+
+/// The condition that items named another by a member.
+struct Naming {
+    version: String,
+    /// The condition that an item `n` names it now.
+    is_current: Option<String>,
+    collection: String,
+}
+
+impl Naming {
+    fn new(text: &mut SqlText, reach: &Reach, member: &'static str, named: ItemId) -> Self {
+        let collection = reach.scope().collection;
+        let is_named = Predicate::equals(
+            Operand::member(member),
+            Literal::String(named.to_string().into()),
+        );
+        let is_named = was(text, &is_named.and(reach.shows(member)), "v");
+        let column = indexed_columns::column(collection, member);
+        let is_current = column.map(|column| format!("n.{column} = {}", text.bind(named.to_string())));
+        // The reference of a version without its body is not known.
+        let removed = is_current.as_ref().filter(|_| reach.is_whole()).map(|is_current| {
+            format!(
+                " OR (v.removed_at IS NOT NULL AND EXISTS (SELECT 1 FROM items n WHERE n.id = v.item_id AND {is_current}))"
+            )
+        });
+        let version = format!(" AND ({is_named}{})", removed.unwrap_or_default());
+        Self { version, is_current, collection: literal(collection.name()) }
+    }
+
+    /// The candidates: an item that names another one now, or was changed since.
+    fn item(&self, time: &str) -> String {
+        let Self { is_current, collection, .. } = self;
+        is_current.as_ref().map_or_else(String::new, |is_current| {
+            format!(
+                " AND i.id IN (SELECT n.id FROM items n WHERE {is_current} \
+                 UNION SELECT n.item_id FROM changes n WHERE n.collection = {collection} AND n.time > {time})"
+            )
+        })
     }
 }
 
@@ -208,7 +257,7 @@ pub(crate) fn page_statement(
     let parent = parent(scope).map(|parent| format!(" AND parent = {}", text.bind(parent)));
     let collection = literal(scope.collection.name());
     let within = format!("collection = {collection}{}", parent.unwrap_or_default());
-    let reached = PastReach::new(&mut text, reach);
+    let reached = PastReach::new(&mut text, reach, &time, query);
     let counted = if query.is_counted {
         let most = format!(" LIMIT {}", COUNTED_MATCHES + 1);
         let all = held_at([&time, &within], &reached, None, &most, true);

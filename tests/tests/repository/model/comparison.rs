@@ -417,7 +417,7 @@ impl History<'_> {
             let end = if matches!(position, PageStart::Before(_)) { expected.len() } else { limit };
             let (from, to) = (end.saturating_sub(limit), end.min(expected.len()));
             let is_counted = self.random.bool();
-            let query = PastPageQuery { position, limit: limit as u64, is_counted };
+            let query = PastPageQuery { position, limit: limit as u64, is_counted, naming: None };
             let found = self.history().page_at(&reach(scope), time, &query).await.unwrap();
             let items = found.items.iter().map(|listed| (&listed.shown.item, &listed.removed_at));
             let expected = expected[from..to].iter().map(|(item, removed_at)| (item, removed_at));

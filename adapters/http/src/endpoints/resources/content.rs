@@ -3,34 +3,33 @@
 //! All errors that do not depend on the bytes are answered before the body is read, so a client that
 //! sends `Expect: 100-continue` sends no byte of a refused upload.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use application::{
-    ApplicationError, ContentWrite, ItemAddress, Precondition, WriteOptions, Written,
+    ApplicationError, ContentWrite, ItemAddress, WriteOptions, Written,
 };
 use async_trait::async_trait;
-use domain::{Content, ContentDigest};
+use domain::Content;
 use poem::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_RANGE, LAST_MODIFIED, LINK, LOCATION, VARY,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use super::GroupEndpoint;
 use super::contents::LEAST_RATE;
-use super::download::answer;
+use super::download::{Piece, Representation, Sending};
 use super::history::version_of;
+use super::spool::Spool;
 use super::upload::{Receiving, description};
 use crate::endpoints::in_time;
 use crate::groups::GroupOperation;
 use crate::headers::accept::accepts;
-use crate::headers::byte_ranges::{Requested, requested};
 use crate::headers::content_disposition::{self, is_shown_inline};
 use crate::headers::digest_fields::{self, REPR_DIGEST};
 use crate::headers::entity_tag::{EntityTag, content_precondition};
-use crate::headers::modified_since::{date, has_state_of, was_modified, whole_seconds};
-use crate::headers::sole::sole;
 use crate::links;
 use crate::middleware::method_router::{Handler, Negotiated};
 use crate::problem::{Problem, kinds};
@@ -75,7 +74,13 @@ impl ContentEndpoint {
         let condition = content_precondition(request.headers())?;
         let is_immutable = self.operation == GroupOperation::GetVersionContent;
         let facts = self.facts(item, &content, (query.is_attachment, is_immutable));
-        match unmet(request.headers(), &condition, &content) {
+        let shown = Representation {
+            media_type: &content.media_type,
+            size: content.size,
+            tag: content.digest,
+            stored_at: Some(content.stored_at),
+        };
+        match shown.unmet(request.headers(), &condition) {
             Some(StatusCode::NOT_MODIFIED) => {
                 let mut response: Response = StatusCode::NOT_MODIFIED.into();
                 response.headers_mut().extend(facts);
@@ -87,14 +92,13 @@ impl ContentEndpoint {
             }
             None => {}
         }
-        let parts = match wanted(request.headers(), &content) {
-            Requested::Unsatisfiable => return Err(unsatisfiable(content.size)),
-            Requested::Whole => None,
-            Requested::Parts(parts) => Some(parts),
-        };
+        let parts = shown.wanted(request.headers())?;
         let place = group.contents.place()?;
         let (service, limit) = (group.contents.service.clone(), group.time_limit);
-        let mut response = answer(service, limit, &content, parts, place).await?;
+        let kept = in_time(limit, service.find(&content)).await?;
+        let sending = Sending::new(service, Spool::default(), Vec::new(), place);
+        let pieces = |part: &Range<u64>| vec![Piece::Content(kept, part.clone())];
+        let mut response = shown.answer(sending, limit, parts, pieces).await?;
         let headers = response.headers_mut();
         for (name, value) in &facts {
             // A multipart body has its own type.
@@ -237,47 +241,4 @@ fn insert_stored(headers: &mut HeaderMap, content: &Content) {
     if let Ok(stored) = HeaderValue::try_from(http_date(&content.stored_at)) {
         headers.insert(LAST_MODIFIED, stored);
     }
-}
-
-/// The range, unless `If-Range` names another content.
-fn wanted(headers: &HeaderMap, content: &Content) -> Requested {
-    let is_own = |line: &HeaderValue| {
-        let since = date(headers, &IF_RANGE);
-        let is_time = since.is_some() && since == whole_seconds(content.stored_at);
-        is_time || *line == EntityTag::of_digest(&content.digest).header()
-    };
-    match sole(headers, IF_RANGE) {
-        Ok(None) => requested(headers, content.size),
-        Ok(Some(line)) if is_own(line) => requested(headers, content.size),
-        _ => Requested::Whole,
-    }
-}
-
-fn unsatisfiable(size: u64) -> Problem {
-    let detail = format!("The content has {size} bytes.");
-    let problem = Problem::new(&kinds::RANGE_NOT_SATISFIABLE, detail);
-    match HeaderValue::try_from(format!("bytes */{size}")) {
-        Ok(range) => problem.with_header(CONTENT_RANGE, range),
-        Err(_) => problem,
-    }
-}
-
-/// 304 or 412, in the order of RFC 9110 section 13.2.2.
-fn unmet(
-    headers: &HeaderMap,
-    condition: &Precondition<ContentDigest>,
-    content: &Content,
-) -> Option<StatusCode> {
-    let is_met = match &condition.is {
-        Some(named) => named.includes(&content.digest),
-        None => !was_modified(content.stored_at, headers),
-    };
-    if !is_met {
-        return Some(StatusCode::PRECONDITION_FAILED);
-    }
-    let is_known = match &condition.is_not {
-        Some(named) => named.includes(&content.digest),
-        None => has_state_of(content.stored_at, headers),
-    };
-    is_known.then_some(StatusCode::NOT_MODIFIED)
 }

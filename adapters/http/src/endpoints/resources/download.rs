@@ -1,97 +1,182 @@
-//! The download of a content, or of parts of it.
+//! The download of bytes, or of parts of them.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::time::Duration;
 
-use application::{ApplicationError, ContentService, Download};
+use application::{
+    ApplicationError, ContentService, Download, KeptContent, Precondition, RepositoryError,
+};
 use bytes::Bytes;
-use domain::Content;
+use domain::ContentDigest;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, Stream};
-use poem::http::StatusCode;
-use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
+use jiff::Timestamp;
+use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE};
+use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Body, Response};
-use tokio::sync::OwnedSemaphorePermit;
 
+use super::spool::Spool;
 use crate::endpoints::in_time;
-use crate::problem::Problem;
+use crate::headers::byte_ranges::{Requested, requested};
+use crate::headers::entity_tag::EntityTag;
+use crate::headers::modified_since::{date, has_state_of, was_modified, whole_seconds};
+use crate::headers::sole::sole;
+use crate::problem::{Problem, kinds};
 
 /// Of a `multipart/byteranges` body. Random enough: no client chooses it together with the bytes.
 const BOUNDARY: &str = "3f9a1c5e7b2d4860";
 
-/// The content, or parts of it.
-pub(super) async fn answer(
-    service: ContentService,
-    limit: Duration,
-    content: &Content,
-    parts: Option<Vec<Range<u64>>>,
-    place: OwnedSemaphorePermit,
-) -> Result<Response, Problem> {
-    let size = content.size;
-    let range = |part: &Range<u64>| format!("bytes {}-{}/{size}", part.start, part.end - 1);
-    let mut response = Response::builder();
-    let mut pieces = Vec::new();
-    match parts {
-        None => pieces.push(Piece::Part(0..size)),
-        Some(parts) if parts.len() == 1 => {
-            response = response
-                .status(StatusCode::PARTIAL_CONTENT)
-                .header(CONTENT_RANGE, range(&parts[0]));
-            pieces.extend(parts.into_iter().map(Piece::Part));
-        }
-        Some(parts) => {
-            let kind = format!("multipart/byteranges; boundary={BOUNDARY}");
-            response = response.status(StatusCode::PARTIAL_CONTENT).header(CONTENT_TYPE, kind);
-            for part in parts {
-                let (media, range) = (&content.media_type, range(&part));
-                let head = format!(
-                    "\r\n--{BOUNDARY}\r\nContent-Type: {media}\r\nContent-Range: {range}\r\n\r\n"
-                );
-                pieces.push(Piece::Separator(head.into()));
-                pieces.push(Piece::Part(part));
-            }
-            pieces.push(Piece::Separator(format!("\r\n--{BOUNDARY}--\r\n").into()));
-        }
-    }
-    let length: u64 = pieces.iter().map(Piece::length).sum();
-    let mut sending = Sending {
-        service,
-        content: content.clone(),
-        pieces: pieces.into_iter(),
-        open: None,
-        _place: place,
-    };
-    // A missing file is an error before the status line.
-    let first = in_time(limit, sending.next()).await?;
-    let body = Body::from_bytes_stream(sending.after(first));
-    Ok(response.header(CONTENT_LENGTH, length).body(body))
+/// In bytes.
+const SPOOLED_AT_A_TIME: u64 = 256 << 10;
+
+/// The facts by which requests for bytes are answered.
+pub(super) struct Representation<'a> {
+    pub media_type: &'a str,
+    /// In bytes.
+    pub size: u64,
+    pub tag: ContentDigest,
+    pub stored_at: Option<Timestamp>,
 }
 
-enum Piece {
-    Separator(Bytes),
-    Part(Range<u64>),
+impl Representation<'_> {
+    /// 304 or 412, in the order of RFC 9110 section 13.2.2.
+    pub fn unmet(
+        &self,
+        headers: &HeaderMap,
+        condition: &Precondition<ContentDigest>,
+    ) -> Option<StatusCode> {
+        let is_met = match &condition.is {
+            Some(named) => named.includes(&self.tag),
+            None => !self.stored_at.is_some_and(|stored_at| was_modified(stored_at, headers)),
+        };
+        if !is_met {
+            return Some(StatusCode::PRECONDITION_FAILED);
+        }
+        let is_known = match &condition.is_not {
+            Some(named) => named.includes(&self.tag),
+            None => self.stored_at.is_some_and(|stored_at| has_state_of(stored_at, headers)),
+        };
+        is_known.then_some(StatusCode::NOT_MODIFIED)
+    }
+
+    /// The parts, unless `If-Range` names other bytes; `None` for all bytes.
+    pub fn wanted(&self, headers: &HeaderMap) -> Result<Option<Vec<Range<u64>>>, Problem> {
+        let is_own = |line: &HeaderValue| {
+            let since = date(headers, &IF_RANGE);
+            let is_time = since.is_some() && since == self.stored_at.and_then(whole_seconds);
+            is_time || *line == EntityTag::of_digest(&self.tag).header()
+        };
+        let wanted = match sole(headers, IF_RANGE) {
+            Ok(None) => requested(headers, self.size),
+            Ok(Some(line)) if is_own(line) => requested(headers, self.size),
+            _ => Requested::Whole,
+        };
+        match wanted {
+            Requested::Whole => Ok(None),
+            Requested::Parts(parts) => Ok(Some(parts)),
+            Requested::Unsatisfiable => Err(self.unsatisfiable()),
+        }
+    }
+
+    fn unsatisfiable(&self) -> Problem {
+        let detail = format!("The content has {} bytes.", self.size);
+        let problem = Problem::new(&kinds::RANGE_NOT_SATISFIABLE, detail);
+        match HeaderValue::try_from(format!("bytes */{}", self.size)) {
+            Ok(range) => problem.with_header(CONTENT_RANGE, range),
+            Err(_) => problem,
+        }
+    }
+
+    /// The bytes, or parts of them, as `pieces_of` gives them.
+    pub async fn answer(
+        &self,
+        mut sending: Sending,
+        limit: Duration,
+        parts: Option<Vec<Range<u64>>>,
+        pieces_of: impl Fn(&Range<u64>) -> Vec<Piece>,
+    ) -> Result<Response, Problem> {
+        let Self { media_type, size, .. } = *self;
+        let range = |part: &Range<u64>| format!("bytes {}-{}/{size}", part.start, part.end - 1);
+        let mut response = Response::builder();
+        let pieces = &mut sending.pieces;
+        match parts {
+            None => pieces.extend(pieces_of(&(0..size))),
+            Some(parts) if parts.len() == 1 => {
+                response = response
+                    .status(StatusCode::PARTIAL_CONTENT)
+                    .header(CONTENT_RANGE, range(&parts[0]));
+                pieces.extend(pieces_of(&parts[0]));
+            }
+            Some(parts) => {
+                let kind = format!("multipart/byteranges; boundary={BOUNDARY}");
+                response = response.status(StatusCode::PARTIAL_CONTENT).header(CONTENT_TYPE, kind);
+                for part in parts {
+                    let head = format!(
+                        "\r\n--{BOUNDARY}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
+                        range(&part)
+                    );
+                    pieces.push_back(Piece::Text(head.into()));
+                    pieces.extend(pieces_of(&part));
+                }
+                pieces.push_back(Piece::Text(format!("\r\n--{BOUNDARY}--\r\n").into()));
+            }
+        }
+        let length: u64 = pieces.iter().map(Piece::length).sum();
+        // A missing file is an error before the status line.
+        let first = in_time(limit, sending.next()).await?;
+        let body = Body::from_bytes_stream(sending.after(first));
+        Ok(response.header(CONTENT_LENGTH, length).body(body))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Text(Bytes),
+    Spooled(Range<u64>),
+    Content(KeptContent, Range<u64>),
 }
 
 impl Piece {
-    fn length(&self) -> u64 {
+    pub const fn length(&self) -> u64 {
         match self {
-            Self::Separator(text) => text.len() as u64,
-            Self::Part(part) => part.end - part.start,
+            Self::Text(text) => text.len() as u64,
+            Self::Spooled(part) | Self::Content(_, part) => part.end - part.start,
+        }
+    }
+
+    pub fn part(&self, wanted: Range<u64>) -> Self {
+        let within = |whole: &Range<u64>| whole.start + wanted.start..whole.start + wanted.end;
+        match self {
+            // Text is never cut.
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Spooled(whole) => Self::Spooled(within(whole)),
+            Self::Content(kept, whole) => Self::Content(*kept, within(whole)),
         }
     }
 }
 
-struct Sending {
+pub(super) struct Sending {
     service: ContentService,
-    content: Content,
-    pieces: std::vec::IntoIter<Piece>,
+    spool: Spool,
+    pub pieces: VecDeque<Piece>,
     open: Option<Download>,
-    _place: OwnedSemaphorePermit,
+    _place: Box<dyn Send + Sync>,
 }
 
 impl Sending {
-    async fn next(&mut self) -> Result<Option<Bytes>, ApplicationError> {
+    /// Keeps the place as long as it sends.
+    pub fn new(
+        service: ContentService,
+        spool: Spool,
+        pieces: Vec<Piece>,
+        place: impl Send + Sync + 'static,
+    ) -> Self {
+        Self { service, spool, pieces: pieces.into(), open: None, _place: Box::new(place) }
+    }
+
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ApplicationError> {
         loop {
             if let Some(download) = &mut self.open {
                 match download.next().await? {
@@ -99,11 +184,22 @@ impl Sending {
                     None => self.open = None,
                 }
             }
-            match self.pieces.next() {
+            match self.pieces.pop_front() {
                 None => return Ok(None),
-                Some(Piece::Separator(text)) => return Ok(Some(text)),
-                Some(Piece::Part(part)) => {
-                    self.open = Some(self.service.open(&self.content, part).await?);
+                Some(Piece::Text(text)) => return Ok(Some(text)),
+                Some(Piece::Spooled(part)) => {
+                    let end = part.end.min(part.start + SPOOLED_AT_A_TIME);
+                    if end < part.end {
+                        self.pieces.push_front(Piece::Spooled(end..part.end));
+                    }
+                    let read = self.spool.read(part.start..end).await;
+                    return read.map(Some).map_err(|error| {
+                        tracing::error!(%error, "a temporary file cannot be read");
+                        ApplicationError::Store(RepositoryError::Unavailable)
+                    });
+                }
+                Some(Piece::Content(kept, part)) => {
+                    self.open = Some(self.service.open(&kept, part).await?);
                 }
             }
         }

@@ -1,9 +1,11 @@
 mod content;
 mod contents;
+mod dossier;
 mod download;
 mod history;
 mod read;
 mod respond;
+mod spool;
 mod standby;
 mod upload;
 mod write;
@@ -12,6 +14,7 @@ mod write;
 mod tests;
 
 pub use contents::Contents;
+pub use dossier::Dossiers;
 pub use history::work_on_both;
 
 use std::pin::pin;
@@ -32,6 +35,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use self::content::ContentEndpoint;
+use self::dossier::DossierEndpoint;
 use crate::base_url::BaseUrl;
 use crate::endpoints::documentation::Changing;
 use crate::endpoints::in_time;
@@ -55,6 +59,7 @@ pub struct HttpContext {
     pub standbys: Option<Arc<dyn Standbys>>,
     pub bodies: BodyReader,
     pub contents: Contents,
+    pub dossiers: Dossiers,
     pub memory: Arc<MemoryBudget>,
     pub time_limit: Duration,
     /// True if updates and removals require a condition.
@@ -108,10 +113,12 @@ impl GroupEndpoint {
         let served = served.map(|operation| -> ServedMethod {
             let asks = Asks::Operations(self.group, operation.asks());
             let group = Arc::clone(self);
-            let handler: Box<dyn Handler> = if operation.is_of_content() {
-                Box::new(ContentEndpoint { group, operation })
-            } else {
-                Box::new(OperationEndpoint { group, operation })
+            let handler: Box<dyn Handler> = match operation {
+                GroupOperation::GetDossier => Box::new(DossierEndpoint(group)),
+                operation if operation.is_of_content() => {
+                    Box::new(ContentEndpoint { group, operation })
+                }
+                operation => Box::new(OperationEndpoint { group, operation }),
             };
             (operation.method(), asks, handler)
         });

@@ -1,0 +1,176 @@
+//! An archive as a virtual file: texts in a spool, and contents where they are kept.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::{io, mem};
+
+use application::KeptContent;
+use domain::ContentDigest;
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
+
+use crate::endpoints::resources::download::Piece;
+use crate::endpoints::resources::spool::Spool;
+use crate::problem::{Problem, kinds};
+use crate::zip_layout::{Entry, Layout};
+
+const MOST_ENTRIES: usize = 50_000;
+
+/// Of the texts, in bytes.
+const MOST_TEXT: u64 = 64 << 20;
+
+/// In bytes. More texts are in a temporary file, because a slow client would hold the memory.
+const IN_MEMORY: usize = 512 << 10;
+
+pub struct Archive {
+    pub spool: Spool,
+    pieces: Vec<Piece>,
+    /// In bytes.
+    pub size: u64,
+    /// The SHA-256 digest of the manifest and the central directory, which determine all bytes.
+    pub tag: ContentDigest,
+}
+
+impl Archive {
+    /// Returns the pieces of a part.
+    pub fn pieces(&self, part: &Range<u64>) -> Vec<Piece> {
+        let (mut pieces, mut start) = (Vec::new(), 0);
+        for piece in &self.pieces {
+            let end = start + piece.length();
+            if start < part.end && part.start < end {
+                let from = part.start.saturating_sub(start);
+                pieces.push(piece.part(from..part.end.min(end) - start));
+            }
+            start = end;
+        }
+        pieces
+    }
+
+    /// Returns the contents in these parts, or in all of the archive.
+    pub fn contents(&self, parts: Option<&[Range<u64>]>) -> Vec<KeptContent> {
+        let all = [0..self.size];
+        let pieces = parts.unwrap_or(&all).iter().flat_map(|part| self.pieces(part));
+        let content = |piece| if let Piece::Content(kept, _) = piece { Some(kept) } else { None };
+        pieces.filter_map(content).collect()
+    }
+}
+
+pub struct Builder {
+    /// Of the temporary file.
+    folder: PathBuf,
+    layout: Layout,
+    manifest: String,
+    entries: usize,
+    /// Texts that are not in the file yet.
+    text: Vec<u8>,
+    file: Option<File>,
+    pieces: Vec<Piece>,
+    spooled: u64,
+}
+
+impl Builder {
+    pub fn new(folder: PathBuf) -> Self {
+        let (layout, manifest) = (Layout::default(), String::new());
+        let (text, pieces) = (Vec::new(), Vec::new());
+        Self { folder, layout, manifest, entries: 0, text, file: None, pieces, spooled: 0 }
+    }
+
+    pub async fn add_text(
+        &mut self,
+        name: &str,
+        time: Timestamp,
+        text: &[u8],
+    ) -> Result<(), Problem> {
+        let (size, crc32) = (text.len() as u64, crc32fast::hash(text));
+        let digest = ContentDigest::new(Sha256::digest(text).into());
+        self.begin(&Entry { name, size, crc32, time }, digest)?;
+        self.push(text);
+        if self.spooled > MOST_TEXT {
+            return Err(too_large());
+        }
+        if self.text.len() > IN_MEMORY {
+            self.spill().await?;
+        }
+        Ok(())
+    }
+
+    pub fn add_content(
+        &mut self,
+        name: &str,
+        time: Timestamp,
+        kept: KeptContent,
+    ) -> Result<(), Problem> {
+        let KeptContent { size, crc32, digest, .. } = kept;
+        self.begin(&Entry { name, size, crc32, time }, digest)?;
+        if size > 0 {
+            self.pieces.push(Piece::Content(kept, 0..size));
+        }
+        Ok(())
+    }
+
+    /// Adds the manifest and ends the archive.
+    pub async fn finish(mut self, time: Timestamp) -> Result<Archive, Problem> {
+        let manifest = mem::take(&mut self.manifest);
+        self.add_text("manifest-sha256.txt", time, manifest.as_bytes()).await?;
+        let directory = mem::take(&mut self.layout).finish();
+        let tag = Sha256::new_with_prefix(&manifest).chain_update(&directory).finalize();
+        self.push(&directory);
+        if self.file.is_some() {
+            self.spill().await?;
+        }
+        let size = self.pieces.iter().map(Piece::length).sum();
+        let spool = match self.file {
+            Some(file) => Spool::File(Arc::new(file)),
+            None => Spool::Memory(self.text.into()),
+        };
+        Ok(Archive { spool, pieces: self.pieces, size, tag: ContentDigest::new(tag.into()) })
+    }
+
+    fn begin(&mut self, entry: &Entry<'_>, digest: ContentDigest) -> Result<(), Problem> {
+        self.entries += 1;
+        if self.entries > MOST_ENTRIES {
+            return Err(too_large());
+        }
+        // The format of sha256sum.
+        self.manifest.push_str(&format!("{digest}  {}\n", entry.name));
+        let header = self.layout.add(entry);
+        self.push(&header);
+        Ok(())
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+        let start = self.spooled;
+        self.spooled += bytes.len() as u64;
+        match self.pieces.last_mut() {
+            Some(Piece::Spooled(last)) => last.end = self.spooled,
+            _ => self.pieces.push(Piece::Spooled(start..self.spooled)),
+        }
+    }
+
+    async fn spill(&mut self) -> Result<(), Problem> {
+        let (file, text) = (self.file.take(), mem::take(&mut self.text));
+        let folder = self.folder.clone();
+        let write = move || {
+            let mut file = file.map_or_else(|| tempfile::tempfile_in(folder), Ok)?;
+            io::Write::write_all(&mut file, &text).map(|()| file)
+        };
+        let written = spawn_blocking(write).await.map_err(io::Error::other).flatten();
+        self.file = Some(written.map_err(|error| {
+            tracing::error!(%error, "a temporary file cannot be written");
+            Problem::unavailable("The archive could not be prepared.")
+        })?);
+        Ok(())
+    }
+}
+
+fn too_large() -> Problem {
+    let detail = format!(
+        "A dossier has at most {MOST_ENTRIES} files, and {} MiB of members. Read the groups page by page instead.",
+        MOST_TEXT >> 20
+    );
+    Problem::new(&kinds::DOES_NOT_FIT, detail)
+}

@@ -1,0 +1,307 @@
+//! The dossier of a proposal: an archive with the proposal, and all that belongs to it or names it.
+//!
+//! Its length and its entity tag are known before its first byte. The bytes of contents are read
+//! while they are sent.
+
+mod archive;
+mod names;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use application::{
+    ApplicationError, Caller, ContentService, Dossier, KeptContent, ListedItem,
+};
+use async_trait::async_trait;
+use domain::{Collection, Content, ContentDigest, Item, Value};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
+use poem::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
+};
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use poem::{Body, Request, Response};
+use quick_cache::sync::Cache;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use self::archive::{Archive, Builder};
+use self::names::{file_name, slug};
+use super::GroupEndpoint;
+use super::contents::LEAST_RATE;
+use super::download::{Representation, Sending};
+use crate::endpoints::in_time;
+use crate::endpoints::pacing::{ExportPlaces, Exporter};
+use crate::groups::GroupSpec;
+use crate::hal;
+use crate::headers::accept::accepts;
+use crate::headers::content_disposition;
+use crate::headers::digest_fields::{self, REPR_DIGEST};
+use crate::headers::entity_tag::{EntityTag, content_precondition};
+use crate::headers::media_type::MediaType;
+use crate::links;
+use crate::middleware::method_router::Handler;
+use crate::problem::{Problem, kinds};
+use crate::query::{dossier_moment, query_of};
+use crate::request::caller::caller_of;
+use crate::server::LeastRate;
+use crate::time::TIME;
+
+/// Items of the first page. Later pages grow while their items are small.
+const FIRST_PAGE: u64 = 25;
+const LARGEST_PAGE: u64 = 250;
+
+/// Of the members of a page, in bytes.
+const LARGE_PAGE: usize = 1 << 20;
+
+/// Contents that are looked for at a time.
+const LOOKED_FOR: usize = 16;
+
+/// In bytes. Only HEAD reads a larger archive for its digest.
+const CHEAP: u64 = 16 << 20;
+
+const DIGESTS: usize = 1_000;
+
+pub struct Dossiers {
+    folder: PathBuf,
+    places: Arc<ExportPlaces>,
+    /// By entity tag.
+    digests: Cache<ContentDigest, ContentDigest>,
+    /// One permit, so that digests take at most one processor.
+    hashing: Semaphore,
+}
+
+impl Dossiers {
+    /// The folder is for temporary files.
+    pub fn new(folder: PathBuf) -> Self {
+        let (places, digests) = (Arc::default(), Cache::new(DIGESTS));
+        Self { folder, places, digests, hashing: Semaphore::new(1) }
+    }
+}
+
+pub struct DossierEndpoint(pub Arc<GroupEndpoint>);
+
+#[async_trait]
+impl Handler for DossierEndpoint {
+    async fn handle(&self, request: &mut Request) -> Result<Response, Problem> {
+        Box::pin(self.get(request)).await
+    }
+}
+
+impl DossierEndpoint {
+    async fn get(&self, request: &Request) -> Result<Response, Problem> {
+        let moment = dossier_moment(query_of(request))?;
+        let address = self.0.target(request)?;
+        let (context, caller, headers) =
+            (&self.0.context, caller_of(request), request.headers());
+        let limit = context.time_limit;
+        let dossier = in_time(limit, self.0.service.dossier(caller, address, moment)).await?;
+        if !accepts(headers, MediaType::ZIP.name()) {
+            let detail = "A dossier has the type application/zip. Accept it.";
+            return Err(Problem::new(&kinds::NOT_ACCEPTABLE, detail));
+        }
+        let condition = content_precondition(headers)?;
+        let place = context.dossiers.places.take(Exporter::of(request, &context.gate))?;
+        let archive = in_time(limit, self.archive(caller, &dossier)).await?;
+        let shown = Representation {
+            media_type: MediaType::ZIP.name(),
+            size: archive.size,
+            tag: archive.tag,
+            stored_at: None,
+        };
+        let mut facts = self.facts(&dossier, &archive);
+        match shown.unmet(headers, &condition) {
+            Some(StatusCode::NOT_MODIFIED) => {
+                let mut response: Response = StatusCode::NOT_MODIFIED.into();
+                response.headers_mut().extend(facts);
+                return Ok(response);
+            }
+            Some(_) => {
+                let current = Some(archive.tag);
+                return Err(ApplicationError::ContentChanged { current }.into());
+            }
+            None => {}
+        }
+        let is_head = request.method() == Method::HEAD;
+        // Only GET has ranges (RFC 9110 section 14.2).
+        let parts = if is_head { None } else { shown.wanted(headers)? };
+        if !facts.contains_key(REPR_DIGEST) && (is_head || archive.size <= CHEAP) {
+            let digest = self.digest(&archive).await?;
+            facts.insert(REPR_DIGEST, digest_fields::header(&digest));
+        }
+        let mut response = if is_head {
+            // The length is that of the archive.
+            let body = Body::from_bytes_stream(stream::empty::<std::io::Result<bytes::Bytes>>());
+            Response::builder().header(CONTENT_LENGTH, archive.size).body(body)
+        } else {
+            let service = context.contents.service.clone();
+            let contents = archive.contents(parts.as_deref());
+            in_time(limit, require(service.clone(), contents)).await?;
+            let sending = Sending::new(service, archive.spool.clone(), Vec::new(), place);
+            shown.answer(sending, limit, parts, |part| archive.pieces(part)).await?
+        };
+        let headers = response.headers_mut();
+        for (name, value) in &facts {
+            // A multipart body has its own type.
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
+        response.extensions_mut().insert(LeastRate(Some(LEAST_RATE)));
+        Ok(response)
+    }
+
+    /// The headers of every response with the archive, and of a 304.
+    fn facts(&self, dossier: &Dossier, archive: &Archive) -> HeaderMap {
+        let noun = self.0.group.noun();
+        let name = format!("{noun}-{}.zip", dossier.item.id);
+        let mut facts = HeaderMap::with_capacity(6);
+        facts.insert(CONTENT_TYPE, MediaType::ZIP.header());
+        let disposition = content_disposition::header(false, Some(&name), dossier.item.id);
+        facts.insert(CONTENT_DISPOSITION, disposition);
+        facts.insert(ETAG, EntityTag::of_digest(&archive.tag).header());
+        facts.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        facts.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        if let Some(digest) = self.0.context.dossiers.digests.get(&archive.tag) {
+            facts.insert(REPR_DIGEST, digest_fields::header(&digest));
+        }
+        facts
+    }
+
+    async fn archive(&self, caller: &Caller, dossier: &Dossier) -> Result<Archive, Problem> {
+        let service = &self.0.service;
+        let builder = Builder::new(self.0.context.dossiers.folder.clone());
+        let mut making = Making {
+            endpoint: &self.0,
+            builder,
+            changed_at: dossier.item.updated_at,
+            items: serde_json::Map::new(),
+            compacted: Vec::new(),
+        };
+        let own = format!("{}.json", self.0.group.noun());
+        making.add_item(&own, &dossier.item, None).await?;
+        for part in service.dossier_collections(caller, dossier) {
+            let (mut after, mut limit, mut number) = (None, FIRST_PAGE, 0_u64);
+            loop {
+                let page = service.dossier_items(caller, dossier, part, after, limit).await?;
+                for listed in &page.items {
+                    number += 1;
+                    making.add_listed(part.0, number, listed).await?;
+                }
+                if !page.has_more {
+                    break;
+                }
+                let members = page.items.iter().map(|listed| listed.shown.item.members.len());
+                let is_large = members.sum::<usize>() > LARGE_PAGE;
+                limit = if is_large { limit.div_ceil(2) } else { LARGEST_PAGE.min(2 * limit) };
+                after = page.last;
+            }
+            making.items.insert(part.0.name().to_owned(), number.into());
+        }
+        making.finish(dossier).await
+    }
+
+    /// Reads the whole archive, unless its digest is known.
+    async fn digest(&self, archive: &Archive) -> Result<ContentDigest, Problem> {
+        let context = &self.0.context;
+        let (service, pieces) = (context.contents.service.clone(), archive.pieces(&(0..archive.size)));
+        let mut reading = Sending::new(service, archive.spool.clone(), pieces, ());
+        let mut hash = Sha256::new();
+        while let Some(piece) = reading.next().await? {
+            let _permit = context.dossiers.hashing.acquire().await;
+            hash.update(&piece);
+            drop(piece);
+            tokio::task::yield_now().await;
+        }
+        let digest = ContentDigest::new(hash.finalize().into());
+        context.dossiers.digests.insert(archive.tag, digest);
+        Ok(digest)
+    }
+}
+
+/// Reports missing contents before the first byte.
+async fn require(service: ContentService, contents: Vec<KeptContent>) -> Result<(), Problem> {
+    let open = |kept: KeptContent| {
+        let service = service.clone();
+        async move {
+            if kept.is_damaged {
+                return Err(ApplicationError::ContentLost);
+            }
+            Ok(service.open(&kept, 0..0).await.map(drop)?)
+        }
+    };
+    let opened = stream::iter(contents.into_iter().map(open)).buffer_unordered(LOOKED_FOR);
+    Ok(opened.try_collect::<()>().await?)
+}
+
+/// A dossier that is made.
+struct Making<'a> {
+    endpoint: &'a GroupEndpoint,
+    builder: Builder,
+    changed_at: Timestamp,
+    /// By collection.
+    items: serde_json::Map<String, serde_json::Value>,
+    /// Items whose bodies were removed.
+    compacted: Vec<serde_json::Value>,
+}
+
+impl Making<'_> {
+    async fn add_listed(
+        &mut self,
+        collection: Collection,
+        number: u64,
+        ListedItem { shown, removed_at, .. }: &ListedItem,
+    ) -> Result<(), Problem> {
+        let (item, folder) = (&shown.item, collection.name());
+        let mut stem = format!("{folder}/{number:04}");
+        let title = GroupSpec::of(collection).columns.first();
+        let title = title.and_then(|name| Value::from_encoded(&item.members).member(name));
+        let slug = title.and_then(Value::as_written).map(|title| slug(&title));
+        if let Some(slug) = slug.filter(|slug| !slug.is_empty()) {
+            // Writing to a String cannot fail.
+            let _ = write!(stem, "-{slug}");
+        }
+        if let Some(removed_at) = removed_at {
+            self.compacted.push(json!({
+                "group": folder, "id": item.id.to_string(), "version": item.version.number(),
+                "removed_at": TIME.timestamp_to_string(removed_at),
+            }));
+        }
+        self.add_item(&format!("{stem}.json"), item, *removed_at).await?;
+        if let Some(content) = Content::of(&item.members) {
+            let kept = self.endpoint.context.contents.service.find(&content).await?;
+            let name = format!("{stem}/{}", file_name(content.filename.as_deref()));
+            self.builder.add_content(&name, content.stored_at, kept)?;
+        }
+        Ok(())
+    }
+
+    async fn add_item(
+        &mut self,
+        name: &str,
+        item: &Item,
+        removed_at: Option<Timestamp>,
+    ) -> Result<(), Problem> {
+        self.changed_at = self.changed_at.max(item.updated_at);
+        let base_url = &self.endpoint.context.base_url;
+        let text = hal::document(base_url, item, removed_at);
+        self.builder.add_text(name, item.updated_at, text.as_bytes()).await
+    }
+
+    async fn finish(mut self, dossier: &Dossier) -> Result<Archive, Problem> {
+        let (item, group) = (&dossier.item, self.endpoint.group);
+        let mut about = json!({
+            group.noun(): links::item(&self.endpoint.context.base_url, group, None, item.id),
+            "version": item.version.number(),
+            "changed_at": TIME.timestamp_to_string(&self.changed_at),
+            "items": self.items,
+            "compacted": self.compacted,
+        });
+        if dossier.is_past {
+            about["as_of"] = TIME.timestamp_to_string(&dossier.time).into();
+        }
+        let about = format!("{about:#}\n");
+        self.builder.add_text("dossier.json", self.changed_at, about.as_bytes()).await?;
+        self.builder.finish(self.changed_at).await
+    }
+}

@@ -1,0 +1,275 @@
+//! The layout of a ZIP archive without compression (APPNOTE 6.3.10), known before the bytes of its
+//! entries. The crate `zip` writes entries only with their bytes.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The name is in UTF-8.
+const FLAGS: u16 = 1 << 11;
+
+const VERSION: u16 = 20;
+
+const ZIP64_VERSION: u16 = 45;
+
+/// Made on Unix: a regular file that its owner may write.
+const MADE_BY: u16 = (3 << 8) | ZIP64_VERSION;
+const ATTRIBUTES: u32 = 0o100_644 << 16;
+
+const MOST_32: u64 = 0xffff_ffff;
+const MOST_16: u64 = 0xffff;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// A relative path with `/`.
+    pub name: &'a str,
+    /// In bytes.
+    pub size: u64,
+    pub crc32: u32,
+    pub time: Timestamp,
+}
+
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// The central directory.
+    directory: Vec<u8>,
+    entries: u64,
+    /// Of the next entry.
+    offset: u64,
+}
+
+impl Layout {
+    /// Adds an entry. Returns the header that precedes its bytes.
+    pub fn add(&mut self, entry: &Entry<'_>) -> Vec<u8> {
+        let Entry { name, size, crc32, time } = *entry;
+        let is_large = size >= MOST_32;
+        let sizes = [size, size];
+        let mut header = Vec::with_capacity(30 + name.len() + 20);
+        push_32(&mut header, 0x0403_4b50);
+        let version = if is_large { ZIP64_VERSION } else { VERSION };
+        push_common(&mut header, version, (time, crc32, size), name);
+        let extra = if is_large { extra(&sizes) } else { Vec::new() };
+        push_16(&mut header, extra.len() as u64);
+        header.extend_from_slice(name.as_bytes());
+        header.extend_from_slice(&extra);
+
+        let is_far = self.offset >= MOST_32;
+        let version = if is_large || is_far { ZIP64_VERSION } else { VERSION };
+        let mut fields = if is_large { sizes.to_vec() } else { Vec::new() };
+        fields.extend(is_far.then_some(self.offset));
+        let extra = if fields.is_empty() { Vec::new() } else { self::extra(&fields) };
+        let directory = &mut self.directory;
+        push_32(directory, 0x0201_4b50);
+        push_16(directory, MADE_BY.into());
+        push_common(directory, version, (time, crc32, size), name);
+        push_16(directory, extra.len() as u64);
+        // No comment, the first disk, no internal attributes.
+        directory.extend_from_slice(&[0; 6]);
+        push_32(directory, ATTRIBUTES.into());
+        push_32(directory, self.offset);
+        directory.extend_from_slice(name.as_bytes());
+        directory.extend_from_slice(&extra);
+
+        self.entries += 1;
+        self.offset += header.len() as u64 + size;
+        header
+    }
+
+    /// Returns the central directory with the records that end the archive.
+    pub fn finish(self) -> Vec<u8> {
+        let Self { mut directory, entries, offset } = self;
+        let size = directory.len() as u64;
+        if entries >= MOST_16 || offset >= MOST_32 || size >= MOST_32 {
+            push_32(&mut directory, 0x0606_4b50);
+            // The size of the rest of this record.
+            push_64(&mut directory, 44);
+            push_16(&mut directory, MADE_BY.into());
+            push_16(&mut directory, ZIP64_VERSION.into());
+            directory.extend_from_slice(&[0; 8]);
+            for number in [entries, entries, size, offset] {
+                push_64(&mut directory, number);
+            }
+            push_32(&mut directory, 0x0706_4b50);
+            push_32(&mut directory, 0);
+            push_64(&mut directory, offset + size);
+            push_32(&mut directory, 1);
+        }
+        push_32(&mut directory, 0x0605_4b50);
+        directory.extend_from_slice(&[0; 4]);
+        push_16(&mut directory, entries);
+        push_16(&mut directory, entries);
+        push_32(&mut directory, size);
+        push_32(&mut directory, offset);
+        push_16(&mut directory, 0);
+        directory
+    }
+}
+
+/// The fields that both headers of an entry have, up to the length of its name.
+fn push_common(
+    out: &mut Vec<u8>,
+    version: u16,
+    (time, crc32, size): (Timestamp, u32, u64),
+    name: &str,
+) {
+    let (date, time) = dos_time(time);
+    // Stored is method 0.
+    for number in [version, FLAGS, 0, time, date] {
+        push_16(out, number.into());
+    }
+    push_32(out, crc32.into());
+    push_32(out, size);
+    push_32(out, size);
+    push_16(out, name.len() as u64);
+}
+
+/// The ZIP64 extra field.
+fn extra(fields: &[u64]) -> Vec<u8> {
+    let mut extra = Vec::with_capacity(4 + 8 * fields.len());
+    push_16(&mut extra, 1);
+    push_16(&mut extra, 8 * fields.len() as u64);
+    for field in fields {
+        push_64(&mut extra, *field);
+    }
+    extra
+}
+
+/// Date and time in UTC, to two seconds. The years are 1980 to 2107.
+fn dos_time(time: Timestamp) -> (u16, u16) {
+    let time = time.to_zoned(TimeZone::UTC).datetime();
+    let number = |number: i8| u16::from(number.unsigned_abs());
+    let year = time.year().clamp(1980, 2107) - 1980;
+    let date = year.unsigned_abs() << 9 | number(time.month()) << 5 | number(time.day());
+    (date, number(time.hour()) << 11 | number(time.minute()) << 5 | number(time.second()) / 2)
+}
+
+/// A number that does not fit has all bits: the ZIP64 records have it.
+fn push_16(out: &mut Vec<u8>, number: u64) {
+    let number = u16::try_from(number).unwrap_or(u16::MAX);
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn push_32(out: &mut Vec<u8>, number: u64) {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn push_64(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read, Seek, SeekFrom};
+
+    use jiff::Timestamp;
+    use zip::ZipArchive;
+
+    use super::{Entry, Layout, dos_time};
+
+    /// Headers in a file of zeros.
+    struct Sparse {
+        parts: Vec<(u64, Vec<u8>)>,
+        size: u64,
+        place: u64,
+    }
+
+    impl Read for Sparse {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some(left) = self.size.checked_sub(self.place) else { return Ok(0) };
+            let read = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let next = self.parts.partition_point(|(start, _)| *start <= self.place);
+            let (start, part) = &self.parts[next - 1];
+            let from = usize::try_from(self.place - start).unwrap_or(usize::MAX);
+            let read = match part.get(from..).filter(|rest| !rest.is_empty()) {
+                Some(rest) => {
+                    let read = read.min(rest.len());
+                    out[..read].copy_from_slice(&rest[..read]);
+                    read
+                }
+                None => {
+                    let end = self.parts.get(next).map_or(self.size, |(start, _)| *start);
+                    let read = read.min(usize::try_from(end - self.place).unwrap_or(usize::MAX));
+                    out[..read].fill(0);
+                    read
+                }
+            };
+            self.place += read as u64;
+            Ok(read)
+        }
+    }
+
+    impl Seek for Sparse {
+        fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+            self.place = match place {
+                SeekFrom::Start(place) => Some(place),
+                SeekFrom::End(back) => self.size.checked_add_signed(back),
+                SeekFrom::Current(by) => self.place.checked_add_signed(by),
+            }
+            .ok_or(io::ErrorKind::InvalidInput)?;
+            Ok(self.place)
+        }
+    }
+
+    fn archive<'a>(entries: impl IntoIterator<Item = (&'a str, u64)>) -> Sparse {
+        let (mut layout, mut parts, mut size) = (Layout::default(), Vec::new(), 0);
+        let time = "2026-11-29T13:14:15Z".parse().unwrap();
+        for (name, length) in entries {
+            let header = layout.add(&Entry { name, size: length, crc32: 7, time });
+            let start = size;
+            size += header.len() as u64 + length;
+            parts.push((start, header));
+        }
+        let end = layout.finish();
+        parts.push((size, end.clone()));
+        Sparse { parts, size: size + end.len() as u64, place: 0 }
+    }
+
+    fn read(sparse: Sparse) -> Vec<(String, u64, u64)> {
+        let mut read = ZipArchive::new(sparse).unwrap();
+        let entry = |number| {
+            let entry = read.by_index_raw(number).unwrap();
+            assert_eq!((entry.crc32(), entry.compressed_size()), (7, entry.size()));
+            (entry.name().to_owned(), entry.size(), entry.data_start().unwrap())
+        };
+        (0..read.len()).map(entry).collect()
+    }
+
+    const MOST: u64 = u32::MAX as u64;
+
+    #[test]
+    fn sizes_and_places_beyond_4_gib_are_read_back() {
+        let sizes = [0, 1, MOST - 1, MOST, MOST + 1, 5, 1 << 42];
+        for end in 0..=sizes.len() {
+            let names: Vec<_> = (0..end).map(|number| format!("ñ/{number}")).collect();
+            let entries = names.iter().map(String::as_str).zip(sizes);
+            let sparse = archive(entries.clone());
+            let starts: Vec<_> =
+                sparse.parts.iter().map(|(start, header)| start + header.len() as u64).collect();
+            let expected = entries.zip(starts).map(|((name, size), start)| (name.to_owned(), size, start));
+            assert_eq!(read(sparse), expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn any_number_of_entries_is_read_back() {
+        for number in [0xfffe, 0xffff, 0x1_0000, 0x1_0001] {
+            let names: Vec<_> = (0..number).map(|number| format!("{number}")).collect();
+            let sparse = archive(names.iter().map(|name| (name.as_str(), 0)));
+            let is_zip64 = sparse.parts.last().unwrap().1.windows(4).any(|it| it == b"PK\x06\x06");
+            assert_eq!(is_zip64, number >= 0xffff);
+            let found: Vec<_> = read(sparse).into_iter().map(|(name, ..)| name).collect();
+            assert_eq!(found, names);
+        }
+    }
+
+    #[test]
+    fn times_are_in_utc_and_within_the_format() {
+        for (time, expected) in [
+            ("2026-11-29T13:14:15+08:00", ((46 << 9 | 11 << 5 | 29), (5 << 11 | 14 << 5 | 7))),
+            ("1969-12-31T23:59:59Z", ((12 << 5 | 31), (23 << 11 | 59 << 5 | 29))),
+            ("2200-01-01T00:00:00Z", ((127 << 9 | 1 << 5 | 1), 0)),
+        ] {
+            assert_eq!(dos_time(time.parse::<Timestamp>().unwrap()), expected, "{time}");
+        }
+    }
+}
