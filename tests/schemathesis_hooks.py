@@ -50,6 +50,9 @@ def before_call(context, case, kwargs):
         # Rules are asked about the whole item as it is now.
         query.pop("fields", None)
         query.pop("as_of", None)
+    if "version" in query:
+        # A dossier takes one of them.
+        query.pop("as_of", None)
     if "as_of" in query:
         # The future has no state. Filters, orders and permissions are about the present.
         query["as_of"] = (datetime.now(timezone.utc) - timedelta(seconds=1)).isoformat().replace("+00:00", "Z")

@@ -5,6 +5,7 @@
 
 mod audit;
 mod deleting;
+mod dossiers;
 mod items;
 mod keys;
 mod links;

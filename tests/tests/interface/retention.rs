@@ -16,7 +16,7 @@ const DAY: i64 = 86_400_000_000;
 /// Longer than `serve` waits after another instance removed bodies, or after an error.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-fn on_each_database(test: impl Fn(&TestDatabase)) {
+pub fn on_each_database(test: impl Fn(&TestDatabase)) {
     for database in [TestDatabase::sqlite(), TestDatabase::postgres()] {
         println!("on {}:", database.url());
         test(&database);
@@ -24,7 +24,7 @@ fn on_each_database(test: impl Fn(&TestDatabase)) {
 }
 
 /// Moves everything that was written into the past.
-fn age(database: &TestDatabase, days: i64) {
+pub fn age(database: &TestDatabase, days: i64) {
     let ago = days * DAY;
     let _ = database.query(&format!("UPDATE changes SET time = time - {ago}"));
     let _ = database.query(&format!(
@@ -34,7 +34,7 @@ fn age(database: &TestDatabase, days: i64) {
 
 /// Runs `compact`, which must report this.
 #[track_caller]
-fn compact(database: &TestDatabase, arguments: &[&str], expected: &str) -> String {
+pub fn compact(database: &TestDatabase, arguments: &[&str], expected: &str) -> String {
     let arguments = [&["compact", "--database-url", database.url()], arguments].concat();
     let said = String::from_utf8(done(&arguments)).expect("text");
     assert!(said.starts_with(expected), "{said}");

@@ -51,7 +51,8 @@ impl Exports {
     pub async fn answer(self: Arc<Self>, request: Request) -> Result<Response, Problem> {
         let request = &request;
         let query = ExportQuery::read(self.group, request.uri().query().unwrap_or_default())?;
-        let place = self.transfers.places.take(Exporter::of(request, &self.transfers.context.gate))?;
+        let place =
+            self.transfers.places.take(Exporter::of(request, &self.transfers.context.gate))?;
         let history = self.service.exported_history();
         let select = self.service.select(caller_of(request), &query.request);
         let changes = in_time(self.transfers.context.time_limit, select).await?;

@@ -115,7 +115,7 @@ problem_kinds! {
     INVALID_MEMBERS = "invalid-members" UNPROCESSABLE_ENTITY "Validation failed":
         "The body violates rules. `errors` lists every error with its place (`pointer`, RFC 6901), its `code` and its fix (`detail`). `validation_messages` lists them by field.";
     DOES_NOT_FIT = "does-not-fit" UNPROCESSABLE_ENTITY "Selection does not fit the format":
-        "A sheet has limits of rows, columns and characters in a cell. `detail` names the limit. Select fewer items or columns, or use another format: NDJSON has no such limits.";
+        "A sheet has limits of rows, columns and characters in a cell, a dossier of files and members. `detail` names the limit. Select fewer items or columns, or use another format: NDJSON has no such limits.";
     MALFORMED_FILE = "malformed-file" BAD_REQUEST "Malformed file":
         "The file does not have the format of its Content-Type, or its first row does not name its columns. `detail` gives the error. No rows were imported.";
     ROWS_REFUSED = "rows-refused" UNPROCESSABLE_ENTITY "Rows refused":

@@ -216,13 +216,12 @@ struct Naming {
 impl Naming {
     fn new(text: &mut SqlText, reach: &Reach, member: &'static str, named: ItemId) -> Self {
         let collection = reach.scope().collection;
-        let is_named = Predicate::equals(
-            Operand::member(member),
-            Literal::String(named.to_string().into()),
-        );
+        let is_named =
+            Predicate::equals(Operand::member(member), Literal::String(named.to_string().into()));
         let is_named = was(text, &is_named.and(reach.shows(member)), "v");
         let column = indexed_columns::column(collection, member);
-        let is_current = column.map(|column| format!("n.{column} = {}", text.bind(named.to_string())));
+        let is_current =
+            column.map(|column| format!("n.{column} = {}", text.bind(named.to_string())));
         // The reference of a version without its body is not known.
         let removed = is_current.as_ref().filter(|_| reach.is_whole()).map(|is_current| {
             format!(

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use application::query::{PageQuery, PageStart, SortPosition, Total};
 use application::{
-    ListedPage, PastPageQuery, RepositoryError, Scope, Sequence, ShownItem, ValueCounts,
-    WriteMetadata,
+    ListedPage, RepositoryError, Scope, Sequence, ShownItem, ValueCounts, WriteMetadata,
 };
 use domain::predicate::{Operand, Subject, Test};
 use domain::{Collection, Found, ItemId, Predicate, Version};
@@ -391,41 +390,6 @@ impl History<'_> {
         let time = self.past_time();
         let found = self.history().version_at(&reach(scope), id, time).await.unwrap();
         assert_eq!(found, self.model.version_at(scope, id, time), "{id} in {scope:?} at {time}");
-    }
-
-    /// A page of a time in the past, from its beginning and on from its last item.
-    async fn compare_past_page(&mut self) {
-        let scope = self.scope();
-        let time = self.past_time();
-        let all = self.model.items_at(scope, time);
-        let limit = self.random.usize(1..6);
-        let place = self.random.choice(&all).map(|(item, _)| item.id);
-        let place = place.unwrap_or_else(|| random_write::promised(scope.collection, 2));
-        let at = SortPosition { keys: Vec::new(), id: place };
-        let offset = self.random.usize(..4);
-        for position in [
-            PageStart::Offset(offset as u64),
-            PageStart::After(at.clone()),
-            PageStart::Before(at.clone()),
-        ] {
-            let expected: Vec<_> = match position {
-                PageStart::Offset(_) => all.iter().skip(offset).collect(),
-                PageStart::After(_) => all.iter().filter(|(item, _)| item.id > place).collect(),
-                PageStart::Before(_) => all.iter().filter(|(item, _)| item.id < place).collect(),
-            };
-            let has_more = expected.len() > limit;
-            let end = if matches!(position, PageStart::Before(_)) { expected.len() } else { limit };
-            let (from, to) = (end.saturating_sub(limit), end.min(expected.len()));
-            let is_counted = self.random.bool();
-            let query = PastPageQuery { position, limit: limit as u64, is_counted, naming: None };
-            let found = self.history().page_at(&reach(scope), time, &query).await.unwrap();
-            let items = found.items.iter().map(|listed| (&listed.shown.item, &listed.removed_at));
-            let expected = expected[from..to].iter().map(|(item, removed_at)| (item, removed_at));
-            assert!(items.eq(expected), "{scope:?} at {time}: {query:?}: {found:?}");
-            assert_eq!(found.has_more, has_more, "{scope:?} at {time}: {query:?}");
-            let counted = Total::Exact(all.len() as u64);
-            assert_eq!(found.total, if is_counted { counted } else { Total::NotCounted });
-        }
     }
 
     async fn compare_changes(&mut self) {

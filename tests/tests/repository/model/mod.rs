@@ -10,6 +10,7 @@ mod comparison;
 mod concurrent;
 mod history;
 mod judgement;
+mod past_page;
 mod random_page;
 mod random_write;
 mod replay;

@@ -130,7 +130,12 @@ async fn compare_history(
     assert_eq!(version.is_some(), is_reached, "{id}: {reach:?}");
     let versions = history.versions(reach, id, Version::from_number(9), 9).await.unwrap();
     assert_eq!(versions.len(), usize::from(is_reached), "{id}: {reach:?}");
-    let query = PastPageQuery { position: PageStart::Offset(0), limit: 1000, is_counted: true, naming: None };
+    let query = PastPageQuery {
+        position: PageStart::Offset(0),
+        limit: 1000,
+        is_counted: true,
+        naming: None,
+    };
     let page = history.page_at(reach, time, &query).await.unwrap();
     let listed: Vec<_> = page.items.iter().map(|listed| listed.shown.item.id).collect();
     assert_eq!(listed, expected, "{reach:?}");

@@ -139,8 +139,12 @@ async fn a_version_is_judged_by_its_own_content(store: &TestStore) {
             let is_reached = listed.iter().any(|change| change.version == version);
             let found = history.version_at(&reach, id, *time).await.unwrap();
             assert_eq!(found.is_some(), is_reached);
-            let query =
-                PastPageQuery { position: PageStart::Offset(0), limit: 9, is_counted: true, naming: None };
+            let query = PastPageQuery {
+                position: PageStart::Offset(0),
+                limit: 9,
+                is_counted: true,
+                naming: None,
+            };
             let page = history.page_at(&reach, *time, &query).await.unwrap();
             // The last version decides, too.
             let is_listed = is_reached && listed.iter().any(|change| change.version == versions[2]);

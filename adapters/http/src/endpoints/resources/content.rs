@@ -6,14 +6,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use application::{
-    ApplicationError, ContentWrite, ItemAddress, WriteOptions, Written,
-};
+use application::{ApplicationError, ContentWrite, ItemAddress, WriteOptions, Written};
 use async_trait::async_trait;
 use domain::Content;
 use poem::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{Request, Response};

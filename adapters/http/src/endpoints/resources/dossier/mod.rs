@@ -10,9 +10,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use application::{
-    ApplicationError, Caller, ContentService, Dossier, KeptContent, ListedItem,
-};
+use application::{ApplicationError, Caller, ContentService, Dossier, KeptContent, ListedItem};
 use async_trait::async_trait;
 use domain::{Collection, Content, ContentDigest, Item, Value};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -94,8 +92,7 @@ impl DossierEndpoint {
     async fn get(&self, request: &Request) -> Result<Response, Problem> {
         let moment = dossier_moment(query_of(request))?;
         let address = self.0.target(request)?;
-        let (context, caller, headers) =
-            (&self.0.context, caller_of(request), request.headers());
+        let (context, caller, headers) = (&self.0.context, caller_of(request), request.headers());
         let limit = context.time_limit;
         let dossier = in_time(limit, self.0.service.dossier(caller, address, moment)).await?;
         if !accepts(headers, MediaType::ZIP.name()) {
@@ -204,7 +201,8 @@ impl DossierEndpoint {
     /// Reads the whole archive, unless its digest is known.
     async fn digest(&self, archive: &Archive) -> Result<ContentDigest, Problem> {
         let context = &self.0.context;
-        let (service, pieces) = (context.contents.service.clone(), archive.pieces(&(0..archive.size)));
+        let (service, pieces) =
+            (context.contents.service.clone(), archive.pieces(&(0..archive.size)));
         let mut reading = Sending::new(service, archive.spool.clone(), pieces, ());
         let mut hash = Sha256::new();
         while let Some(piece) = reading.next().await? {
