@@ -151,10 +151,11 @@ fn paths(
         requires_condition: options.requires_condition,
     });
     // The options accept shorter lifetimes only.
-    let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
+    let key_lifetime =
+        SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
     let limits = ResourceLimits {
         largest: options.max_body,
-        key_lifetime: lifetime,
+        key_lifetime,
         content_per_proposal: options.content_per_proposal,
     };
     let ready = readiness(ports, &options);

@@ -16,7 +16,7 @@ use crate::ports::{LoggedChange, NewItem, PastPageQuery, PastVersion, Reach, Sco
 use crate::query::{MemberNames, PageRequest, PageStart, View};
 use crate::{ApplicationError, Caller, ItemAddress, ItemWrite, Result};
 
-pub use dossier::{Dossier, Moment};
+pub use dossier::{Dossier, PointInTime};
 
 /// The operations that a read of the past requires, and every restoration.
 const PAST: &[Operation] = &[Operation::Read, Operation::History];

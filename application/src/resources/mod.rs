@@ -36,7 +36,7 @@ use crate::{AccessControl, ApplicationError, Caller, Result};
 pub use allowed::{EditableMembers, ItemDecision};
 pub use audit::{Audited, audited_operation};
 pub use content::{ContentDescription, ContentWrite};
-pub use history::{Dossier, Moment, Restored, VersionPage};
+pub use history::{Dossier, PointInTime, Restored, VersionPage};
 use idempotency::InFlightKeys;
 pub use import::{
     Import, ImportMode, ImportRow, Imported, ImportedRow, RowContent, RowMembers, RowOutcome,

@@ -1,4 +1,4 @@
-use application::Moment;
+use application::PointInTime;
 use domain::{Collection, ItemId, Version, nearest};
 
 use super::change_cursor::{self, ChangeCursor};
@@ -70,12 +70,12 @@ fn named_version(parameters: &Parameters, name: &str) -> Result<Version, Problem
 }
 
 /// The moment of a dossier.
-pub fn dossier_moment(query: &str) -> Result<Moment, Problem> {
+pub fn dossier_moment(query: &str) -> Result<PointInTime, Problem> {
     let parameters = Parameters::read(query, known(GroupOperation::GetDossier))?;
     match (as_of(&parameters)?, parameters.get("version")) {
-        (None, None) => Ok(Moment::Now),
-        (Some(time), None) => Ok(Moment::At(time)),
-        (None, Some(_)) => Ok(Moment::Of(named_version(&parameters, "version")?)),
+        (None, None) => Ok(PointInTime::Now),
+        (Some(time), None) => Ok(PointInTime::At(time)),
+        (None, Some(_)) => Ok(PointInTime::Of(named_version(&parameters, "version")?)),
         (Some(_), Some(_)) => {
             Err(invalid("`version` cannot be combined with `as_of`. Use one of them."))
         }

@@ -11,7 +11,7 @@ use crate::resources::visibility::missing;
 use crate::{ApplicationError, Caller, ItemAddress, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum PointInTime {
     Now,
     At(Timestamp),
     /// When the item got this version.
@@ -34,10 +34,10 @@ impl ResourceService {
         &self,
         caller: &Caller,
         address: ItemAddress,
-        moment: Moment,
+        moment: PointInTime,
     ) -> Result<Dossier> {
         let (time, found) = match moment {
-            Moment::Now => {
+            PointInTime::Now => {
                 self.find(caller, address).await?;
                 let time = self.ports.history.latest_time().await?;
                 let time = time.ok_or(ApplicationError::ItemNotFound)?;
@@ -48,8 +48,8 @@ impl ResourceService {
                 let item = found.item.clone().ok_or(ApplicationError::ItemNotFound)?;
                 (time, (found, item))
             }
-            Moment::At(time) => (time, self.get_at(caller, address, time, None).await?),
-            Moment::Of(version) => {
+            PointInTime::At(time) => (time, self.get_at(caller, address, time, None).await?),
+            PointInTime::Of(version) => {
                 let (found, item) = self.version(caller, address, version).await?;
                 (found.change.time, (found, item))
             }
@@ -58,7 +58,7 @@ impl ResourceService {
         if let Some(removed_at) = found.change.removed_at {
             return Err(ApplicationError::BodyRemoved { version: item.version, removed_at });
         }
-        Ok(Dossier { item, time, is_past: moment != Moment::Now })
+        Ok(Dossier { item, time, is_past: moment != PointInTime::Now })
     }
 
     /// Returns the next items of a collection that belong to the item of a dossier, or name it by a

@@ -31,7 +31,7 @@ const BOUNDARY: &str = "3f9a1c5e7b2d4860";
 /// In bytes.
 const SPOOLED_AT_A_TIME: u64 = 256 << 10;
 
-/// The facts by which requests for bytes are answered.
+/// The facts that conditions and ranges depend on.
 pub(super) struct Representation<'a> {
     pub media_type: &'a str,
     /// In bytes.
@@ -117,10 +117,10 @@ impl Representation<'_> {
                         "\r\n--{BOUNDARY}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
                         range(&part)
                     );
-                    pieces.push_back(Piece::Text(head.into()));
+                    pieces.push_back(Piece::Separator(head.into()));
                     pieces.extend(pieces_of(&part));
                 }
-                pieces.push_back(Piece::Text(format!("\r\n--{BOUNDARY}--\r\n").into()));
+                pieces.push_back(Piece::Separator(format!("\r\n--{BOUNDARY}--\r\n").into()));
             }
         }
         let length: u64 = pieces.iter().map(Piece::length).sum();
@@ -133,7 +133,7 @@ impl Representation<'_> {
 
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
-    Text(Bytes),
+    Separator(Bytes),
     Spooled(Range<u64>),
     Content(KeptContent, Range<u64>),
 }
@@ -141,7 +141,7 @@ pub(super) enum Piece {
 impl Piece {
     pub const fn length(&self) -> u64 {
         match self {
-            Self::Text(text) => text.len() as u64,
+            Self::Separator(text) => text.len() as u64,
             Self::Spooled(part) | Self::Content(_, part) => part.end - part.start,
         }
     }
@@ -149,8 +149,8 @@ impl Piece {
     pub fn part(&self, wanted: Range<u64>) -> Self {
         let within = |whole: &Range<u64>| whole.start + wanted.start..whole.start + wanted.end;
         match self {
-            // Text is never cut.
-            Self::Text(text) => Self::Text(text.clone()),
+            // It is never cut.
+            Self::Separator(text) => Self::Separator(text.clone()),
             Self::Spooled(whole) => Self::Spooled(within(whole)),
             Self::Content(kept, whole) => Self::Content(*kept, within(whole)),
         }
@@ -186,7 +186,7 @@ impl Sending {
             }
             match self.pieces.pop_front() {
                 None => return Ok(None),
-                Some(Piece::Text(text)) => return Ok(Some(text)),
+                Some(Piece::Separator(text)) => return Ok(Some(text)),
                 Some(Piece::Spooled(part)) => {
                     let end = part.end.min(part.start + SPOOLED_AT_A_TIME);
                     if end < part.end {
