@@ -103,17 +103,20 @@ pub fn safe(name: &str) -> Option<Box<str>> {
     };
     let kept: String = last.chars().filter(is_kept).collect();
     let whole = kept.trim_matches([' ', '.']);
-    if whole.len() <= LONGEST {
-        return (!whole.is_empty()).then(|| whole.into());
+    (!whole.is_empty()).then(|| shortened(whole, LONGEST))
+}
+
+/// At most so many bytes of a name. The extension stays.
+pub fn shortened(name: &str, most: usize) -> Box<str> {
+    if name.len() <= most {
+        return name.into();
     }
-    // The extension stays.
-    let extension =
-        whole.rfind('.').filter(|at| whole.len() - at <= 16).map_or("", |at| &whole[at..]);
-    let mut end = LONGEST - extension.len();
-    while !whole.is_char_boundary(end) {
+    let extension = name.rfind('.').filter(|at| name.len() - at <= 16).map_or("", |at| &name[at..]);
+    let mut end = most - extension.len();
+    while !name.is_char_boundary(end) {
         end -= 1;
     }
-    Some([whole[..end].trim_end_matches([' ', '.']), extension].concat().into())
+    [name[..end].trim_end_matches([' ', '.']), extension].concat().into()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::endpoints::resources::spool::Spool;
 use crate::problem::{Problem, kinds};
 use crate::zip_layout::{Entry, Layout};
 
-const MOST_ENTRIES: usize = 50_000;
+pub const MOST_ENTRIES: usize = 50_000;
 
 /// Of the texts, in bytes.
 const MOST_TEXT: u64 = 64 << 20;
@@ -58,6 +58,13 @@ impl Archive {
     }
 }
 
+/// A text whose end is not known yet. Its header follows it in the spool.
+pub struct Text {
+    start: u64,
+    crc32: crc32fast::Hasher,
+    digest: Sha256,
+}
+
 pub struct Builder {
     /// Of the temporary file.
     folder: PathBuf,
@@ -78,16 +85,17 @@ impl Builder {
         Self { folder, layout, manifest, entries: 0, text, file: None, pieces, spooled: 0 }
     }
 
-    pub async fn add_text(
-        &mut self,
-        name: &str,
-        time: Timestamp,
-        text: &[u8],
-    ) -> Result<(), Problem> {
-        let (size, crc32) = (text.len() as u64, crc32fast::hash(text));
-        let digest = ContentDigest::new(Sha256::digest(text).into());
-        self.begin(&Entry { name, size, crc32, time }, digest)?;
-        self.push(text);
+    /// Begins a text.
+    pub fn text(&self) -> Text {
+        let (crc32, digest) = (crc32fast::Hasher::new(), Sha256::new());
+        Text { start: self.spooled, crc32, digest }
+    }
+
+    /// Writes more of a text. A text is added before another one begins.
+    pub async fn write(&mut self, text: &mut Text, bytes: &[u8]) -> Result<(), Problem> {
+        text.crc32.update(bytes);
+        text.digest.update(bytes);
+        self.spool(bytes);
         if self.spooled > MOST_TEXT {
             return Err(too_large());
         }
@@ -97,7 +105,27 @@ impl Builder {
         Ok(())
     }
 
-    pub fn add_content(
+    pub fn add_text(&mut self, name: &str, time: Timestamp, text: Text) -> Result<(), Problem> {
+        let part = text.start..self.spooled;
+        let (size, crc32) = (part.end - part.start, text.crc32.finalize());
+        let digest = ContentDigest::new(text.digest.finalize().into());
+        self.begin(&Entry { name, size, crc32, time }, digest)?;
+        self.pieces.push(Piece::Spooled(part));
+        Ok(())
+    }
+
+    pub async fn add_whole_text(
+        &mut self,
+        name: &str,
+        time: Timestamp,
+        bytes: &[u8],
+    ) -> Result<(), Problem> {
+        let mut text = self.text();
+        self.write(&mut text, bytes).await?;
+        self.add_text(name, time, text)
+    }
+
+    pub async fn add_content(
         &mut self,
         name: &str,
         time: Timestamp,
@@ -108,13 +136,16 @@ impl Builder {
         if size > 0 {
             self.pieces.push(Piece::Content(kept, 0..size));
         }
+        if self.text.len() > IN_MEMORY {
+            self.spill().await?;
+        }
         Ok(())
     }
 
     /// Adds the manifest and ends the archive.
     pub async fn finish(mut self, time: Timestamp) -> Result<Archive, Problem> {
         let manifest = mem::take(&mut self.manifest);
-        self.add_text("manifest-sha256.txt", time, manifest.as_bytes()).await?;
+        self.add_whole_text("manifest-sha256.txt", time, manifest.as_bytes()).await?;
         let directory = mem::take(&mut self.layout).finish();
         let tag = Sha256::new_with_prefix(&manifest).chain_update(&directory).finalize();
         self.push(&directory);
@@ -142,13 +173,15 @@ impl Builder {
     }
 
     fn push(&mut self, bytes: &[u8]) {
+        let part = self.spool(bytes);
+        self.pieces.push(Piece::Spooled(part));
+    }
+
+    fn spool(&mut self, bytes: &[u8]) -> Range<u64> {
         self.text.extend_from_slice(bytes);
         let start = self.spooled;
         self.spooled += bytes.len() as u64;
-        match self.pieces.last_mut() {
-            Some(Piece::Spooled(last)) => last.end = self.spooled,
-            _ => self.pieces.push(Piece::Spooled(start..self.spooled)),
-        }
+        start..self.spooled
     }
 
     async fn spill(&mut self) -> Result<(), Problem> {
@@ -167,7 +200,7 @@ impl Builder {
     }
 }
 
-fn too_large() -> Problem {
+pub fn too_large() -> Problem {
     let detail = format!(
         "A dossier has at most {MOST_ENTRIES} files, and {} MiB of members. Read the groups page by page instead.",
         MOST_TEXT >> 20

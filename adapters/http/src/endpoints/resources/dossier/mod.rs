@@ -6,13 +6,13 @@
 mod archive;
 mod names;
 
-use std::fmt::Write as _;
+use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use application::{ApplicationError, Caller, ContentService, Dossier, KeptContent, ListedItem};
 use async_trait::async_trait;
-use domain::{Collection, Content, ContentDigest, Item, Value};
+use domain::{Collection, Content, ContentDigest, ItemId};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use poem::http::header::{
@@ -25,14 +25,13 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use self::archive::{Archive, Builder};
-use self::names::{file_name, slug};
+use self::archive::{Archive, Builder, MOST_ENTRIES, Text, too_large};
+use self::names::{Names, file_name, list_name};
 use super::GroupEndpoint;
 use super::contents::LEAST_RATE;
 use super::download::{Representation, Sending};
 use crate::endpoints::in_time;
 use crate::endpoints::pacing::{ExportPlaces, Exporter};
-use crate::groups::GroupSpec;
 use crate::hal;
 use crate::headers::accept::accepts;
 use crate::headers::content_disposition;
@@ -174,16 +173,18 @@ impl DossierEndpoint {
             changed_at: dossier.item.updated_at,
             items: serde_json::Map::new(),
             compacted: Vec::new(),
+            contents: Vec::new(),
         };
+        let text = hal::document(&self.0.context.base_url, &dossier.item, None);
         let own = format!("{}.json", self.0.group.noun());
-        making.add_item(&own, &dossier.item, None).await?;
+        making.builder.add_whole_text(&own, dossier.item.updated_at, text.as_bytes()).await?;
         for part in service.dossier_collections(caller, dossier) {
-            let (mut after, mut limit, mut number) = (None, FIRST_PAGE, 0_u64);
+            let (mut after, mut limit) = (None, FIRST_PAGE);
+            let mut list = List::of(part.0, making.builder.text());
             loop {
                 let page = service.dossier_items(caller, dossier, part, after, limit).await?;
                 for listed in &page.items {
-                    number += 1;
-                    making.add_listed(part.0, number, listed).await?;
+                    making.add_listed(&mut list, listed).await?;
                 }
                 if !page.has_more {
                     break;
@@ -193,7 +194,7 @@ impl DossierEndpoint {
                 limit = if is_large { limit.div_ceil(2) } else { LARGEST_PAGE.min(2 * limit) };
                 after = page.last;
             }
-            making.items.insert(part.0.name().to_owned(), number.into());
+            making.add_list(list, dossier).await?;
         }
         making.finish(dossier).await
     }
@@ -232,6 +233,27 @@ async fn require(service: ContentService, contents: Vec<KeptContent>) -> Result<
     Ok(opened.try_collect::<()>().await?)
 }
 
+/// A file of items that is made.
+struct List {
+    collection: Collection,
+    items: u64,
+    changed_at: Option<Timestamp>,
+    text: Text,
+}
+
+impl List {
+    const fn of(collection: Collection, text: Text) -> Self {
+        Self { collection, items: 0, changed_at: None, text }
+    }
+}
+
+/// A content that follows the items.
+struct Attached {
+    collection: Collection,
+    id: ItemId,
+    content: Content,
+}
+
 /// A dossier that is made.
 struct Making<'a> {
     endpoint: &'a GroupEndpoint,
@@ -241,65 +263,79 @@ struct Making<'a> {
     items: serde_json::Map<String, serde_json::Value>,
     /// Items whose bodies were removed.
     compacted: Vec<serde_json::Value>,
+    contents: Vec<Attached>,
 }
 
 impl Making<'_> {
     async fn add_listed(
         &mut self,
-        collection: Collection,
-        number: u64,
+        list: &mut List,
         ListedItem { shown, removed_at, .. }: &ListedItem,
     ) -> Result<(), Problem> {
-        let (item, folder) = (&shown.item, collection.name());
-        let mut stem = format!("{folder}/{number:04}");
-        let title = GroupSpec::of(collection).columns.first();
-        let title = title.and_then(|name| Value::from_encoded(&item.members).member(name));
-        let slug = title.and_then(Value::as_written).map(|title| slug(&title));
-        if let Some(slug) = slug.filter(|slug| !slug.is_empty()) {
-            // Writing to a String cannot fail.
-            let _ = write!(stem, "-{slug}");
-        }
+        let (item, collection) = (&shown.item, list.collection);
         if let Some(removed_at) = removed_at {
             self.compacted.push(json!({
-                "group": folder, "id": item.id.to_string(), "version": item.version.number(),
+                "group": list_name(collection), "id": item.id.to_string(),
+                "version": item.version.number(),
                 "removed_at": TIME.timestamp_to_string(removed_at),
             }));
         }
-        self.add_item(&format!("{stem}.json"), item, *removed_at).await?;
+        let text = hal::document(&self.endpoint.context.base_url, item, *removed_at);
+        let before = if list.items == 0 { "[\n" } else { ",\n" };
+        self.builder.write(&mut list.text, before.as_bytes()).await?;
+        self.builder.write(&mut list.text, text.trim_end().as_bytes()).await?;
+        list.items += 1;
+        list.changed_at = list.changed_at.max(Some(item.updated_at));
         if let Some(content) = Content::of(&item.members) {
-            let kept = self.endpoint.context.contents.service.find(&content).await?;
-            let name = format!("{stem}/{}", file_name(content.filename.as_deref()));
-            self.builder.add_content(&name, content.stored_at, kept)?;
+            if self.contents.len() == MOST_ENTRIES {
+                return Err(too_large());
+            }
+            self.contents.push(Attached { collection, id: item.id, content });
         }
         Ok(())
     }
 
-    async fn add_item(
-        &mut self,
-        name: &str,
-        item: &Item,
-        removed_at: Option<Timestamp>,
-    ) -> Result<(), Problem> {
-        self.changed_at = self.changed_at.max(item.updated_at);
-        let base_url = &self.endpoint.context.base_url;
-        let text = hal::document(base_url, item, removed_at);
-        self.builder.add_text(name, item.updated_at, text.as_bytes()).await
+    async fn add_list(&mut self, mut list: List, dossier: &Dossier) -> Result<(), Problem> {
+        let end = if list.items == 0 { "[]\n" } else { "\n]\n" };
+        self.builder.write(&mut list.text, end.as_bytes()).await?;
+        let time = list.changed_at.unwrap_or(dossier.item.updated_at);
+        self.changed_at = self.changed_at.max(time);
+        let name = list_name(list.collection);
+        self.items.insert(name.to_owned(), list.items.into());
+        self.builder.add_text(&format!("{name}.json"), time, list.text)
+    }
+
+    /// Adds the contents. Returns the item of each by its name.
+    async fn add_contents(&mut self) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+        let (mut names, mut items) = (Names::default(), serde_json::Map::new());
+        for Attached { collection, id, content } in mem::take(&mut self.contents) {
+            let kept = self.endpoint.context.contents.service.find(&content).await?;
+            let name = file_name(content.filename.as_deref());
+            let name = names.unique(&format!("contents/{}/{name}", list_name(collection)));
+            self.builder.add_content(&name, content.stored_at, kept).await?;
+            items.insert(name, id.to_string().into());
+        }
+        Ok(items)
     }
 
     async fn finish(mut self, dossier: &Dossier) -> Result<Archive, Problem> {
         let (item, group) = (&dossier.item, self.endpoint.group);
+        let contents = self.add_contents().await?;
+        let base_url = &self.endpoint.context.base_url;
         let mut about = json!({
-            group.noun(): links::item(&self.endpoint.context.base_url, group, None, item.id),
+            "id": item.id.to_string(),
+            group.noun(): links::item(base_url, group, None, item.id),
             "version": item.version.number(),
             "changed_at": TIME.timestamp_to_string(&self.changed_at),
             "items": self.items,
+            "contents": contents,
             "compacted": self.compacted,
         });
         if dossier.is_past {
             about["as_of"] = TIME.timestamp_to_string(&dossier.time).into();
         }
         let about = format!("{about:#}\n");
-        self.builder.add_text("dossier.json", self.changed_at, about.as_bytes()).await?;
+        self.builder.add_whole_text("dossier.json", self.changed_at, about.as_bytes()).await?;
         self.builder.finish(self.changed_at).await
     }
 }

@@ -1,9 +1,13 @@
 //! Names of files in an archive that every common file system takes.
 
-use crate::headers::content_disposition::safe;
+use std::collections::HashMap;
 
-/// In characters.
-const LONGEST_SLUG: usize = 48;
+use domain::Collection;
+
+use crate::headers::content_disposition::{safe, shortened};
+
+/// In bytes. File systems take 255, and a number may follow.
+const LONGEST: usize = 240;
 
 /// The names of Windows devices, with any extension. `COM` and `LPT` are followed by a digit.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
@@ -17,25 +21,71 @@ pub fn file_name(name: Option<&str>) -> Box<str> {
     let mut rest = stem.strip_prefix("COM").or(stem.strip_prefix("LPT")).unwrap_or("").chars();
     let is_port = rest.next().is_some_and(char::is_numeric) && rest.next().is_none();
     if is_port || DEVICES.contains(&&*stem) {
-        return safe(&format!("_{name}")).unwrap_or(name.into());
+        return shortened(&format!("_{name}"), LONGEST);
     }
-    name.into()
+    shortened(&name, LONGEST)
 }
 
-/// Letters and digits of a text, with hyphens between words.
-pub fn slug(text: &str) -> String {
-    let lower = text.to_lowercase();
-    let words = lower.split(|character: char| !character.is_alphanumeric());
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).take(LONGEST_SLUG).collect();
-    let slug: String = words.join("-").chars().take(LONGEST_SLUG).collect();
-    slug.trim_end_matches('-').to_owned()
+/// The name of the file with the items of a collection, without its extension, and of the folder with
+/// their contents.
+pub fn list_name(collection: Collection) -> &'static str {
+    match collection.name() {
+        "lib" => "library",
+        "gadscores" => "scores",
+        name => name,
+    }
+}
+
+/// Names in use, each with its last number. Names that differ only by case are the same for Windows
+/// and macOS.
+#[derive(Default)]
+pub struct Names(HashMap<String, u32>);
+
+impl Names {
+    /// Returns a name that is not in use: this one, or this one with a number.
+    pub fn unique(&mut self, name: &str) -> String {
+        let folded = fold(name);
+        // The last number stays known, so many equal names are not tried again and again.
+        let Some(mut number) = self.0.get(&folded).copied() else {
+            self.0.insert(folded, 1);
+            return name.to_owned();
+        };
+        let numbered = loop {
+            number += 1;
+            let numbered = with_number(name, number);
+            if !self.0.contains_key(&fold(&numbered)) {
+                break numbered;
+            }
+        };
+        self.0.insert(folded, number);
+        self.0.insert(fold(&numbered), 1);
+        numbered
+    }
+}
+
+fn fold(name: &str) -> String {
+    name.to_uppercase().to_lowercase()
+}
+
+/// The number is before the extension.
+fn with_number(name: &str, number: u32) -> String {
+    let start = name.rfind('/').map_or(0, |slash| slash + 1);
+    match name[start..].rfind('.').filter(|dot| *dot > 0) {
+        Some(dot) => {
+            let (stem, extension) = name.split_at(start + dot);
+            format!("{stem} ({number}){extension}")
+        }
+        None => format!("{name} ({number})"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
-    use super::{file_name, slug};
+    use super::{Names, file_name, fold};
 
     #[test]
     fn names_are_readable_and_taken_by_windows() {
@@ -56,24 +106,41 @@ mod tests {
         ] {
             assert_eq!(&*file_name(name), expected, "{name:?}");
         }
-        for (text, expected) in [
-            ("Letter of Support (2026)", "letter-of-support-2026"),
-            ("  Ñandú/../x ", "ñandú-x"),
-            ("", ""),
-            ("///", ""),
-            (&"é".repeat(90), &"é".repeat(48)),
+    }
+
+    #[test]
+    fn equal_names_get_numbers() {
+        let mut names = Names::default();
+        for (name, expected) in [
+            ("a/x.pdf", "a/x.pdf"),
+            ("a/X.PDF", "a/X (2).PDF"),
+            ("b/x.pdf", "b/x.pdf"),
+            ("a/x (3).pdf", "a/x (3).pdf"),
+            ("a/x.pdf", "a/x (4).pdf"),
+            ("a/x (2).pdf", "a/x (2) (2).pdf"),
+            ("a.b/content", "a.b/content"),
+            ("a.b/content", "a.b/content (2)"),
+            ("STRASSE", "STRASSE"),
+            ("straße", "straße (2)"),
         ] {
-            assert_eq!(slug(text), expected, "{text}");
+            assert_eq!(names.unique(name), expected);
         }
     }
 
     proptest! {
         #[test]
         fn any_name_is_one_component(name in any::<String>()) {
-            for made in [file_name(Some(&name)).into_string(), slug(&name)] {
-                let is_bad = |it: char| it.is_control() || "/\\<>:\"|?*".contains(it);
-                prop_assert!(!made.contains(is_bad) && !made.starts_with('.') && made.len() <= 255);
-            }
+            let made = file_name(Some(&name)).into_string();
+            let is_bad = |it: char| it.is_control() || "/\\<>:\"|?*".contains(it);
+            prop_assert!(!made.contains(is_bad) && !made.starts_with('.') && made.len() <= 240);
+        }
+
+        #[test]
+        fn any_names_become_unique(given in proptest::collection::vec("[aAb]( \\([23]\\))?(\\.x)?", 0..30)) {
+            let mut names = Names::default();
+            let made: Vec<_> = given.iter().map(|name| names.unique(name)).collect();
+            let folded: HashSet<_> = made.iter().map(|name| fold(name)).collect();
+            prop_assert_eq!(folded.len(), made.len());
         }
     }
 }
