@@ -93,8 +93,7 @@ fn a_dossier_has_what_the_caller_may_read() {
             "scores.json",
             "status.json in",
         ];
-        let none =
-            ["cashprogram.json", "files.json", "library.json", "scores.json", "status.json"];
+        let none = ["cashprogram.json", "files.json", "library.json", "scores.json", "status.json"];
         let reviewed =
             ["cashprogram.json", "files.json letter", "library.json seen canary", "scores.json"];
         for path in [path.clone(), format!("{path}?as_of={time}"), format!("{path}?version=1")] {

@@ -106,7 +106,7 @@ pub fn safe(name: &str) -> Option<Box<str>> {
     (!whole.is_empty()).then(|| shortened(whole, LONGEST))
 }
 
-/// At most so many bytes of a name. The extension stays.
+/// Cuts a name to this length in bytes. The extension stays.
 pub fn shortened(name: &str, most: usize) -> Box<str> {
     if name.len() <= most {
         return name.into();

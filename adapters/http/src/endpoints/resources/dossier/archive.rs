@@ -59,7 +59,7 @@ impl Archive {
 }
 
 /// A text whose end is not known yet. Its header follows it in the spool.
-pub struct Text {
+pub struct Begun {
     start: u64,
     crc32: crc32fast::Hasher,
     digest: Sha256,
@@ -86,13 +86,13 @@ impl Builder {
     }
 
     /// Begins a text.
-    pub fn text(&self) -> Text {
+    pub fn text(&self) -> Begun {
         let (crc32, digest) = (crc32fast::Hasher::new(), Sha256::new());
-        Text { start: self.spooled, crc32, digest }
+        Begun { start: self.spooled, crc32, digest }
     }
 
     /// Writes more of a text. A text is added before another one begins.
-    pub async fn write(&mut self, text: &mut Text, bytes: &[u8]) -> Result<(), Problem> {
+    pub async fn write(&mut self, text: &mut Begun, bytes: &[u8]) -> Result<(), Problem> {
         text.crc32.update(bytes);
         text.digest.update(bytes);
         self.spool(bytes);
@@ -105,7 +105,7 @@ impl Builder {
         Ok(())
     }
 
-    pub fn add_text(&mut self, name: &str, time: Timestamp, text: Text) -> Result<(), Problem> {
+    pub fn add_text(&mut self, name: &str, time: Timestamp, text: Begun) -> Result<(), Problem> {
         let part = text.start..self.spooled;
         let (size, crc32) = (part.end - part.start, text.crc32.finalize());
         let digest = ContentDigest::new(text.digest.finalize().into());

@@ -25,7 +25,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use self::archive::{Archive, Builder, MOST_ENTRIES, Text, too_large};
+use self::archive::{Archive, Begun, Builder, MOST_ENTRIES, too_large};
 use self::names::{Names, file_name, list_name};
 use super::GroupEndpoint;
 use super::contents::LEAST_RATE;
@@ -238,11 +238,11 @@ struct List {
     collection: Collection,
     items: u64,
     changed_at: Option<Timestamp>,
-    text: Text,
+    text: Begun,
 }
 
 impl List {
-    const fn of(collection: Collection, text: Text) -> Self {
+    const fn of(collection: Collection, text: Begun) -> Self {
         Self { collection, items: 0, changed_at: None, text }
     }
 }
@@ -306,7 +306,9 @@ impl Making<'_> {
     }
 
     /// Adds the contents. Returns the item of each by its name.
-    async fn add_contents(&mut self) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+    async fn add_contents(
+        &mut self,
+    ) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
         let (mut names, mut items) = (Names::default(), serde_json::Map::new());
         for Attached { collection, id, content } in mem::take(&mut self.contents) {
             let kept = self.endpoint.context.contents.service.find(&content).await?;
@@ -323,6 +325,7 @@ impl Making<'_> {
         let contents = self.add_contents().await?;
         let base_url = &self.endpoint.context.base_url;
         let mut about = json!({
+            "base_url": base_url.as_str(),
             "id": item.id.to_string(),
             group.noun(): links::item(base_url, group, None, item.id),
             "version": item.version.number(),

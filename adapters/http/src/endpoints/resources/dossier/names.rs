@@ -45,7 +45,7 @@ impl Names {
     /// Returns a name that is not in use: this one, or this one with a number.
     pub fn unique(&mut self, name: &str) -> String {
         let folded = fold(name);
-        // The last number stays known, so many equal names are not tried again and again.
+        // The last number stays known, so no name is tried twice.
         let Some(mut number) = self.0.get(&folded).copied() else {
             self.0.insert(folded, 1);
             return name.to_owned();
