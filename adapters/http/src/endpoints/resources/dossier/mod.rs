@@ -61,9 +61,14 @@ const CHEAP: u64 = 16 << 20;
 
 const DIGESTS: usize = 1_000;
 
+/// Archives that are made at a time: more than one caller may have, because the names and facts of
+/// their contents take up to 50 MiB each.
+const MAKING: usize = 6;
+
 pub struct Dossiers {
     folder: PathBuf,
     places: Arc<ExportPlaces>,
+    making: Semaphore,
     /// By entity tag.
     digests: Cache<ContentDigest, ContentDigest>,
     /// One permit, so that digests take at most one processor.
@@ -74,7 +79,8 @@ impl Dossiers {
     /// The folder is for temporary files.
     pub fn new(folder: PathBuf) -> Self {
         let (places, digests) = (Arc::default(), Cache::new(DIGESTS));
-        Self { folder, places, digests, hashing: Semaphore::new(1) }
+        let [making, hashing] = [MAKING, 1].map(Semaphore::new);
+        Self { folder, places, making, digests, hashing }
     }
 }
 
@@ -165,6 +171,7 @@ impl DossierEndpoint {
     }
 
     async fn archive(&self, caller: &Caller, dossier: &Dossier) -> Result<Archive, Problem> {
+        let _permit = self.0.context.dossiers.making.acquire().await;
         let service = &self.0.service;
         let builder = Builder::new(self.0.context.dossiers.folder.clone());
         let mut making = Making {
@@ -274,6 +281,9 @@ impl Making<'_> {
     ) -> Result<(), Problem> {
         let (item, collection) = (&shown.item, list.collection);
         if let Some(removed_at) = removed_at {
+            if self.compacted.len() == MOST_ENTRIES {
+                return Err(too_large());
+            }
             self.compacted.push(json!({
                 "group": list_name(collection), "id": item.id.to_string(),
                 "version": item.version.number(),
