@@ -127,9 +127,8 @@ fn paths(
 ) -> Vec<(String, MethodRouter)> {
     let gate = gate(ports, &mut options, base_url);
     let access = AccessControl::new(Arc::clone(&ports.policies));
-    let memory = Arc::new(MemoryBudget::default());
+    let (memory, time_limit) = (Arc::new(MemoryBudget::default()), options.body_timeout);
     options.metrics.add(Arc::<MemoryBudget>::clone(&memory));
-    let time_limit = options.body_timeout;
     let bodies = |limit| BodyReader { limit, time_limit, memory: Arc::clone(&memory) };
     let (log, callers) = (Arc::clone(&ports.changes), Arc::clone(&ports.callers));
     let log = ChangeService::new(log, Arc::clone(&ports.history), callers, access.clone());
@@ -151,11 +150,10 @@ fn paths(
         requires_condition: options.requires_condition,
     });
     // The options accept shorter lifetimes only.
-    let key_lifetime =
-        SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
+    let lifetime = SignedDuration::try_from(options.key_lifetime).unwrap_or(SignedDuration::MAX);
     let limits = ResourceLimits {
         largest: options.max_body,
-        key_lifetime,
+        key_lifetime: lifetime,
         content_per_proposal: options.content_per_proposal,
     };
     let ready = readiness(ports, &options);

@@ -139,7 +139,8 @@ fn dos_time(time: Timestamp) -> (u16, u16) {
     let number = |number: i8| u16::from(number.unsigned_abs());
     let year = time.year().clamp(1980, 2107) - 1980;
     let date = year.unsigned_abs() << 9 | number(time.month()) << 5 | number(time.day());
-    (date, number(time.hour()) << 11 | number(time.minute()) << 5 | number(time.second()) / 2)
+    let two_seconds = number(time.second()) / 2;
+    (date, number(time.hour()) << 11 | number(time.minute()) << 5 | two_seconds)
 }
 
 /// A number that does not fit has all bits: the ZIP64 records have it.
@@ -234,9 +235,9 @@ mod tests {
     #[test]
     fn times_are_in_utc_and_within_the_format() {
         for (time, expected) in [
-            ("2026-11-29T13:14:15+08:00", ((46 << 9 | 11 << 5 | 29), (5 << 11 | 14 << 5 | 7))),
-            ("1969-12-31T23:59:59Z", ((12 << 5 | 31), (23 << 11 | 59 << 5 | 29))),
-            ("2200-01-01T00:00:00Z", ((127 << 9 | 1 << 5 | 1), 0)),
+            ("2026-11-29T13:14:15+08:00", (0b0101_1101_0111_1101, 0b0010_1001_1100_0111)),
+            ("1969-12-31T23:59:59Z", (0b0001_1001_1111, 0b1011_1111_0111_1101)),
+            ("2200-01-01T00:00:00Z", (0b1111_1110_0010_0001, 0)),
         ] {
             assert_eq!(dos_time(time.parse::<Timestamp>().unwrap()), expected, "{time}");
         }

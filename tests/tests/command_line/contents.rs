@@ -8,8 +8,10 @@ use tests::{Item, Service};
 
 use crate::text;
 
-fn upload(service: &Service, bytes: &[u8]) -> Item {
-    let item = service.create("/v1/files", "{}");
+const PROPOSAL: &str = r#"{"proposal_type":"R&D Project","project_title":"Rapid test kit"}"#;
+
+fn upload(service: &Service, proposal: &Item, bytes: &[u8]) -> Item {
+    let item = service.create("/v1/files", &format!(r#"{{"proposal_id":"{}"}}"#, proposal.id));
     let path = format!("{}/content", item.path);
     let _ = service.put(&path).body("text/plain", bytes).expect(201);
     item
@@ -30,7 +32,8 @@ fn damaged_contents_are_listed_by_kind_with_their_versions() {
     let folder = PathBuf::from(format!("{}.contents", database.file().display()));
     let url = database.url().to_owned();
     let texts = ["one", "two", "three", "four"].map(|text| text.repeat(1_000).into_bytes());
-    let items = texts.each_ref().map(|text| upload(&service, text));
+    let proposal = service.create("/v1/proposals", PROPOSAL);
+    let items = texts.each_ref().map(|text| upload(&service, &proposal, text));
     let verify = ["contents", "verify", "--database-url", &url];
     let found = done(&verify);
     assert_eq!(text(&found), "contents verified: 4, with 15000 bytes; damaged: 0\n");
@@ -65,6 +68,13 @@ fn damaged_contents_are_listed_by_kind_with_their_versions() {
             .iter()
             .all(|kind| log.contains(&format!("damage=\"{kind}\"")))
     });
+    // A part without damaged contents can be downloaded.
+    let dossier = format!("{}/dossier.zip", proposal.path);
+    for request in [service.get(&dossier), service.request("HEAD", &dossier)] {
+        let answer = request.send_unchecked();
+        assert_eq!(answer.status, 500);
+    }
+    let _ = service.get(&dossier).header("range", "bytes=-22").expect(206);
 }
 
 #[test]
@@ -72,7 +82,7 @@ fn files_that_the_database_does_not_know_are_listed_and_removed() {
     let database = TestDatabase::sqlite();
     let service = Service::start_on(&database);
     let folder = PathBuf::from(format!("{}.contents", database.file().display()));
-    upload(&service, b"known");
+    upload(&service, &service.create("/v1/proposals", PROPOSAL), b"known");
     let known = file_with(&folder, b"known");
     // The names begin with the time of their creation, of 2024 and of today.
     let shard = folder.join("ab");

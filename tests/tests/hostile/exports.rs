@@ -1,4 +1,4 @@
-//! Exports whose clients read slowly or not at all.
+//! Exports and dossiers whose clients read slowly or not at all.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::attack::withstands;
 const BEHIND_A_PROXY: [&str; 2] = ["--trusted-proxies", "127.0.0.0/8"];
 
 const FOUR_OF_ADDRESS: &str =
-    "You are running 4 exports, which is the limit. Wait until one has finished.";
+    "You are running 4 exports or dossiers, which is the limit. Wait until one has finished.";
 
 /// How long it takes until an export that is read too slowly is given up: the time that its rate is
 /// measured over, and the last bytes on their way.
@@ -27,12 +27,15 @@ fn fill(service: &Service) {
     }
 }
 
-/// An export that a client at an address begins and does not read.
-fn begin(service: &Service, address: &str) -> TcpStream {
+const EXPORT: &str = "/exports/files.csv";
+
+const SMALL_EXPORT: &str = "/exports/files.csv?fields=size";
+
+/// A download that a client at an address begins and does not read.
+fn begin(service: &Service, path: &str, address: &str) -> TcpStream {
     let mut client = TcpStream::connect(service.address()).unwrap();
-    let request = format!(
-        "GET /exports/files.csv HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n"
-    );
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n");
     client.write_all(request.as_bytes()).unwrap();
     let mut status = [0; 12];
     client.read_exact(&mut status).unwrap();
@@ -40,18 +43,17 @@ fn begin(service: &Service, address: &str) -> TcpStream {
     client
 }
 
-fn small_export(service: &Service, address: &str) -> tests::Request {
-    let request = service.get("/exports/files.csv?fields=size").accept("*/*");
-    request.header("x-forwarded-for", address)
+fn download(service: &Service, path: &str, address: &str) -> tests::Request {
+    service.get(path).accept("*/*").header("x-forwarded-for", address)
 }
 
 #[test]
 fn unread_exports_do_not_block_others() {
     on_each_store(|service| {
         fill(service);
-        let stalled: Vec<_> = (0..3).map(|_| begin(service, "192.0.2.1")).collect();
+        let stalled: Vec<_> = (0..3).map(|_| begin(service, EXPORT, "192.0.2.1")).collect();
         withstands(service, || {
-            let whole = small_export(service, "192.0.2.1").send().expect(200);
+            let whole = download(service, SMALL_EXPORT, "192.0.2.1").send().expect(200);
             assert_eq!(whole.text().lines().count(), 25);
         });
         drop(stalled);
@@ -62,18 +64,36 @@ fn unread_exports_do_not_block_others() {
 fn a_caller_has_four_exports_in_progress_and_an_export_read_too_slowly_is_given_up() {
     let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
     fill(&service);
+    are_limited(&service, EXPORT, SMALL_EXPORT);
+}
+
+#[test]
+fn a_caller_has_four_dossiers_in_progress_and_a_dossier_read_too_slowly_is_given_up() {
+    let service = Service::start_with(Store::Sqlite, &BEHIND_A_PROXY);
+    let [large, small] = [24 << 20, 1].map(|size| {
+        let body = r#"{"proposal_type":"R&D Project","project_title":"Rapid test kit"}"#;
+        let proposal = service.create("/v1/proposals", body);
+        let file = service.create("/v1/files", &format!(r#"{{"proposal_id":"{}"}}"#, proposal.id));
+        let content = service.put(&format!("{}/content", file.path));
+        let _ = content.body("text/plain", vec![b'x'; size]).expect(201);
+        format!("{}/dossier.zip", proposal.path)
+    });
+    are_limited(&service, &large, &small);
+}
+
+fn are_limited(service: &Service, large: &str, small: &str) {
     let mut stalled = Vec::new();
-    withstands(&service, || {
+    withstands(service, || {
         for (address, same_party) in [
             ("192.0.2.1", "192.0.2.1"),
             ("192.0.2.2", "192.0.2.2"),
             // One machine has a network of 64 bits.
             ("2001:db8::1", "2001:db8::ffff:2"),
         ] {
-            stalled.extend((0..4).map(|_| begin(&service, address)));
-            let refused = small_export(&service, same_party).send_in_vain();
+            stalled.extend((0..4).map(|_| begin(service, large, address)));
+            let refused = download(service, small, same_party).send_in_vain();
             assert_eq!(refused.value()["detail"], FOUR_OF_ADDRESS);
-            small_export(&service, "2001:db8:0:1::1").send().expect(200);
+            download(service, small, "2001:db8:0:1::1").send().expect(200);
         }
     });
     // Other attacks run meanwhile: this one leaves the processors idle.
@@ -85,10 +105,10 @@ fn a_caller_has_four_exports_in_progress_and_an_export_read_too_slowly_is_given_
             let _count = stalled[0].read(&mut part).unwrap_or_default();
             thread::sleep(Duration::from_millis(250));
         }
-        small_export(&service, "198.51.100.9").send().expect(200);
+        download(service, small, "198.51.100.9").send().expect(200);
     }
-    withstands(&service, || {
-        let again: Vec<_> = (0..4).map(|_| begin(&service, "192.0.2.1")).collect();
+    withstands(service, || {
+        let again: Vec<_> = (0..4).map(|_| begin(service, large, "192.0.2.1")).collect();
         drop((stalled, again));
     });
 }

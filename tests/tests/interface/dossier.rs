@@ -322,7 +322,8 @@ fn names_of_clients_are_made_safe(service: &Service) {
         "Passwd",
     ] {
         let file = service.create("/v1/files", &naming(&proposal, ""));
-        let encoded = name.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+        let encoded =
+            name.bytes().fold(String::new(), |encoded, byte| encoded + &format!("%{byte:02x}"));
         let request = service.put(&format!("{}/content", file.path)).body("text/plain", "x");
         let value = format!("attachment; filename*=UTF-8''{encoded}");
         request.header("content-disposition", value).expect(201);

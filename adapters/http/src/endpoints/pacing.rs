@@ -50,12 +50,12 @@ impl ExportPlaces {
         let mut taken = self.taken.lock();
         if taken.iter().filter(|other| **other == exporter).count() >= MOST_OF_A_CALLER {
             return Err(Problem::unavailable(&format!(
-                "You are running {MOST_OF_A_CALLER} exports, which is the limit. Wait until one has finished.",
+                "You are running {MOST_OF_A_CALLER} exports or dossiers, which is the limit. Wait until one has finished.",
             )));
         }
         if taken.len() >= MOST_EXPORTS {
             return Err(Problem::unavailable(&format!(
-                "The service is running {MOST_EXPORTS} exports, which is the limit.",
+                "The service is running {MOST_EXPORTS} exports or dossiers, which is the limit.",
             )));
         }
         taken.push(exporter.clone());

@@ -199,7 +199,7 @@ impl PastReach {
             version.push_str(&by.version);
             item.push_str(&by.item(time));
             // A removed item existed at the time.
-            removal.push_str(&format!(" AND d.time > {time}"));
+            removal = format!("{removal} AND d.time > {time}");
         }
         Self { version, item, removal }
     }

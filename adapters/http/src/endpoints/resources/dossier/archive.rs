@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::{io, mem};
+use std::{io, mem, slice};
 
 use application::KeptContent;
 use domain::ContentDigest;
@@ -51,8 +51,9 @@ impl Archive {
 
     /// Returns the contents in these parts, or in all of the archive.
     pub fn contents(&self, parts: Option<&[Range<u64>]>) -> Vec<KeptContent> {
-        let all = [0..self.size];
-        let pieces = parts.unwrap_or(&all).iter().flat_map(|part| self.pieces(part));
+        let all = 0..self.size;
+        let parts = parts.unwrap_or(slice::from_ref(&all));
+        let pieces = parts.iter().flat_map(|part| self.pieces(part));
         let content = |piece| if let Piece::Content(kept, _) = piece { Some(kept) } else { None };
         pieces.filter_map(content).collect()
     }
@@ -166,7 +167,7 @@ impl Builder {
             return Err(too_large());
         }
         // The format of sha256sum.
-        self.manifest.push_str(&format!("{digest}  {}\n", entry.name));
+        self.manifest.extend([&*digest.to_string(), "  ", entry.name, "\n"]);
         let header = self.layout.add(entry);
         self.push(&header);
         Ok(())
@@ -206,4 +207,34 @@ pub fn too_large() -> Problem {
         MOST_TEXT >> 20
     );
     Problem::new(&kinds::DOES_NOT_FIT, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{Builder, MOST_ENTRIES, MOST_TEXT, too_large};
+
+    fn builder() -> Builder {
+        Builder::new(std::env::temp_dir())
+    }
+
+    #[tokio::test]
+    async fn an_archive_has_limits() {
+        let time = Timestamp::UNIX_EPOCH;
+        let mut entries = builder();
+        for number in 0..MOST_ENTRIES {
+            entries.add_whole_text(&number.to_string(), time, b"").await.unwrap();
+        }
+        let refused = entries.add_whole_text("x", time, b"").await.unwrap_err();
+        assert_eq!(refused.to_string(), too_large().to_string());
+
+        let (mut long, part) = (builder(), vec![0; 1 << 20]);
+        let mut text = long.text();
+        for _ in 0..MOST_TEXT >> 20 {
+            long.write(&mut text, &part).await.unwrap();
+        }
+        let refused = long.write(&mut text, b"x").await.unwrap_err();
+        assert_eq!(refused.to_string(), too_large().to_string());
+    }
 }

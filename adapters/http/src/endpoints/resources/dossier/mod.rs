@@ -129,7 +129,8 @@ impl DossierEndpoint {
         let is_head = request.method() == Method::HEAD;
         // Only GET has ranges (RFC 9110 section 14.2).
         let parts = if is_head { None } else { shown.wanted(headers)? };
-        if !facts.contains_key(REPR_DIGEST) && (is_head || archive.size <= CHEAP) {
+        let is_cheap = parts.is_none() && archive.size <= CHEAP;
+        if !facts.contains_key(REPR_DIGEST) && (is_head || is_cheap) {
             let digest = self.digest(&archive).await?;
             facts.insert(REPR_DIGEST, digest_fields::header(&digest));
         }
