@@ -82,7 +82,12 @@ impl Compaction {
             let begins = now.checked_add(INTERVAL).unwrap_or(now);
             CompactionProgress { policy, after: Sequence(0), begins }
         };
-        self.bodies.advance(&self.worker, &progress, step.read_to.is_none()).await?;
+        let is_end = step.read_to.is_none();
+        self.bodies.advance(&self.worker, &progress, is_end).await?;
+        if is_end {
+            let count = self.bodies.release_contents().await?;
+            tracing::debug!(count, "released contents that no version has any more");
+        }
         Ok(CompactionOutcome::Done(step))
     }
 
@@ -262,6 +267,7 @@ mod tests {
                 assert!(is_released && (expected.is_none() || progress.begins == tomorrow));
                 Ok(())
             });
+            bodies.expect_release_contents().returning(|| Ok(0));
             let outcome = compaction(bodies, &[]).advance(from.map(Sequence)).await.unwrap();
             match outcome {
                 CompactionOutcome::Busy => assert_eq!(found, None),

@@ -125,13 +125,18 @@ impl Upload {
         self.size
     }
 
+    /// Adds a piece to the checksums. It takes the processor for long, so it must be called on a thread
+    /// for blocking work, before the piece is appended.
+    pub fn hash(&mut self, piece: &[u8]) {
+        self.sha256.update(piece);
+        self.crc32.update(piece);
+    }
+
     pub async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
         let now = self.service.clock.now();
         if now.duration_since(self.extended_at) > RENEWAL {
             self.extend(now).await?;
         }
-        self.sha256.update(&piece);
-        self.crc32.update(&piece);
         self.size += piece.len() as u64;
         self.writer.append(piece).await
     }

@@ -244,6 +244,16 @@ async function printed(path, file) {
     await page.pdf({ path: file, format: "A4" });
 }
 
+async function dossier({ id, _meta: { version } }) {
+    for (const state of ["", `?as_of=${new Date().toISOString()}`]) {
+        const { page } = await open(`/explore/proposals/${id}${state}`);
+        const link = page.getByRole("link", { name: "Download dossier" });
+        const [saved] = await Promise.all([page.waitForEvent("download"), link.click()]);
+        assert.equal(saved.suggestedFilename(), `proposal-${id}.zip`);
+        assert((await savedBytes(saved)).includes(state ? '"as_of"' : `"version": ${version}`));
+    }
+}
+
 try {
     await earlierVersion(await story());
     await firstUpload();
@@ -252,6 +262,7 @@ try {
     await scripts();
     await everySize();
     const { _embedded: { proposals: [proposal] } } = await (await api("GET", "/v1/proposals?page_size=1")).json();
+    await dossier(proposal);
     await printed(`/explore/proposals/${proposal.id}`, `${folder}/proposal.pdf`);
     console.log(`Files are uploaded, downloaded, replaced and removed; see ${folder}`);
 } finally {

@@ -6,23 +6,30 @@
 //! crash of the machine.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use application::{ContentId, ContentReader, ContentResult, ContentStore, ContentWriter};
+use application::{
+    ContentError, ContentId, ContentReader, ContentResult, ContentStore, ContentWriter,
+};
 use async_trait::async_trait;
 use bytes::Bytes;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::io::Errno;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::layout::{Disk, LocationError, STORE_ID, shard};
 use crate::spool::{PIECE, Spool, blocking};
 
 const INCOMING: &str = "incoming";
+
+/// In bytes. A long upload is synchronized while it arrives: one at the end would take longer, and delay
+/// the transactions on the same disk.
+const SYNCED_AT_A_TIME: usize = 32 << 20;
 
 /// Clones share the folder.
 #[derive(Clone, Debug)]
@@ -189,13 +196,18 @@ impl ContentStore for Folder {
     ) -> ContentResult<Box<dyn ContentWriter>> {
         let folder = self.clone();
         let file = blocking("begin", id, move || folder.begin_file(id, expected)).await?;
-        Ok(Box::new(FileWriter { folder: self.clone(), id, spool: Spool::new(id, file) }))
+        let (folder, spool) = (self.clone(), Spool::new(id, file));
+        Ok(Box::new(FileWriter { folder, id, spool, unsynced: 0, sync: None }))
     }
 
     async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>> {
-        let folder = self.clone();
-        let file = blocking("open", id, move || File::open(folder.finished(id))).await?;
-        Ok(Box::new(FileReader { id, file: Arc::new(file), part }))
+        let (folder, start) = (self.clone(), part.start);
+        let open = move || {
+            let mut file = File::open(folder.finished(id))?;
+            file.seek(SeekFrom::Start(start)).map(|_| file)
+        };
+        let file = blocking("open", id, open).await?;
+        Ok(Box::new(FileReader { id, file: Arc::new(file), part, ahead: None }))
     }
 
     async fn remove(&self, id: ContentId, _: Option<&str>) -> ContentResult<()> {
@@ -222,17 +234,36 @@ struct FileWriter {
     folder: Folder,
     id: ContentId,
     spool: Spool,
+    unsynced: usize,
+    /// The last synchronization before the end.
+    sync: Option<JoinHandle<ContentResult<()>>>,
+}
+
+impl FileWriter {
+    async fn synced(&mut self) -> ContentResult<()> {
+        let Some(sync) = self.sync.take() else { return Ok(()) };
+        sync.await.unwrap_or(Err(ContentError::Unavailable))
+    }
 }
 
 #[async_trait]
 impl ContentWriter for FileWriter {
     async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
-        self.spool.append(piece).await
+        self.unsynced += piece.len();
+        self.spool.append(piece).await?;
+        if self.unsynced >= SYNCED_AT_A_TIME {
+            self.unsynced = 0;
+            self.synced().await?;
+            let file = Arc::clone(&self.spool.file);
+            self.sync = Some(tokio::spawn(blocking("append", self.id, move || file.sync_data())));
+        }
+        Ok(())
     }
 
     async fn finish(mut self: Box<Self>) -> ContentResult<()> {
+        self.synced().await?;
         self.spool.flush().await?;
-        let Self { folder, id, spool } = *self;
+        let Self { folder, id, spool, .. } = *self;
         blocking("finish", id, move || folder.finish_file(id, &spool.file)).await
     }
 }
@@ -240,36 +271,46 @@ impl ContentWriter for FileWriter {
 struct FileReader {
     id: ContentId,
     file: Arc<File>,
-    /// The rest of the part.
+    /// The part that is not being read yet.
     part: Range<u64>,
+    /// The next piece.
+    ahead: Option<JoinHandle<ContentResult<Bytes>>>,
+}
+
+impl FileReader {
+    /// Begins to read the next piece.
+    fn read(&mut self) -> Option<JoinHandle<ContentResult<Bytes>>> {
+        let length = self.part.end.saturating_sub(self.part.start).min(PIECE as u64);
+        self.part.start += length;
+        let file = Arc::clone(&self.file);
+        let read = move || {
+            let mut piece = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+            let read = (&*file).take(length).read_to_end(&mut piece)?;
+            if (read as u64) < length {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            Ok(Bytes::from(piece))
+        };
+        (length > 0).then(|| tokio::spawn(blocking("read", self.id, read)))
+    }
 }
 
 #[async_trait]
 impl ContentReader for FileReader {
     async fn next(&mut self) -> ContentResult<Option<Bytes>> {
-        let left = self.part.end.saturating_sub(self.part.start);
-        let length = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-        if length == 0 {
-            return Ok(None);
-        }
-        let (file, from) = (Arc::clone(&self.file), self.part.start);
-        let read = move || {
-            let mut piece = vec![0; length];
-            file.read_exact_at(&mut piece, from)?;
-            Ok(Bytes::from(piece))
-        };
-        let piece = blocking("read", self.id, read).await?;
-        self.part.start += length as u64;
+        let Some(reading) = self.ahead.take().or_else(|| self.read()) else { return Ok(None) };
+        let piece = reading.await.unwrap_or(Err(ContentError::Unavailable))?;
+        self.ahead = self.read();
         Ok(Some(piece))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use application::{ContentError, ContentId, ContentStore as _};
+    use application::ContentStore as _;
     use uuid::Uuid;
 
-    use super::Folder;
+    use super::{ContentError, ContentId, Folder};
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let place = tempfile::tempdir().unwrap();

@@ -40,12 +40,20 @@ impl Spool {
 
     pub async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
         self.size += piece.len();
+        if self.piece.is_empty() && piece.len() >= PIECE {
+            return self.write(piece).await;
+        }
         self.piece.extend_from_slice(&piece);
         if self.piece.len() < PIECE { Ok(()) } else { self.flush().await }
     }
 
     pub async fn flush(&mut self) -> ContentResult<()> {
-        let (file, piece) = (Arc::clone(&self.file), self.piece.split().freeze());
+        let piece = self.piece.split().freeze();
+        self.write(piece).await
+    }
+
+    async fn write(&self, piece: Bytes) -> ContentResult<()> {
+        let file = Arc::clone(&self.file);
         blocking("append", self.id, move || (&*file).write_all(&piece)).await
     }
 

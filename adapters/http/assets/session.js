@@ -106,8 +106,7 @@ async function download(link) {
   let problem;
   link.setAttribute("aria-busy", "true");
   try {
-    if (Number(link.dataset.size) > MOST_IN_MEMORY) problem = `This file is too large to be downloaded here. Use another program, with the address ${url}`;
-    else problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
+    problem = await save(await fetchAsCaller(url, { headers: { Accept: "*/*" }, signal }), url);
   } catch (error) {
     if (error.name === "AbortError") return;
     problem = "The download was interrupted. Try again.";
@@ -126,6 +125,10 @@ async function save(response, url) {
     const problem = await response.json().catch(() => ({}));
     return problem.detail ?? problem.title ?? `The download failed with status ${response.status}. Try again.`;
   }
+  if (Number(response.headers.get("Content-Length")) > MOST_IN_MEMORY) {
+    response.body.cancel();
+    return `This file is too large to be downloaded here. Use another program, with the address ${url}`;
+  }
   const disposition = response.headers.get("Content-Disposition") ?? "";
   const [encoded, named] = [/filename\*=UTF-8''([^;]+)/.exec(disposition), /filename="([^"]+)"/.exec(disposition)];
   const link = document.createElement("a");
@@ -141,7 +144,7 @@ function onClick(event) {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!link || !isPlain || event.defaultPrevented || link.target || !isOwn(link.href) || link.protocol === "blob:") return;
   // The browser would say nothing of why there is no file.
-  if (link.hasAttribute("download") || (isSignedIn() && link.dataset.size !== undefined)) {
+  if (link.hasAttribute("download") || (isSignedIn() && link.dataset.file !== undefined)) {
     event.preventDefault();
     download(link);
     return;

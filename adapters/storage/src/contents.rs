@@ -1,6 +1,6 @@
 //! The register of the bytes of contents: the tables `contents` and `content_store`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use application::{
     ContentDamage, ContentId, ContentRegister, ContentTotals, KeptContent, RepositoryError,
@@ -74,6 +74,30 @@ impl Database {
         Ok(digests)
     }
 
+    /// Releases the bytes that no version has any more. Returns their number. Reads the whole change
+    /// log, unless there are no contents.
+    pub async fn release_contents(&self) -> Result<u64, RepositoryError> {
+        let used = |row: &QueryResult| {
+            Ok((digest(row)?, (get::<Uuid>(row, "id")?, get::<i64>(row, "uses")?)))
+        };
+        let used =
+            self.look("used_contents", sql_file!("both/retention/contents_used"), [], used).await?;
+        let mut unknown: HashMap<_, _> = used.into_iter().collect();
+        if unknown.is_empty() {
+            return Ok(0);
+        }
+        let known = |found, _| {
+            unknown.remove(&found);
+        };
+        self.each_content(known).await?;
+        let mut released = 0;
+        for (id, uses) in unknown.into_values() {
+            let text = sql_file!("both/retention/contents_release");
+            released += self.execute("release_content", text, [id.into(), uses.into()]).await?;
+        }
+        Ok(released)
+    }
+
     /// Calls `each` with the content of every version, and the version as text.
     async fn each_content(
         &self,
@@ -82,8 +106,8 @@ impl Database {
         let mut after = 0_i64;
         loop {
             let found = |row: &QueryResult| {
-                let members = get::<String>(row, "members")?;
-                let digest = Content::of(&members).map(|content| content.digest);
+                let members = get::<Option<String>>(row, "members")?;
+                let digest = members.and_then(|it| Content::of(&it)).map(|content| content.digest);
                 let (id, version) = (get::<Uuid>(row, "item_id")?, get::<i64>(row, "version")?);
                 let text = format!("{} {id}, version {version}", get::<String>(row, "collection")?);
                 Ok((get::<i64>(row, "sequence")?, digest, text))
@@ -256,13 +280,15 @@ impl ContentRegister for Database {
     }
 }
 
-fn kept(row: &QueryResult) -> Result<KeptContent, DbErr> {
+fn digest(row: &QueryResult) -> Result<ContentDigest, DbErr> {
     let digest: String = get(row, "sha256")?;
-    let digest =
-        ContentDigest::parse(&digest).ok_or_else(|| DbErr::Type("no digest".to_owned()))?;
+    ContentDigest::parse(&digest).ok_or_else(|| DbErr::Type("no digest".to_owned()))
+}
+
+fn kept(row: &QueryResult) -> Result<KeptContent, DbErr> {
     Ok(KeptContent {
         id: ContentId(get(row, "id")?),
-        digest,
+        digest: digest(row)?,
         size: count(row, "size")?,
         crc32: u32::try_from(count(row, "crc32")?).unwrap_or_default(),
         is_damaged: get::<Option<String>>(row, "damage")?.is_some(),

@@ -38,6 +38,10 @@ impl VersionBodies for Database {
         self.execute("remove_bodies", sql_file!(dialect, "retention/bodies_remove"), values).await
     }
 
+    async fn release_contents(&self) -> Result<u64, RepositoryError> {
+        Self::release_contents(self).await
+    }
+
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {
         let reader = &*self.reader;
         let statement = related(reader.dialect(), items);

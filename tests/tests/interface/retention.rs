@@ -64,6 +64,36 @@ fn with_versions(service: &Service, count: usize) -> Item {
     item
 }
 
+#[test]
+fn the_bytes_of_contents_are_removed_with_the_last_body_that_has_them() {
+    on_each_database(|database| {
+        let service = Service::start_on(database);
+        let [replaced, other] = [1, 2].map(|_| service.create("/v1/files", "{}"));
+        let put = |service: &Service, item: &Item, text: &'static str| {
+            let _ = service.put(&format!("{}/content", item.path)).body("text/plain", text).send();
+        };
+        for text in ["old", "shared", "new"] {
+            put(&service, &replaced, text);
+        }
+        put(&service, &other, "shared");
+        let _ = service.list("/v1/files", "q=x");
+        drop(service);
+        age(database, 100);
+        compact(database, &["--history-keep", "90d"], "removed the bodies of 4 versions, ");
+        let _ = database.query("UPDATE contents SET lease_until = 0");
+        let service = Service::start_on(database);
+        let kept = || database.query("SELECT CAST(count(*) AS TEXT) FROM contents");
+        tests::wait_until(|| kept() == [[Some("2".to_owned())]]);
+        for (item, text) in [(&replaced, "new"), (&other, "shared")] {
+            let content = service.get(&format!("{}/content", item.path)).accept("*/*").expect(200);
+            assert_eq!(content.text(), text);
+        }
+        put(&service, &other, "old");
+        let content = service.get(&format!("{}/content", other.path)).accept("*/*").expect(200);
+        assert_eq!(content.text(), "old");
+    });
+}
+
 fn entries(service: &Service, item: &Item) -> Vec<Value> {
     service.read(&format!("{}/versions", item.path)).embedded("versions")
 }

@@ -117,8 +117,9 @@ impl Explorer {
             removed_at: removed_at.map(|time| TIME.timestamp_to_string(&time)),
             address: with_query(&format!("{}{own}", self.context.base_url.origin()), raw),
             playground: self.links.playground(group.collection, item.id),
-            dossier: (!is_past && group.collection.name() == "proposals")
-                .then(|| self.links.to(&format!("{path}/dossier.zip"))),
+            dossier: group
+                .has_dossier()
+                .then(|| with_query(&self.links.to(&format!("{path}/dossier.zip")), raw)),
             members: self.members(group, &shown),
             content: self.content(&path, &shown, is_past),
             upload: self.upload_form(caller, group, (address, allowed, is_past)).await?,

@@ -72,14 +72,18 @@ impl GroupSpec {
     pub fn operations(&self) -> impl Iterator<Item = GroupOperation> + use<> {
         let continues = self.collection.spec().can_continue && !self.is_nested();
         let holds_content = self.collection.spec().holds_content;
-        let has_dossier = self.collection.children().next().is_some() && !self.is_nested();
         GroupOperation::STANDARD
             .into_iter()
             .chain(self.replaces_all.then_some(GroupOperation::ReplaceAll))
             .chain(continues.then_some(GroupOperation::Continue))
             .chain(GroupOperation::HISTORY)
             .chain(GroupOperation::CONTENT.into_iter().filter(move |_| holds_content))
-            .chain(has_dossier.then_some(GroupOperation::GetDossier))
+            .chain(self.has_dossier().then_some(GroupOperation::GetDossier))
+    }
+
+    /// True if other items belong to its items.
+    pub fn has_dossier(&self) -> bool {
+        self.collection.children().next().is_some() && !self.is_nested()
     }
 
     /// The forms of its paths.

@@ -94,7 +94,7 @@ impl ContentEndpoint {
         let place = group.contents.place()?;
         let (service, limit) = (group.contents.service.clone(), group.time_limit);
         let kept = in_time(limit, service.find(&content)).await?;
-        let sending = Sending::new(service, Spool::default(), Vec::new(), place);
+        let sending = Sending::new(&group.contents, Spool::default(), Vec::new(), place);
         let pieces = |part: &Range<u64>| vec![Piece::Content(kept, part.clone())];
         let mut response = shown.answer(sending, limit, parts, pieces).await?;
         let headers = response.headers_mut();

@@ -1,9 +1,13 @@
 //! The limits of transfers of contents.
 
 use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
 
 use application::ContentService;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use crate::problem::{Problem, kinds};
 
@@ -13,16 +17,49 @@ const MOST_TRANSFERS: usize = 256;
 /// In bytes per second of waiting for the client.
 pub(super) const LEAST_RATE: u32 = 4 * 1024;
 
+/// After a piece of a transfer, while other transfers wait.
+const PAUSE: Duration = Duration::from_millis(1);
+
 pub struct Contents {
     pub service: ContentService,
     /// The limit of a content in bytes.
     pub most: u64,
     places: Arc<Semaphore>,
+    pub throttle: Throttle,
+}
+
+/// Limits the pieces of transfers that are processed at a time to half of the processors, and pauses
+/// after each while others wait: other requests need the rest.
+#[derive(Clone)]
+pub struct Throttle(Arc<Semaphore>);
+
+impl Throttle {
+    /// Runs work that takes the processor for long.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let done = self.pass(|| spawn_blocking(work)).await;
+        done.map_err(|_| Problem::internal())
+    }
+
+    /// Processes a piece.
+    pub async fn pass<F: Future>(&self, work: impl FnOnce() -> F) -> F::Output {
+        let has_others = self.0.available_permits() == 0;
+        let _permit = self.0.acquire().await;
+        let done = work().await;
+        if has_others {
+            sleep(PAUSE).await;
+        }
+        done
+    }
 }
 
 impl Contents {
     pub fn new(service: ContentService, most: u64) -> Self {
-        Self { service, most, places: Arc::new(Semaphore::new(MOST_TRANSFERS)) }
+        let busy = available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
+        let [places, busy] = [MOST_TRANSFERS, busy].map(|most| Arc::new(Semaphore::new(most)));
+        Self { service, most, places, throttle: Throttle(busy) }
     }
 
     pub(super) fn place(&self) -> Result<OwnedSemaphorePermit, Problem> {

@@ -17,6 +17,7 @@ use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Body, Response};
 
+use super::contents::{Contents, Throttle};
 use super::spool::Spool;
 use crate::endpoints::in_time;
 use crate::headers::byte_ranges::{Requested, requested};
@@ -159,6 +160,7 @@ impl Piece {
 
 pub(super) struct Sending {
     service: ContentService,
+    throttle: Throttle,
     spool: Spool,
     pub pieces: VecDeque<Piece>,
     open: Option<Download>,
@@ -168,19 +170,21 @@ pub(super) struct Sending {
 impl Sending {
     /// Keeps the place as long as it sends.
     pub fn new(
-        service: ContentService,
+        contents: &Contents,
         spool: Spool,
         pieces: Vec<Piece>,
         place: impl Send + Sync + 'static,
     ) -> Self {
-        Self { service, spool, pieces: pieces.into(), open: None, _place: Box::new(place) }
+        let (service, throttle) = (contents.service.clone(), contents.throttle.clone());
+        let (pieces, place) = (pieces.into(), Box::new(place));
+        Self { service, throttle, spool, pieces, open: None, _place: place }
     }
 
     pub async fn next(&mut self) -> Result<Option<Bytes>, ApplicationError> {
         loop {
             if let Some(download) = &mut self.open {
                 match download.next().await? {
-                    Some(piece) => return Ok(Some(piece)),
+                    Some(piece) => return Ok(Some(self.throttle.pass(async || piece).await)),
                     None => self.open = None,
                 }
             }

@@ -1,5 +1,6 @@
 //! The upload of a content: its headers, and its body.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +8,9 @@ use std::time::Duration;
 use application::{
     ContentDescription, ContentWrite, ItemAddress, Precondition, Upload, WriteOptions, Written,
 };
+use bytes::{Bytes, BytesMut};
 use domain::ContentDigest;
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use poem::Body;
 use poem::http::HeaderMap;
 use poem::http::header::CONTENT_TYPE;
@@ -25,6 +27,9 @@ use crate::server::Pace;
 
 /// The waiting time over which the rate of an upload is measured.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
+
+/// The bytes that are hashed and written at a time.
+const PIECE: usize = 256 << 10;
 
 /// In bytes.
 const LONGEST_MEDIA_TYPE: usize = 255;
@@ -48,9 +53,8 @@ impl Receiving {
         condition: Precondition<ContentDigest>,
         description: ContentDescription,
     ) -> Result<(Written, bool), Problem> {
-        let Self { endpoint, body, expected, announced, mut upload, place: _place } = self;
-        let contents = &endpoint.context.contents;
-        let received = receive(contents, body, &mut upload).await;
+        let Self { endpoint, body, expected, announced, upload, place: _place } = self;
+        let (upload, received) = receive(&endpoint.context.contents, body, upload).await?;
         let digest = upload.digest();
         let received = received.and_then(|()| {
             if expected.is_some_and(|expected| expected != upload.size()) {
@@ -72,19 +76,51 @@ impl Receiving {
     }
 }
 
-async fn receive(contents: &Contents, body: Body, upload: &mut Upload) -> Result<(), Problem> {
+/// Receives the body. An upload that is lost here ends with its lease.
+async fn receive(
+    contents: &Contents,
+    body: Body,
+    mut upload: Upload,
+) -> Result<(Upload, Result<(), Problem>), Problem> {
     let (mut stream, mut pace) = (pin!(body.into_bytes_stream()), Pace::default());
     loop {
+        let piece = match next_piece(contents, &mut stream, &mut pace, upload.size()).await {
+            Ok(piece) if piece.is_empty() => return Ok((upload, Ok(()))),
+            Ok(piece) => piece,
+            Err(problem) => return Ok((upload, Err(problem))),
+        };
+        let hashed = piece.clone();
+        let hash = move || {
+            upload.hash(&hashed);
+            upload
+        };
+        upload = contents.throttle.work(hash).await?;
+        if let Err(error) = upload.append(piece).await {
+            return Ok((upload, Err(error.into())));
+        }
+    }
+}
+
+/// Collects the parts of a body until they make a piece; an empty piece at the end.
+async fn next_piece(
+    contents: &Contents,
+    body: &mut (impl Stream<Item = io::Result<Bytes>> + Unpin),
+    pace: &mut Pace,
+    size: u64,
+) -> Result<Bytes, Problem> {
+    let mut piece = BytesMut::new();
+    while piece.len() < PIECE {
         pace.waits();
-        let Some(piece) = stream.next().await else { return Ok(()) };
-        let piece = piece.map_err(|error| broken_off(&error))?;
-        pace.takes(piece.len());
+        let Some(part) = body.next().await else { break };
+        let part = part.map_err(|error| broken_off(&error))?;
+        pace.takes(part.len());
         if pace.waited() >= RATE_WINDOW && pace.is_too_slow(LEAST_RATE) {
             return Err(not_received("The body arrived too slowly."));
         }
-        contents.require_size(upload.size() + piece.len() as u64)?;
-        upload.append(piece).await?;
+        piece.extend_from_slice(&part);
+        contents.require_size(size + piece.len() as u64)?;
     }
+    Ok(piece.freeze())
 }
 
 /// The type and the name of an upload.

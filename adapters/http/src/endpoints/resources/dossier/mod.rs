@@ -71,16 +71,13 @@ pub struct Dossiers {
     making: Semaphore,
     /// By entity tag.
     digests: Cache<ContentDigest, ContentDigest>,
-    /// One permit, so that digests take at most one processor.
-    hashing: Semaphore,
 }
 
 impl Dossiers {
     /// The folder is for temporary files.
     pub fn new(folder: PathBuf) -> Self {
         let (places, digests) = (Arc::default(), Cache::new(DIGESTS));
-        let [making, hashing] = [MAKING, 1].map(Semaphore::new);
-        Self { folder, places, making, digests, hashing }
+        Self { folder, places, making: Semaphore::new(MAKING), digests }
     }
 }
 
@@ -142,7 +139,7 @@ impl DossierEndpoint {
             let service = context.contents.service.clone();
             let contents = archive.contents(parts.as_deref());
             in_time(limit, require(service.clone(), contents)).await?;
-            let sending = Sending::new(service, archive.spool.clone(), Vec::new(), place);
+            let sending = Sending::new(&context.contents, archive.spool.clone(), Vec::new(), place);
             shown.answer(sending, limit, parts, |part| archive.pieces(part)).await?
         };
         let headers = response.headers_mut();
@@ -210,15 +207,15 @@ impl DossierEndpoint {
     /// Reads the whole archive, unless its digest is known.
     async fn digest(&self, archive: &Archive) -> Result<ContentDigest, Problem> {
         let context = &self.0.context;
-        let (service, pieces) =
-            (context.contents.service.clone(), archive.pieces(&(0..archive.size)));
-        let mut reading = Sending::new(service, archive.spool.clone(), pieces, ());
+        let pieces = archive.pieces(&(0..archive.size));
+        let mut reading = Sending::new(&context.contents, archive.spool.clone(), pieces, ());
         let mut hash = Sha256::new();
         while let Some(piece) = reading.next().await? {
-            let _permit = context.dossiers.hashing.acquire().await;
-            hash.update(&piece);
-            drop(piece);
-            tokio::task::yield_now().await;
+            let update = move || {
+                hash.update(&piece);
+                hash
+            };
+            hash = context.contents.throttle.work(update).await?;
         }
         let digest = ContentDigest::new(hash.finalize().into());
         context.dossiers.digests.insert(archive.tag, digest);
