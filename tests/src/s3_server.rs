@@ -66,11 +66,22 @@ impl S3Server {
         String::from_utf8(output.stdout).expect("text")
     }
 
+    /// The host and port.
+    #[must_use]
+    pub fn server(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     #[must_use]
     pub fn address(&self, prefix: &str) -> String {
-        let endpoint = format!("http://127.0.0.1:{}", self.port);
+        Self::address_at(&self.server(), prefix)
+    }
+
+    /// The place of contents in the bucket of a server, by its host and port or those of a proxy.
+    #[must_use]
+    pub fn address_at(server: &str, prefix: &str) -> String {
         format!(
-            "s3://bucket/{prefix}?endpoint={endpoint}&access_key_id=key&secret_access_key=secret"
+            "s3://bucket/{prefix}?endpoint=http://{server}&access_key_id=key&secret_access_key=secret"
         )
     }
 }

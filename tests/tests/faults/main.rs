@@ -20,6 +20,7 @@ mod histories;
 mod indexing;
 mod killed;
 mod load;
+mod lost_bucket;
 mod pooler;
 mod postgres_killed;
 mod postgres_server;

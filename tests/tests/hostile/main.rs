@@ -13,5 +13,6 @@ mod imports;
 mod json;
 mod memory;
 mod searches;
+mod slow_transfers;
 mod streams;
 mod texts;

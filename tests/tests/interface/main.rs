@@ -7,6 +7,7 @@ mod change_stream;
 mod changes;
 mod collections;
 mod conditional_requests;
+mod content_downloads;
 mod content_space;
 mod contents;
 mod count_by;
