@@ -38,6 +38,9 @@ pub struct Upload {
     size: u64,
 }
 
+/// A piece that is in the checksums of its upload.
+pub struct HashedPiece(Bytes);
+
 /// A part of kept bytes.
 pub struct Download {
     reader: Box<dyn ContentReader>,
@@ -125,14 +128,14 @@ impl Upload {
         self.size
     }
 
-    /// Adds a piece to the checksums. It takes the processor for long, so it must be called on a thread
-    /// for blocking work, before the piece is appended.
-    pub fn hash(&mut self, piece: &[u8]) {
-        self.sha256.update(piece);
-        self.crc32.update(piece);
+    /// Adds a piece to the checksums. Blocks: a MiB takes the processor for about a millisecond.
+    pub fn hash(&mut self, piece: Bytes) -> HashedPiece {
+        self.sha256.update(&piece);
+        self.crc32.update(&piece);
+        HashedPiece(piece)
     }
 
-    pub async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
+    pub async fn append(&mut self, HashedPiece(piece): HashedPiece) -> ContentResult<()> {
         let now = self.service.clock.now();
         if now.duration_since(self.extended_at) > RENEWAL {
             self.extend(now).await?;

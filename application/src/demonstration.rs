@@ -48,7 +48,8 @@ async fn example_content(ports: &Ports) -> Result<Option<Content>> {
         return Ok(None);
     }
     let mut upload = ContentService::new(ports).begin(Some(TEXT.len() as u64)).await?;
-    upload.append(Bytes::from_static(TEXT)).await?;
+    let text = upload.hash(Bytes::from_static(TEXT));
+    upload.append(text).await?;
     let (size, digest) = (upload.size(), upload.digest());
     upload.finish().await?;
     Ok(Some(Content {

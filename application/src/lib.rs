@@ -31,7 +31,7 @@ pub use audit_level::AuditLevel;
 pub use caller::Caller;
 pub use changes::{ChangePage, ChangeService, SeenChange};
 pub use compaction::{Compaction, CompactionOutcome, CompactionStep};
-pub use contents::{ContentService, Download, Upload};
+pub use contents::{ContentService, Download, HashedPiece, Upload};
 pub use context::{IdempotencyKey, ItemAddress, ItemWrite, WriteOptions};
 pub use demonstration::{DemonstrationItem, load_demonstration};
 pub use error::{ApplicationError, Result};

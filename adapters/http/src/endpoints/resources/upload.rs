@@ -89,13 +89,13 @@ async fn receive(
             Ok(piece) => piece,
             Err(problem) => return Ok((upload, Err(problem))),
         };
-        let hashed = piece.clone();
         let hash = move || {
-            upload.hash(&hashed);
-            upload
+            let hashed = upload.hash(piece);
+            (upload, hashed)
         };
-        upload = contents.throttle.work(hash).await?;
-        if let Err(error) = upload.append(piece).await {
+        let hashed;
+        (upload, hashed) = contents.throttle.work(hash).await?;
+        if let Err(error) = upload.append(hashed).await {
             return Ok((upload, Err(error.into())));
         }
     }
