@@ -85,7 +85,7 @@ impl Compaction {
         let is_end = step.read_to.is_none();
         self.bodies.advance(&self.worker, &progress, is_end).await?;
         if is_end {
-            let count = self.bodies.release_contents().await?;
+            let count = self.bodies.release_contents(now).await?;
             tracing::debug!(count, "released contents that no version has any more");
         }
         Ok(CompactionOutcome::Done(step))
@@ -267,7 +267,7 @@ mod tests {
                 assert!(is_released && (expected.is_none() || progress.begins == tomorrow));
                 Ok(())
             });
-            bodies.expect_release_contents().returning(|| Ok(0));
+            bodies.expect_release_contents().returning(|_| Ok(0));
             let outcome = compaction(bodies, &[]).advance(from.map(Sequence)).await.unwrap();
             match outcome {
                 CompactionOutcome::Busy => assert_eq!(found, None),

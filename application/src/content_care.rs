@@ -30,11 +30,16 @@ impl ContentService {
         let mut removed = 0;
         loop {
             let doomed = self.register.doomed(AT_A_TIME).await?;
+            let mut outcome = Ok(());
             for (id, place) in &doomed {
-                self.store()?.remove(*id, place.as_deref()).await?;
-                self.register.forget(*id).await?;
+                // One that cannot be removed does not keep the others.
+                match self.store()?.remove(*id, place.as_deref()).await {
+                    Ok(()) => self.register.forget(*id).await?,
+                    Err(error) => outcome = Err(error),
+                }
                 removed += 1;
             }
+            outcome?;
             if (doomed.len() as u64) < AT_A_TIME {
                 return Ok(removed);
             }

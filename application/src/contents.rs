@@ -104,6 +104,9 @@ impl ContentService {
 
     /// Opens a part of an item's content.
     pub async fn open(&self, kept: &KeptContent, part: Range<u64>) -> ContentResult<Download> {
+        if kept.is_damaged {
+            return Err(ContentError::Corrupted);
+        }
         let is_whole = part == (0..kept.size);
         let reader = self.store()?.open(kept.id, part).await?;
         let expected = is_whole.then_some(kept.crc32);
@@ -113,7 +116,10 @@ impl ContentService {
     /// Removes the bytes of an upload. The sweep repeats it after a failure.
     async fn discard(&self, id: ContentId, place: Option<&str>) {
         let removed = async {
-            self.register.doom(id).await?;
+            // The answer to `keep` may have been lost: kept bytes may have been given to an item since.
+            if !self.register.doom(id).await? {
+                return Ok(());
+            }
             self.store()?.remove(id, place).await?;
             self.register.forget(id).await.map_err(ContentError::from)
         };

@@ -110,11 +110,13 @@ impl Folder {
         self.path.join(shard(&name)).join(name)
     }
 
+    fn require_free(&self, bytes: u64) -> io::Result<()> {
+        let is_free = self.disk()?.free >= self.reserve.saturating_add(bytes);
+        if is_free { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
+    }
+
     fn begin_file(&self, id: ContentId, expected: Option<u64>) -> io::Result<File> {
-        let Disk { free, .. } = self.disk()?;
-        if free < self.reserve.saturating_add(expected.unwrap_or_default()) {
-            return Err(ErrorKind::StorageFull.into());
-        }
+        self.require_free(expected.unwrap_or_default())?;
         let path = self.incoming(id);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         if let Some(expected) = expected.filter(|expected| *expected > 0) {
@@ -254,8 +256,9 @@ impl ContentWriter for FileWriter {
         if self.unsynced >= SYNCED_AT_A_TIME {
             self.unsynced = 0;
             self.synced().await?;
-            let file = Arc::clone(&self.spool.file);
-            self.sync = Some(tokio::spawn(blocking("append", self.id, move || file.sync_data())));
+            let (file, folder) = (Arc::clone(&self.spool.file), self.folder.clone());
+            let sync = move || folder.require_free(0).and_then(|()| file.sync_data());
+            self.sync = Some(tokio::spawn(blocking("append", self.id, sync)));
         }
         Ok(())
     }

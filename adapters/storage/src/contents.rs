@@ -1,6 +1,6 @@
 //! The register of the bytes of contents: the tables `contents` and `content_store`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use application::{
     ContentDamage, ContentId, ContentRegister, ContentTotals, KeptContent, RepositoryError,
@@ -29,7 +29,7 @@ impl Database {
         }
     }
 
-    async fn look<T>(
+    pub(crate) async fn look<T>(
         &self,
         step: &'static str,
         text: &str,
@@ -74,39 +74,16 @@ impl Database {
         Ok(digests)
     }
 
-    /// Releases the bytes that no version has any more. Returns their number. Reads the whole change
-    /// log, unless there are no contents.
-    pub async fn release_contents(&self) -> Result<u64, RepositoryError> {
-        let used = |row: &QueryResult| {
-            Ok((digest(row)?, (get::<Uuid>(row, "id")?, get::<i64>(row, "uses")?)))
-        };
-        let used =
-            self.look("used_contents", sql_file!("both/retention/contents_used"), [], used).await?;
-        let mut unknown: HashMap<_, _> = used.into_iter().collect();
-        if unknown.is_empty() {
-            return Ok(0);
-        }
-        let known = |found, _| {
-            unknown.remove(&found);
-        };
-        self.each_content(known).await?;
-        let mut released = 0;
-        for (id, uses) in unknown.into_values() {
-            let text = sql_file!("both/retention/contents_release");
-            released += self.execute("release_content", text, [id.into(), uses.into()]).await?;
-        }
-        Ok(released)
-    }
-
     /// Calls `each` with the content of every version, and the version as text.
-    async fn each_content(
+    pub(crate) async fn each_content(
         &self,
         mut each: impl FnMut(ContentDigest, String) + Send,
     ) -> Result<(), RepositoryError> {
         let mut after = 0_i64;
         loop {
             let found = |row: &QueryResult| {
-                let members = get::<Option<String>>(row, "members")?;
+                let meta = get::<Option<String>>(row, "meta")?;
+                let members = meta.map(|meta| format!("{{\"_meta\":{meta}}}"));
                 let digest = members.and_then(|it| Content::of(&it)).map(|content| content.digest);
                 let (id, version) = (get::<Uuid>(row, "item_id")?, get::<i64>(row, "version")?);
                 let text = format!("{} {id}, version {version}", get::<String>(row, "collection")?);
@@ -180,8 +157,9 @@ impl ContentRegister for Database {
         Ok(found.into_iter().next())
     }
 
-    async fn doom(&self, id: ContentId) -> Result<(), RepositoryError> {
-        self.execute("doom_content", sql_file!("both/contents/doom"), [id.0.into()]).await.map(drop)
+    async fn doom(&self, id: ContentId) -> Result<bool, RepositoryError> {
+        let doomed = self.execute("doom_content", sql_file!("both/contents/doom"), [id.0.into()]);
+        Ok(doomed.await? > 0)
     }
 
     async fn doom_expired(&self, now: Timestamp) -> Result<(), RepositoryError> {
@@ -280,7 +258,7 @@ impl ContentRegister for Database {
     }
 }
 
-fn digest(row: &QueryResult) -> Result<ContentDigest, DbErr> {
+pub(crate) fn digest(row: &QueryResult) -> Result<ContentDigest, DbErr> {
     let digest: String = get(row, "sha256")?;
     ContentDigest::parse(&digest).ok_or_else(|| DbErr::Type("no digest".to_owned()))
 }

@@ -1,6 +1,8 @@
 //! Removes the bodies of superseded versions: `changes` keeps its rows, without members. Each
 //! statement can be repeated, so the work needs no transaction and can stop after any of them.
 
+use std::collections::HashMap;
+
 use application::{
     CompactionLease, CompactionProgress, RepositoryError, Sequence, SupersededPage,
     SupersededVersion, VersionBodies,
@@ -9,7 +11,9 @@ use async_trait::async_trait;
 use domain::{Collection, ItemId};
 use jiff::Timestamp;
 use sea_orm::{DbErr, QueryResult, Statement};
+use uuid::Uuid;
 
+use crate::contents::digest;
 use crate::engine::{Database, ReadMode, query};
 use crate::sql::change_log::clamped;
 use crate::sql::dialect::Dialect;
@@ -38,8 +42,27 @@ impl VersionBodies for Database {
         self.execute("remove_bodies", sql_file!(dialect, "retention/bodies_remove"), values).await
     }
 
-    async fn release_contents(&self) -> Result<u64, RepositoryError> {
-        Self::release_contents(self).await
+    async fn release_contents(&self, now: Timestamp) -> Result<u64, RepositoryError> {
+        let used = |row: &QueryResult| {
+            Ok((digest(row)?, (get::<Uuid>(row, "id")?, get::<i64>(row, "uses")?)))
+        };
+        let text = sql_file!("both/retention/contents_used");
+        let used = self.look("used_contents", text, [], used).await?;
+        let mut unknown: HashMap<_, _> = used.into_iter().collect();
+        if unknown.is_empty() {
+            return Ok(0);
+        }
+        let known = |found, _| {
+            unknown.remove(&found);
+        };
+        self.each_content(known).await?;
+        let mut released = 0;
+        for (id, uses) in unknown.into_values() {
+            let values = [id.into(), uses.into(), now.as_microsecond().into()];
+            let text = sql_file!("both/retention/contents_release");
+            released += self.execute("release_content", text, values).await?;
+        }
+        Ok(released)
     }
 
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>, RepositoryError> {

@@ -152,7 +152,7 @@ pub trait ContentRegister: Send + Sync {
     async fn find(&self, digest: ContentDigest) -> Result<Option<KeptContent>, RepositoryError>;
 
     /// Dooms arriving bytes.
-    async fn doom(&self, id: ContentId) -> Result<(), RepositoryError>;
+    async fn doom(&self, id: ContentId) -> Result<bool, RepositoryError>;
 
     /// Dooms the bytes whose lease has ended, and that no item has had. MUST NOT doom bytes that a
     /// write in progress gives to an item.

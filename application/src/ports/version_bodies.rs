@@ -61,9 +61,9 @@ pub trait VersionBodies: Send + Sync {
     /// remove the current body of an item, for any argument.
     async fn remove(&self, changes: &[Sequence], time: Timestamp) -> Result<u64>;
 
-    /// Releases the bytes of contents that only removed bodies had, to be removed later. Returns their
-    /// number. MUST NOT release bytes that a concurrent write gives to an item.
-    async fn release_contents(&self) -> Result<u64>;
+    /// Dooms the bytes of contents that only removed bodies had. Returns their number. MUST NOT doom bytes
+    /// that a concurrent write gives to an item. Reads the whole log, unless there are no contents.
+    async fn release_contents(&self, now: Timestamp) -> Result<u64>;
 
     /// Returns pairs of one of these items and another that it belongs to or references in a body.
     async fn related(&self, items: &[ItemId]) -> Result<Vec<[ItemId; 2]>>;

@@ -79,8 +79,8 @@ fn the_bytes_of_contents_are_removed_with_the_last_body_that_has_them() {
         let _ = service.list("/v1/files", "q=x");
         drop(service);
         age(database, 100);
-        compact(database, &["--history-keep", "90d"], "removed the bodies of 4 versions, ");
         let _ = database.query("UPDATE contents SET lease_until = 0");
+        compact(database, &["--history-keep", "90d"], "removed the bodies of 4 versions, ");
         let service = Service::start_on(database);
         let kept = || database.query("SELECT CAST(count(*) AS TEXT) FROM contents");
         tests::wait_until(|| kept() == [[Some("2".to_owned())]]);

@@ -32,6 +32,7 @@ impl Transfers {
     ) -> Arc<Self> {
         let (context, clock) = (Arc::clone(context), Arc::clone(clock));
         let [work, workbooks] = [RUNNING_EXPORTS, 1].map(|most| Arc::new(Semaphore::new(most)));
-        Arc::new(Self { context, clock, bodies, folder, places: Arc::default(), work, workbooks })
+        let places = Arc::clone(&context.dossiers.places);
+        Arc::new(Self { context, clock, bodies, folder, places, work, workbooks })
     }
 }

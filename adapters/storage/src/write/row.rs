@@ -80,16 +80,16 @@ impl RowChange {
     }
 
     pub fn restore(scope: Scope, item: NewItem) -> Self {
-        // Its content is one that it has had, whose bytes stay.
-        Self { kind: RowKind::Restore, content: None, ..Self::insert(scope, item) }
+        Self { kind: RowKind::Restore, ..Self::insert(scope, item) }
     }
 
     pub fn update(scope: Scope, replacement: Replacement, operation: WriteOperation) -> Self {
         let Replacement { id, expected, members, references } = replacement;
         let item = NewItem { id, members, continues: None, references };
         let expected = Some(expected);
-        // Other writes keep a content that the item has had, whose bytes stay.
-        let content = (operation == WriteOperation::Attach).then(|| Content::of(&item.members));
+        // Other writes keep the current content. A restored version is a replacement.
+        let gives = matches!(operation, WriteOperation::Attach | WriteOperation::Replace);
+        let content = gives.then(|| Content::of(&item.members));
         let content = content.flatten().map(|content| content.digest);
         Self { kind: RowKind::Update, operation, expected, content, ..Self::insert(scope, item) }
     }

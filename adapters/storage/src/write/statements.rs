@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use application::{
     CollectionWrite, RepositoryError, Revision, Scope, ShownItem, Totals, WriteMetadata,
 };
-use domain::ItemId;
+use domain::{ItemId, WriteOperation};
 use jiff::Timestamp;
 use sea_orm::DbErr;
 use serde::Serialize;
@@ -82,26 +82,38 @@ pub(crate) async fn write_rows(
     Ok(answers)
 }
 
-/// Fails unless the bytes of each content are kept. They stay from now on.
+/// Counts a use of the bytes of each content, so that they stay. Fails unless they are kept, except for
+/// a restored version: an import has the versions without the bytes.
 async fn use_contents(
     connection: &impl WriteConnection,
     writes: &[RowWrite<'_>],
     answers: &[Answer],
 ) -> Result<(), DbErr> {
-    let written = writes.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
-    let digests = written.filter_map(|(write, _)| Some(write.row.content?.to_string()));
-    let digests: BTreeSet<String> = digests.collect();
-    if digests.is_empty() {
-        return Ok(());
+    for restores in [false, true] {
+        let is_of_them = |write: &RowWrite<'_>| {
+            let is_replaced = write.row.operation == WriteOperation::Replace;
+            (is_replaced || write.row.kind == RowKind::Restore) == restores
+        };
+        let written = writes
+            .iter()
+            .zip(answers)
+            .filter(|(write, answer)| answer.is_ok() && is_of_them(write));
+        let digests = written.filter_map(|(write, _)| Some(write.row.content?.to_string()));
+        let digests: BTreeSet<String> = digests.collect();
+        if digests.is_empty() {
+            continue;
+        }
+        let (mut text, expected) = (SqlText::new(connection.dialect()), digests.len() as u64);
+        let digests = text.among_texts(digests.into_iter());
+        let update = format!(
+            "UPDATE contents SET uses = uses + 1 WHERE state = 'kept' AND sha256 {digests}"
+        );
+        let used = connection.execute(text.finish(&update)).await?;
+        if used != expected && !restores {
+            return Err(DbErr::RecordNotUpdated);
+        }
     }
-    let (mut text, expected) = (SqlText::new(connection.dialect()), digests.len() as u64);
-    let digests = text.among_texts(digests.into_iter());
-    let update =
-        format!("UPDATE contents SET uses = uses + 1 WHERE state = 'kept' AND sha256 {digests}");
-    match connection.execute(text.finish(&update)).await? {
-        used if used == expected => Ok(()),
-        _ => Err(DbErr::RecordNotUpdated),
-    }
+    Ok(())
 }
 
 async fn answered_before(

@@ -46,7 +46,8 @@ pub async fn a_page_and_a_total_examine_few_rows() {
     );
 }
 
-/// A page examines three rows for each of its items and those of a set of ids.
+/// A page examines at most four rows for each of its items and those of a set of ids. It has a random
+/// order, in which one in five is not visible: 2.6 rows on average.
 async fn examines(group: &str, predicate: Predicate, ids: i64, of_total: i64) {
     let store = TestStore::open(TestDatabase::postgres()).await;
     for statement in FILL {
@@ -62,7 +63,7 @@ async fn examines(group: &str, predicate: Predicate, ids: i64, of_total: i64) {
     // Those of the page are read again, and one more shows that others follow.
     let page = after_page - before - 26;
     println!("{reach:?}: {page} rows for a page, {total} for a total");
-    assert!(page <= 3 * 25 + ids, "{page}");
+    assert!(page <= 4 * 25 + ids, "{page}");
     assert!(total <= of_total, "{total}");
 }
 

@@ -13,7 +13,7 @@ use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
 };
-use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
 use super::GroupEndpoint;
@@ -90,7 +90,9 @@ impl ContentEndpoint {
             }
             None => {}
         }
-        let parts = shown.wanted(request.headers())?;
+        // Only GET has ranges (RFC 9110 section 14.2).
+        let is_head = request.method() == Method::HEAD;
+        let parts = if is_head { None } else { shown.wanted(request.headers())? };
         let place = group.contents.place()?;
         let (service, limit) = (group.contents.service.clone(), group.time_limit);
         let kept = in_time(limit, service.find(&content)).await?;

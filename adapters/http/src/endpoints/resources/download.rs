@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Body, Response};
+use uuid::Uuid;
 
 use super::contents::{Contents, Throttle};
 use super::spool::Spool;
@@ -25,9 +26,6 @@ use crate::headers::entity_tag::EntityTag;
 use crate::headers::modified_since::{date, has_state_of, was_modified, whole_seconds};
 use crate::headers::sole::sole;
 use crate::problem::{Problem, kinds};
-
-/// Of a `multipart/byteranges` body. Random enough: no client chooses it together with the bytes.
-const BOUNDARY: &str = "3f9a1c5e7b2d4860";
 
 /// In bytes.
 const SPOOLED_AT_A_TIME: u64 = 256 << 10;
@@ -111,17 +109,19 @@ impl Representation<'_> {
                 pieces.extend(pieces_of(&parts[0]));
             }
             Some(parts) => {
-                let kind = format!("multipart/byteranges; boundary={BOUNDARY}");
+                // Random, so that no content can have it.
+                let boundary = Uuid::new_v4().simple();
+                let kind = format!("multipart/byteranges; boundary={boundary}");
                 response = response.status(StatusCode::PARTIAL_CONTENT).header(CONTENT_TYPE, kind);
                 for part in parts {
                     let head = format!(
-                        "\r\n--{BOUNDARY}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
+                        "\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Range: {}\r\n\r\n",
                         range(&part)
                     );
                     pieces.push_back(Piece::Separator(head.into()));
                     pieces.extend(pieces_of(&part));
                 }
-                pieces.push_back(Piece::Separator(format!("\r\n--{BOUNDARY}--\r\n").into()));
+                pieces.push_back(Piece::Separator(format!("\r\n--{boundary}--\r\n").into()));
             }
         }
         let length: u64 = pieces.iter().map(Piece::length).sum();

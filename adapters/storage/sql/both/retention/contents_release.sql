@@ -1,4 +1,3 @@
--- Releases bytes, which are doomed at the end of their lease.
--- Parameters: $1, the name; $2, the number of uses, which a write that gives the bytes to an item changes.
--- Result: the number of rows.
-UPDATE contents SET uses = 0 WHERE id = $1 AND uses = $2
+-- Dooms bytes, unless a write has given them to an item, or an upload may.
+-- Parameters: $1, the name; $2, the number of uses before; $3, the current time. Result: the number of rows.
+UPDATE contents SET state = 'doomed' WHERE id = $1 AND state = 'kept' AND uses = $2 AND lease_until < $3

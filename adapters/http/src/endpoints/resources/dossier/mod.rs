@@ -46,12 +46,8 @@ use crate::request::caller::caller_of;
 use crate::server::LeastRate;
 use crate::time::TIME;
 
-/// Items of the first page. Later pages grow while their items are small.
-const FIRST_PAGE: u64 = 25;
-const LARGEST_PAGE: u64 = 250;
-
-/// Of the members of a page, in bytes.
-const LARGE_PAGE: usize = 1 << 20;
+/// Items that are read at a time: each can be as large as a request body.
+const PAGE: u64 = 16;
 
 /// Contents that are looked for at a time.
 const LOOKED_FOR: usize = 16;
@@ -61,13 +57,13 @@ const CHEAP: u64 = 16 << 20;
 
 const DIGESTS: usize = 1_000;
 
-/// Archives that are made at a time: more than one caller may have, because the names and facts of
-/// their contents take up to 50 MiB each.
-const MAKING: usize = 6;
+/// Archives that are made at a time: a page of items, and the names and facts of contents, take up to
+/// 200 MiB each.
+const MAKING: usize = 2;
 
 pub struct Dossiers {
     folder: PathBuf,
-    places: Arc<ExportPlaces>,
+    pub places: Arc<ExportPlaces>,
     making: Semaphore,
     /// By entity tag.
     digests: Cache<ContentDigest, ContentDigest>,
@@ -184,19 +180,16 @@ impl DossierEndpoint {
         let own = format!("{}.json", self.0.group.noun());
         making.builder.add_whole_text(&own, dossier.item.updated_at, text.as_bytes()).await?;
         for part in service.dossier_collections(caller, dossier) {
-            let (mut after, mut limit) = (None, FIRST_PAGE);
+            let mut after = None;
             let mut list = List::of(part.0, making.builder.text());
             loop {
-                let page = service.dossier_items(caller, dossier, part, after, limit).await?;
+                let page = service.dossier_items(caller, dossier, part, after, PAGE).await?;
                 for listed in &page.items {
                     making.add_listed(&mut list, listed).await?;
                 }
                 if !page.has_more {
                     break;
                 }
-                let members = page.items.iter().map(|listed| listed.shown.item.members.len());
-                let is_large = members.sum::<usize>() > LARGE_PAGE;
-                limit = if is_large { limit.div_ceil(2) } else { LARGEST_PAGE.min(2 * limit) };
                 after = page.last;
             }
             making.add_list(list, dossier).await?;
@@ -227,12 +220,7 @@ impl DossierEndpoint {
 async fn require(service: ContentService, contents: Vec<KeptContent>) -> Result<(), Problem> {
     let open = |kept: KeptContent| {
         let service = service.clone();
-        async move {
-            if kept.is_damaged {
-                return Err(ApplicationError::ContentLost);
-            }
-            Ok(service.open(&kept, 0..0).await.map(drop)?)
-        }
+        async move { Ok::<_, ApplicationError>(service.open(&kept, 0..0).await.map(drop)?) }
     };
     let opened = stream::iter(contents.into_iter().map(open)).buffer_unordered(LOOKED_FOR);
     Ok(opened.try_collect::<()>().await?)
