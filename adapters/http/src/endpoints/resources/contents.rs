@@ -28,8 +28,8 @@ pub struct Contents {
     pub throttle: Throttle,
 }
 
-/// Limits the pieces of transfers that are processed at a time to half of the processors, and pauses
-/// after each while others wait: other requests need the rest.
+/// Leaves processor time to other requests: digests take half of the processors, and a transfer pauses
+/// after each piece while others wait.
 #[derive(Clone)]
 pub struct Throttle(Arc<Semaphore>);
 
