@@ -310,7 +310,8 @@ async function contents({ token, id }) {
     await save();
     await link.evaluate((link) => { delete link.dataset.file; });
     await save();
-    await page.evaluate(() => {
+    await link.evaluate((link) => {
+        link.dataset.file = "";
         const own = fetch;
         window.fetch = async (...asked) => {
             const { body, status, headers } = await own(...asked);
