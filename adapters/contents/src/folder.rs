@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::layout::{Disk, LocationError, STORE_ID, shard};
-use crate::spool::{PIECE, Spool, blocking};
+use crate::spool::{PIECE, blocking};
 
 const INCOMING: &str = "incoming";
 
@@ -198,8 +198,8 @@ impl ContentStore for Folder {
     ) -> ContentResult<Box<dyn ContentWriter>> {
         let folder = self.clone();
         let file = blocking("begin", id, move || folder.begin_file(id, expected)).await?;
-        let (folder, spool) = (self.clone(), Spool::new(id, file));
-        Ok(Box::new(FileWriter { folder, id, spool, unsynced: 0, sync: None }))
+        let (folder, file) = (self.clone(), Arc::new(file));
+        Ok(Box::new(FileWriter { folder, id, file, unsynced: 0, sync: None }))
     }
 
     async fn open(&self, id: ContentId, part: Range<u64>) -> ContentResult<Box<dyn ContentReader>> {
@@ -235,7 +235,7 @@ impl ContentStore for Folder {
 struct FileWriter {
     folder: Folder,
     id: ContentId,
-    spool: Spool,
+    file: Arc<File>,
     unsynced: usize,
     /// The last synchronization before the end.
     sync: Option<JoinHandle<ContentResult<()>>>,
@@ -252,11 +252,12 @@ impl FileWriter {
 impl ContentWriter for FileWriter {
     async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
         self.unsynced += piece.len();
-        self.spool.append(piece).await?;
+        let file = Arc::clone(&self.file);
+        blocking("append", self.id, move || (&*file).write_all(&piece)).await?;
         if self.unsynced >= SYNCED_AT_A_TIME {
             self.unsynced = 0;
             self.synced().await?;
-            let (file, folder) = (Arc::clone(&self.spool.file), self.folder.clone());
+            let (file, folder) = (Arc::clone(&self.file), self.folder.clone());
             let sync = move || folder.require_free(0).and_then(|()| file.sync_data());
             self.sync = Some(tokio::spawn(blocking("append", self.id, sync)));
         }
@@ -265,9 +266,8 @@ impl ContentWriter for FileWriter {
 
     async fn finish(mut self: Box<Self>) -> ContentResult<()> {
         self.synced().await?;
-        self.spool.flush().await?;
-        let Self { folder, id, spool, .. } = *self;
-        blocking("finish", id, move || folder.finish_file(id, &spool.file)).await
+        let Self { folder, id, file, .. } = *self;
+        blocking("finish", id, move || folder.finish_file(id, &file)).await
     }
 }
 

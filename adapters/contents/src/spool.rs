@@ -1,4 +1,4 @@
-//! A file that is written in large pieces, on the threads for blocking work.
+//! The bytes of a part of an upload to a bucket, in a temporary file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
@@ -7,30 +7,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use application::{ContentError, ContentId, ContentResult};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::task::spawn_blocking;
 
-/// The bytes of a read or a write.
+/// The bytes of a read.
 pub const PIECE: usize = 256 * 1024;
 
 /// A new file.
 pub struct Spool {
     id: ContentId,
-    pub file: Arc<File>,
-    /// The bytes that are not written yet.
-    piece: BytesMut,
+    file: Arc<File>,
     size: usize,
 }
 
 impl Spool {
-    pub fn new(id: ContentId, file: File) -> Self {
-        Self { id, file: Arc::new(file), piece: BytesMut::new(), size: 0 }
-    }
-
     /// A file without a name.
     pub async fn temporary(id: ContentId, folder: Arc<Path>) -> ContentResult<Self> {
         let file = blocking("begin", id, || tempfile::tempfile_in(folder)).await?;
-        Ok(Self::new(id, file))
+        Ok(Self { id, file: Arc::new(file), size: 0 })
     }
 
     /// The bytes since the file was begun or taken.
@@ -40,26 +34,12 @@ impl Spool {
 
     pub async fn append(&mut self, piece: Bytes) -> ContentResult<()> {
         self.size += piece.len();
-        if self.piece.is_empty() && piece.len() >= PIECE {
-            return self.write(piece).await;
-        }
-        self.piece.extend_from_slice(&piece);
-        if self.piece.len() < PIECE { Ok(()) } else { self.flush().await }
-    }
-
-    pub async fn flush(&mut self) -> ContentResult<()> {
-        let piece = self.piece.split().freeze();
-        self.write(piece).await
-    }
-
-    async fn write(&self, piece: Bytes) -> ContentResult<()> {
         let file = Arc::clone(&self.file);
         blocking("append", self.id, move || (&*file).write_all(&piece)).await
     }
 
     /// Returns the bytes, and begins again.
     pub async fn take(&mut self) -> ContentResult<Bytes> {
-        self.flush().await?;
         let (file, size) = (Arc::clone(&self.file), std::mem::take(&mut self.size));
         let taken = move || {
             let mut bytes = vec![0; size];

@@ -1,4 +1,4 @@
-//! A dossier has what the caller may read, as pages have.
+//! A dossier has the items, members and contents that its caller may read.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _};

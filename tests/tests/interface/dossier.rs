@@ -347,7 +347,7 @@ fn names_of_clients_are_made_safe(service: &Service) {
     assert_eq!(folded.len(), found.len());
 }
 
-/// More than what is kept in memory, and more items than a page has.
+/// The texts exceed the limit in memory, and the items exceed a page.
 fn long_texts_are_in_the_archive(service: &Service) {
     let proposal = service.create("/v1/proposals", PROPOSAL);
     let long = "x".repeat(100_000);

@@ -23,6 +23,12 @@ pub fn was_modified(modified: Timestamp, headers: &HeaderMap) -> bool {
         .is_some_and(|since| whole_seconds(modified).is_none_or(|modified| modified > since))
 }
 
+/// True if a header has the date of a state that no other one can share.
+pub fn is_date_of(modified: Timestamp, headers: &HeaderMap, name: &HeaderName) -> bool {
+    let since = date(headers, name);
+    is_settled(modified, now()) && since.is_some() && since == whole_seconds(modified)
+}
+
 /// The date in a header; `None` if it is malformed or repeated.
 pub fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
     let line = sole(headers, name).ok().flatten()?;
@@ -31,9 +37,13 @@ pub fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
 
 fn is_known(modified: Timestamp, headers: &HeaderMap, now: Timestamp) -> bool {
     let since = date(headers, &IF_MODIFIED_SINCE);
-    let is_settled = now.as_second() >= modified.as_second() + SETTLED.as_secs().cast_signed();
     let is_current = |since| whole_seconds(modified).is_some_and(|modified| modified <= since);
+    let is_settled = is_settled(modified, now);
     !headers.contains_key(IF_NONE_MATCH) && is_settled && since.is_some_and(is_current)
+}
+
+fn is_settled(modified: Timestamp, now: Timestamp) -> bool {
+    now.as_second() >= modified.as_second() + SETTLED.as_secs().cast_signed()
 }
 
 pub fn whole_seconds(time: Timestamp) -> Option<SystemTime> {

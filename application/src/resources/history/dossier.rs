@@ -27,6 +27,12 @@ pub struct Dossier {
     pub is_past: bool,
 }
 
+impl Dossier {
+    const fn operations(&self) -> &'static [Operation] {
+        if self.is_past { PAST } else { &[Operation::Read] }
+    }
+}
+
 impl ResourceService {
     /// Finds the item of a dossier. Its state of now is that of the last change in the store, so all
     /// pages of the dossier have one state, which includes each acknowledged write.
@@ -73,8 +79,8 @@ impl ResourceService {
     ) -> Result<ListedPage> {
         let id = dossier.item.id;
         let parent = if member.is_some() { None } else { Some(id) };
-        let operations = if dossier.is_past { PAST } else { &[Operation::Read] };
-        let reach = self.access.reach(caller, Scope { collection, parent }, operations)?;
+        let reach =
+            self.access.reach(caller, Scope { collection, parent }, dossier.operations())?;
         let query = PastPageQuery {
             position: after.map_or(PageStart::Offset(0), PageStart::After),
             limit,
@@ -91,9 +97,11 @@ impl ResourceService {
         dossier: &Dossier,
     ) -> Vec<(Collection, Option<&'static str>)> {
         let permissions = self.access.permissions(caller);
-        let operations = if dossier.is_past { PAST } else { &[Operation::Read] };
         let is_read = |collection: Collection| {
-            operations.iter().all(|operation| permissions.has_some(collection, *operation))
+            dossier
+                .operations()
+                .iter()
+                .all(|operation| permissions.has_some(collection, *operation))
         };
         self.collection.dependents().filter(|(collection, _)| is_read(*collection)).collect()
     }

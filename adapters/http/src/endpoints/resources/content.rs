@@ -6,21 +6,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use application::{ApplicationError, ContentWrite, ItemAddress, WriteOptions, Written};
+use application::{ContentWrite, ItemAddress, WriteOptions, Written};
 use async_trait::async_trait;
 use domain::Content;
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, LAST_MODIFIED, LINK, LOCATION, VARY,
 };
-use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{Request, Response};
 
 use super::GroupEndpoint;
-use super::contents::LEAST_RATE;
 use super::download::{Piece, Representation, Sending};
 use super::history::version_of;
-use super::spool::Spool;
+use super::texts::Texts;
 use super::upload::{Receiving, description};
 use crate::endpoints::in_time;
 use crate::groups::GroupOperation;
@@ -34,7 +33,6 @@ use crate::problem::{Problem, kinds};
 use crate::query::{ContentQuery, query_of};
 use crate::request::body::declared_length;
 use crate::request::caller::caller_of;
-use crate::server::LeastRate;
 use crate::time::http_date;
 
 /// No script, no plugin, no form and no request in a document that is shown.
@@ -71,41 +69,23 @@ impl ContentEndpoint {
         }
         let condition = content_precondition(request.headers())?;
         let is_immutable = self.operation == GroupOperation::GetVersionContent;
-        let facts = self.facts(item, &content, (query.is_attachment, is_immutable));
         let shown = Representation {
             media_type: &content.media_type,
             size: content.size,
             tag: content.digest,
             stored_at: Some(content.stored_at),
+            headers: self.facts(item, &content, (query.is_attachment, is_immutable)),
         };
-        match shown.unmet(request.headers(), &condition) {
-            Some(StatusCode::NOT_MODIFIED) => {
-                let mut response: Response = StatusCode::NOT_MODIFIED.into();
-                response.headers_mut().extend(facts);
-                return Ok(response);
-            }
-            Some(_) => {
-                let current = Some(content.digest);
-                return Err(ApplicationError::ContentChanged { current }.into());
-            }
-            None => {}
+        if let Some(response) = shown.unmet(request.headers(), &condition)? {
+            return Ok(response);
         }
-        // Only GET has ranges (RFC 9110 section 14.2).
-        let is_head = request.method() == Method::HEAD;
-        let parts = if is_head { None } else { shown.wanted(request.headers())? };
+        let parts = shown.wanted(request)?;
         let place = group.contents.place()?;
-        let (service, limit) = (group.contents.service.clone(), group.time_limit);
-        let kept = in_time(limit, service.find(&content)).await?;
-        let sending = Sending::new(&group.contents, Spool::default(), Vec::new(), place);
+        let limit = group.time_limit;
+        let kept = in_time(limit, group.contents.service.find(&content)).await?;
+        let sending = Sending::new(&group.contents, Texts::default(), place);
         let pieces = |part: &Range<u64>| vec![Piece::Content(kept, part.clone())];
-        let mut response = shown.answer(sending, limit, parts, pieces).await?;
-        let headers = response.headers_mut();
-        for (name, value) in &facts {
-            // A multipart body has its own type.
-            headers.entry(name).or_insert_with(|| value.clone());
-        }
-        response.extensions_mut().insert(LeastRate(Some(LEAST_RATE)));
-        Ok(response)
+        shown.answer(sending, limit, parts, pieces).await
     }
 
     async fn find(
@@ -196,8 +176,8 @@ impl ContentEndpoint {
         let item = self.group.target(request)?;
         let write = ContentWrite { options: &options, item, precondition: &condition };
         let limit = self.group.context.time_limit;
-        let removed = in_time(limit, self.group.service.detach(&write)).await.map(|_| ());
-        let answer = removed.map(|()| StatusCode::NO_CONTENT.into());
+        let removed = in_time(limit, self.group.service.detach(&write)).await;
+        let answer = removed.map(|_| StatusCode::NO_CONTENT.into());
         self.group.context.acknowledge(answer).await
     }
 

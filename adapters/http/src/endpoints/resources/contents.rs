@@ -45,10 +45,10 @@ impl Throttle {
 
     /// Processes a piece.
     pub async fn pass<F: Future>(&self, work: impl FnOnce() -> F) -> F::Output {
-        let has_others = self.0.available_permits() == 0;
+        let must_wait = self.0.available_permits() == 0;
         let _permit = self.0.acquire().await;
         let done = work().await;
-        if has_others {
+        if must_wait {
             sleep(PAUSE).await;
         }
         done

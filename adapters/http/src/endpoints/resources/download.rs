@@ -14,18 +14,19 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, Stream};
 use jiff::Timestamp;
 use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE};
-use poem::http::{HeaderMap, HeaderValue, StatusCode};
-use poem::{Body, Response};
+use poem::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use poem::{Body, Request, Response};
 use uuid::Uuid;
 
-use super::contents::{Contents, Throttle};
-use super::spool::Spool;
+use super::contents::{Contents, LEAST_RATE, Throttle};
+use super::texts::Texts;
 use crate::endpoints::in_time;
 use crate::headers::byte_ranges::{Requested, requested};
 use crate::headers::entity_tag::EntityTag;
-use crate::headers::modified_since::{date, has_state_of, was_modified, whole_seconds};
+use crate::headers::modified_since::{has_state_of, is_date_of, was_modified};
 use crate::headers::sole::sole;
 use crate::problem::{Problem, kinds};
+use crate::server::LeastRate;
 
 /// In bytes.
 const SPOOLED_AT_A_TIME: u64 = 256 << 10;
@@ -37,34 +38,44 @@ pub(super) struct Representation<'a> {
     pub size: u64,
     pub tag: ContentDigest,
     pub stored_at: Option<Timestamp>,
+    /// The headers of every response with these bytes, and of a 304.
+    pub headers: HeaderMap,
 }
 
 impl Representation<'_> {
-    /// 304 or 412, in the order of RFC 9110 section 13.2.2.
+    /// Returns 304 or 412 if a condition is not met, in the order of RFC 9110 section 13.2.2.
     pub fn unmet(
         &self,
         headers: &HeaderMap,
         condition: &Precondition<ContentDigest>,
-    ) -> Option<StatusCode> {
+    ) -> Result<Option<Response>, Problem> {
         let is_met = match &condition.is {
             Some(named) => named.includes(&self.tag),
             None => !self.stored_at.is_some_and(|stored_at| was_modified(stored_at, headers)),
         };
         if !is_met {
-            return Some(StatusCode::PRECONDITION_FAILED);
+            return Err(ApplicationError::ContentChanged { current: Some(self.tag) }.into());
         }
         let is_known = match &condition.is_not {
             Some(named) => named.includes(&self.tag),
             None => self.stored_at.is_some_and(|stored_at| has_state_of(stored_at, headers)),
         };
-        is_known.then_some(StatusCode::NOT_MODIFIED)
+        Ok(is_known.then(|| {
+            let mut response: Response = StatusCode::NOT_MODIFIED.into();
+            response.headers_mut().extend(self.headers.clone());
+            response
+        }))
     }
 
-    /// The parts, unless `If-Range` names other bytes; `None` for all bytes.
-    pub fn wanted(&self, headers: &HeaderMap) -> Result<Option<Vec<Range<u64>>>, Problem> {
+    /// Returns the parts, unless `If-Range` names other bytes; `None` for all bytes. Only GET has ranges
+    /// (RFC 9110 section 14.2).
+    pub fn wanted(&self, request: &Request) -> Result<Option<Vec<Range<u64>>>, Problem> {
+        let headers = request.headers();
+        if request.method() == Method::HEAD {
+            return Ok(None);
+        }
         let is_own = |line: &HeaderValue| {
-            let since = date(headers, &IF_RANGE);
-            let is_time = since.is_some() && since == self.stored_at.and_then(whole_seconds);
+            let is_time = self.stored_at.is_some_and(|time| is_date_of(time, headers, &IF_RANGE));
             is_time || *line == EntityTag::of_digest(&self.tag).header()
         };
         let wanted = match sole(headers, IF_RANGE) {
@@ -128,7 +139,18 @@ impl Representation<'_> {
         // A missing file is an error before the status line.
         let first = in_time(limit, sending.next()).await?;
         let body = Body::from_bytes_stream(sending.after(first));
-        Ok(response.header(CONTENT_LENGTH, length).body(body))
+        Ok(self.complete(response.header(CONTENT_LENGTH, length).body(body)))
+    }
+
+    /// Adds the headers. The transfer ends if the client reads too slowly.
+    pub fn complete(&self, mut response: Response) -> Response {
+        let headers = response.headers_mut();
+        for (name, value) in &self.headers {
+            // A multipart body has its own type.
+            headers.entry(name).or_insert_with(|| value.clone());
+        }
+        response.extensions_mut().insert(LeastRate(Some(LEAST_RATE)));
+        response
     }
 }
 
@@ -161,7 +183,7 @@ impl Piece {
 pub(super) struct Sending {
     service: ContentService,
     throttle: Throttle,
-    spool: Spool,
+    texts: Texts,
     pub pieces: VecDeque<Piece>,
     open: Option<Download>,
     _place: Box<dyn Send + Sync>,
@@ -169,15 +191,10 @@ pub(super) struct Sending {
 
 impl Sending {
     /// Keeps the place as long as it sends.
-    pub fn new(
-        contents: &Contents,
-        spool: Spool,
-        pieces: Vec<Piece>,
-        place: impl Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(contents: &Contents, texts: Texts, place: impl Send + Sync + 'static) -> Self {
         let (service, throttle) = (contents.service.clone(), contents.throttle.clone());
-        let (pieces, place) = (pieces.into(), Box::new(place));
-        Self { service, throttle, spool, pieces, open: None, _place: place }
+        let (pieces, place) = (VecDeque::new(), Box::new(place));
+        Self { service, throttle, texts, pieces, open: None, _place: place }
     }
 
     pub async fn next(&mut self) -> Result<Option<Bytes>, ApplicationError> {
@@ -196,7 +213,7 @@ impl Sending {
                     if end < part.end {
                         self.pieces.push_front(Piece::Spooled(end..part.end));
                     }
-                    let read = self.spool.read(part.start..end).await;
+                    let read = self.texts.read(part.start..end).await;
                     return read.map(Some).map_err(|error| {
                         tracing::error!(%error, "a temporary file cannot be read");
                         ApplicationError::Store(RepositoryError::Unavailable)

@@ -5,8 +5,8 @@ mod download;
 mod history;
 mod read;
 mod respond;
-mod spool;
 mod standby;
+mod texts;
 mod upload;
 mod write;
 

@@ -1,4 +1,4 @@
-//! An archive as a virtual file: texts in a spool, and contents where they are kept.
+//! An archive as a virtual file: texts in memory or a temporary file, and contents in their store.
 
 use std::fs::File;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
 use crate::endpoints::resources::download::Piece;
-use crate::endpoints::resources::spool::Spool;
+use crate::endpoints::resources::texts::Texts;
 use crate::problem::{Problem, kinds};
 use crate::zip_layout::{Entry, Layout};
 
@@ -26,7 +26,7 @@ const MOST_TEXT: u64 = 64 << 20;
 const IN_MEMORY: usize = 512 << 10;
 
 pub struct Archive {
-    pub spool: Spool,
+    pub texts: Texts,
     pieces: Vec<Piece>,
     /// In bytes.
     pub size: u64,
@@ -59,7 +59,7 @@ impl Archive {
     }
 }
 
-/// A text whose end is not known yet. Its header follows it in the spool.
+/// A text whose end is not known yet. Its header is written after it.
 pub struct Begun {
     start: u64,
     crc32: crc32fast::Hasher,
@@ -154,11 +154,11 @@ impl Builder {
             self.spill().await?;
         }
         let size = self.pieces.iter().map(Piece::length).sum();
-        let spool = match self.file {
-            Some(file) => Spool::File(Arc::new(file)),
-            None => Spool::Memory(self.text.into()),
+        let texts = match self.file {
+            Some(file) => Texts::File(Arc::new(file)),
+            None => Texts::Memory(self.text.into()),
         };
-        Ok(Archive { spool, pieces: self.pieces, size, tag: ContentDigest::new(tag.into()) })
+        Ok(Archive { texts, pieces: self.pieces, size, tag: ContentDigest::new(tag.into()) })
     }
 
     fn begin(&mut self, entry: &Entry<'_>, digest: ContentDigest) -> Result<(), Problem> {

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
 };
-use poem::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Body, Request, Response};
 use quick_cache::sync::Cache;
 use serde_json::json;
@@ -28,7 +28,6 @@ use tokio::sync::Semaphore;
 use self::archive::{Archive, Begun, Builder, MOST_ENTRIES, too_large};
 use self::names::{Names, file_name, list_name};
 use super::GroupEndpoint;
-use super::contents::LEAST_RATE;
 use super::download::{Representation, Sending};
 use crate::endpoints::in_time;
 use crate::endpoints::pacing::{ExportPlaces, Exporter};
@@ -43,7 +42,6 @@ use crate::middleware::method_router::Handler;
 use crate::problem::{Problem, kinds};
 use crate::query::{dossier_moment, query_of};
 use crate::request::caller::caller_of;
-use crate::server::LeastRate;
 use crate::time::TIME;
 
 /// Items that are read at a time: each can be as large as a request body.
@@ -100,51 +98,33 @@ impl DossierEndpoint {
         let condition = content_precondition(headers)?;
         let place = context.dossiers.places.take(Exporter::of(request, &context.gate))?;
         let archive = in_time(limit, self.archive(caller, &dossier)).await?;
-        let shown = Representation {
+        let mut shown = Representation {
             media_type: MediaType::ZIP.name(),
             size: archive.size,
             tag: archive.tag,
             stored_at: None,
+            headers: self.facts(&dossier, &archive),
         };
-        let mut facts = self.facts(&dossier, &archive);
-        match shown.unmet(headers, &condition) {
-            Some(StatusCode::NOT_MODIFIED) => {
-                let mut response: Response = StatusCode::NOT_MODIFIED.into();
-                response.headers_mut().extend(facts);
-                return Ok(response);
-            }
-            Some(_) => {
-                let current = Some(archive.tag);
-                return Err(ApplicationError::ContentChanged { current }.into());
-            }
-            None => {}
+        if let Some(response) = shown.unmet(headers, &condition)? {
+            return Ok(response);
         }
         let is_head = request.method() == Method::HEAD;
-        // Only GET has ranges (RFC 9110 section 14.2).
-        let parts = if is_head { None } else { shown.wanted(headers)? };
+        let parts = shown.wanted(request)?;
         let is_cheap = parts.is_none() && archive.size <= CHEAP;
-        if !facts.contains_key(REPR_DIGEST) && (is_head || is_cheap) {
+        if !shown.headers.contains_key(REPR_DIGEST) && (is_head || is_cheap) {
             let digest = self.digest(&archive).await?;
-            facts.insert(REPR_DIGEST, digest_fields::header(&digest));
+            shown.headers.insert(REPR_DIGEST, digest_fields::header(&digest));
         }
-        let mut response = if is_head {
+        if is_head {
             // The length is that of the archive.
             let body = Body::from_bytes_stream(stream::empty::<std::io::Result<bytes::Bytes>>());
-            Response::builder().header(CONTENT_LENGTH, archive.size).body(body)
-        } else {
-            let service = context.contents.service.clone();
-            let contents = archive.contents(parts.as_deref());
-            in_time(limit, require(service.clone(), contents)).await?;
-            let sending = Sending::new(&context.contents, archive.spool.clone(), Vec::new(), place);
-            shown.answer(sending, limit, parts, |part| archive.pieces(part)).await?
-        };
-        let headers = response.headers_mut();
-        for (name, value) in &facts {
-            // A multipart body has its own type.
-            headers.entry(name).or_insert_with(|| value.clone());
+            let response = Response::builder().header(CONTENT_LENGTH, archive.size).body(body);
+            return Ok(shown.complete(response));
         }
-        response.extensions_mut().insert(LeastRate(Some(LEAST_RATE)));
-        Ok(response)
+        let contents = archive.contents(parts.as_deref());
+        in_time(limit, require(&context.contents.service, contents)).await?;
+        let sending = Sending::new(&context.contents, archive.texts.clone(), place);
+        shown.answer(sending, limit, parts, |part| archive.pieces(part)).await
     }
 
     /// The headers of every response with the archive, and of a 304.
@@ -200,8 +180,8 @@ impl DossierEndpoint {
     /// Reads the whole archive, unless its digest is known.
     async fn digest(&self, archive: &Archive) -> Result<ContentDigest, Problem> {
         let context = &self.0.context;
-        let pieces = archive.pieces(&(0..archive.size));
-        let mut reading = Sending::new(&context.contents, archive.spool.clone(), pieces, ());
+        let mut reading = Sending::new(&context.contents, archive.texts.clone(), ());
+        reading.pieces.extend(archive.pieces(&(0..archive.size)));
         let mut hash = Sha256::new();
         while let Some(piece) = reading.next().await? {
             let update = move || {
@@ -217,13 +197,10 @@ impl DossierEndpoint {
 }
 
 /// Reports missing contents before the first byte.
-async fn require(service: ContentService, contents: Vec<KeptContent>) -> Result<(), Problem> {
-    let open = |kept: KeptContent| {
-        let service = service.clone();
-        async move { Ok::<_, ApplicationError>(service.open(&kept, 0..0).await.map(drop)?) }
-    };
+async fn require(service: &ContentService, contents: Vec<KeptContent>) -> Result<(), Problem> {
+    let open = async |kept: KeptContent| service.open(&kept, 0..0).await.map(drop);
     let opened = stream::iter(contents.into_iter().map(open)).buffer_unordered(LOOKED_FOR);
-    Ok(opened.try_collect::<()>().await?)
+    Ok(opened.try_collect::<()>().await.map_err(ApplicationError::from)?)
 }
 
 /// A file of items that is made.

@@ -10,18 +10,18 @@ use bytes::Bytes;
 use tokio::task::spawn_blocking;
 
 #[derive(Clone)]
-pub enum Spool {
+pub enum Texts {
     Memory(Bytes),
     File(Arc<File>),
 }
 
-impl Default for Spool {
+impl Default for Texts {
     fn default() -> Self {
         Self::Memory(Bytes::new())
     }
 }
 
-impl Spool {
+impl Texts {
     /// Reads a small part.
     pub async fn read(&self, part: Range<u64>) -> io::Result<Bytes> {
         let index = |place| usize::try_from(place).map_err(io::Error::other);
